@@ -1,0 +1,234 @@
+//! The crypto provider: what the engine asks of a cryptographic library.
+//!
+//! A [`CryptoProvider`] is a struct of static trait objects. A firmware that names only the suites, groups and
+//! algorithms it uses lets its linker drop the rest.
+//!
+//! What must always hold: an implementation never panics on any input, compares secrets in constant time, and wipes
+//! what it keeps of a secret.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
+
+use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
+
+mod secret;
+pub use secret::{Digest, MAX_HASH_LEN, Secret, SharedSecret};
+
+/// What a connection can use: cipher suites, groups, signature algorithms, in order of preference.
+#[derive(Clone, Copy)]
+pub struct CryptoProvider {
+    /// A short name for reports, such as `rustcrypto`.
+    pub name: &'static str,
+    /// TLS 1.3 cipher suites (RFC 9846, B.4), preferred first.
+    pub tls13_suites: &'static [&'static Tls13Suite],
+    /// Key exchange groups (RFC 9846, 4.3.7), preferred first.
+    pub groups: &'static [&'static dyn Group],
+    /// Verification of signatures, in certificates and in CertificateVerify.
+    pub signatures: SignatureAlgorithms,
+    /// SHA-256, which the fingerprints of RFC 7924 need whatever the suite.
+    pub sha256: &'static dyn Hash,
+    /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
+    pub load_key: fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
+}
+
+impl CryptoProvider {
+    /// The TLS 1.3 suite with this code point.
+    pub fn tls13_suite(&self, id: CipherSuite) -> Option<&'static Tls13Suite> {
+        self.tls13_suites.iter().copied().find(|suite| suite.id == id)
+    }
+
+    /// The group with this code point.
+    pub fn group(&self, name: NamedGroup) -> Option<&'static dyn Group> {
+        self.groups.iter().copied().find(|group| group.name() == name)
+    }
+}
+
+impl fmt::Debug for CryptoProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CryptoProvider({})", self.name)
+    }
+}
+
+/// A TLS 1.3 cipher suite: an AEAD and a hash (RFC 9846, B.4).
+pub struct Tls13Suite {
+    /// The code point.
+    pub id: CipherSuite,
+    /// The hash of the transcript and of the key schedule.
+    pub hash: &'static dyn Hash,
+    /// The algorithm that protects records.
+    pub aead: &'static dyn Aead,
+    /// How many records may be protected under one key before it must be updated (RFC 9846, 5.5).
+    pub confidentiality_limit: u64,
+}
+
+/// A source of random bytes, fit for keys. An argument of every call that needs one, so that a run can be replayed.
+pub trait Rng {
+    /// Fills `out`, or fails without a usable result.
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError>;
+}
+
+/// A hash function, with the HMAC and HKDF (RFC 5869) that are built on it.
+pub trait Hash: Send + Sync {
+    /// Length of the output in bytes: 32 or 48.
+    fn output_len(&self) -> usize;
+    /// Begins a running hash.
+    fn start(&self) -> Box<dyn HashContext>;
+    /// HMAC under `key` over the concatenation of `parts`.
+    fn hmac(&self, key: &[u8], parts: &[&[u8]]) -> Digest;
+    /// HKDF-Extract (RFC 5869, 2.2).
+    fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret;
+    /// HKDF-Expand (RFC 5869, 2.3) with the concatenation of `info`, filling `out`.
+    ///
+    /// Fails only when `out` is longer than 255 times the output of the hash.
+    fn hkdf_expand(&self, pseudorandom_key: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), CryptoError>;
+
+    /// The hash of the concatenation of `parts`.
+    fn hash(&self, parts: &[&[u8]]) -> Digest {
+        let mut context = self.start();
+        for part in parts {
+            context.update(part);
+        }
+        context.finish()
+    }
+}
+
+/// A running hash.
+pub trait HashContext: Send + Sync {
+    /// Adds `data`.
+    fn update(&mut self, data: &[u8]);
+    /// A second running hash over the same data so far.
+    fn fork(&self) -> Box<dyn HashContext>;
+    /// The hash of everything added.
+    fn finish(self: Box<Self>) -> Digest;
+}
+
+/// Length in bytes of the nonce of every AEAD in TLS 1.2 and TLS 1.3.
+pub const NONCE_LEN: usize = 12;
+
+/// Length in bytes of the longest AEAD tag.
+pub const MAX_TAG_LEN: usize = 16;
+
+/// An AEAD algorithm (RFC 5116).
+pub trait Aead: Send + Sync {
+    /// Length of a key in bytes: 16 or 32.
+    fn key_len(&self) -> usize;
+    /// Length of a tag in bytes: 8 or 16.
+    fn tag_len(&self) -> usize;
+    /// Makes `key`, of [`Aead::key_len`] bytes, ready for use.
+    fn key(&self, key: &[u8]) -> Result<Box<dyn AeadKey>, CryptoError>;
+}
+
+/// A key of an [`Aead`], ready for use.
+pub trait AeadKey: Send + Sync {
+    /// Encrypts `data` in place and writes the tag, of [`Aead::tag_len`] bytes, to `tag`.
+    fn seal(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8], tag: &mut [u8]) -> Result<(), CryptoError>;
+    /// Checks and decrypts `data`, ciphertext followed by tag, in place. Returns the length of the plaintext, which
+    /// stands at the start of `data`.
+    fn open(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8]) -> Result<usize, CryptoError>;
+}
+
+/// A key exchange group: (EC)DHE, or a KEM or hybrid in the same clothes.
+pub trait Group: Send + Sync {
+    /// The code point.
+    fn name(&self) -> NamedGroup;
+    /// The client's part: makes a key pair.
+    fn start(&self, rng: &mut dyn Rng) -> Result<Box<dyn KeyExchange>, CryptoError>;
+    /// The server's part, in one step: answers the client's `key_share` with a share of its own and the secret.
+    fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError>;
+}
+
+/// The client's half of a key exchange, waiting for the server's share.
+pub trait KeyExchange: Send + Sync {
+    /// The `key_exchange` field to send.
+    fn key_share(&self) -> &[u8];
+    /// The shared secret, from the server's `key_exchange` field.
+    fn complete(self: Box<Self>, key_share: &[u8]) -> Result<SharedSecret, CryptoError>;
+}
+
+/// The signature algorithms that can be verified.
+#[derive(Clone, Copy)]
+pub struct SignatureAlgorithms {
+    /// All of them, for certificate chains and CRLs.
+    pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
+    /// By TLS code point, preferred first. A scheme that fixes no curve or key type lists several.
+    pub by_scheme: &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])],
+}
+
+/// A private key that signs. It may live in this program or in a secure element.
+pub trait SigningKey: Send + Sync {
+    /// The schemes that this key can sign with, preferred first.
+    fn schemes(&self) -> &[SignatureScheme];
+    /// The public key, to be compared with the certificate's.
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_>;
+    /// Signs `message` (not its hash) with `scheme`, one of [`SigningKey::schemes`].
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError>;
+}
+
+/// A cryptographic operation that failed. Says nothing about why where that would help an attacker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CryptoError {
+    /// The source of randomness failed.
+    RandomFailed,
+    /// A key share that is no point of the group, of the wrong length, or of low order.
+    InvalidKeyShare,
+    /// Authentication of a record failed.
+    DecryptFailed,
+    /// A key of the wrong length, or an output that is too long: a bug in the caller.
+    InvalidLength,
+    /// The key cannot sign with this scheme.
+    UnsupportedScheme,
+    /// The signer failed, for example because the secure element is gone.
+    SigningFailed,
+}
+
+impl fmt::Display for CryptoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RandomFailed => "the source of randomness failed",
+            Self::InvalidKeyShare => "the key share is not valid for its group",
+            Self::DecryptFailed => "a record could not be authenticated",
+            Self::InvalidLength => "a key or output has the wrong length",
+            Self::UnsupportedScheme => "the key cannot sign with this signature scheme",
+            Self::SigningFailed => "the private key could not sign",
+        })
+    }
+}
+
+impl core::error::Error for CryptoError {}
+
+/// Why a private key cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// Not the structure that it claims to be.
+    Malformed,
+    /// A kind of key, or a curve, that this provider does not know.
+    UnsupportedAlgorithm,
+    /// An RSA key, which this provider does not sign with; the reason stands in the provider's documentation.
+    RsaSigningDisabled,
+    /// An RSA key with a modulus shorter than 2,048 bits, or longer than the provider supports.
+    UnsupportedRsaSize,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the private key is malformed",
+            Self::UnsupportedAlgorithm => {
+                "the private key is of a kind that is not supported (supported: P-256, P-384, Ed25519, RSA)"
+            }
+            Self::RsaSigningDisabled => {
+                "this crypto provider does not sign with RSA keys, because its RSA code leaks timing; \
+                 use the aws-lc provider, or an ECDSA or Ed25519 key"
+            }
+            Self::UnsupportedRsaSize => "the RSA key's modulus must have 2,048 to 4,096 bits",
+        })
+    }
+}
+
+impl core::error::Error for KeyError {}

@@ -1,0 +1,111 @@
+//! Values that come out of hashes and key exchanges: public digests, and secrets that wipe themselves.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Output length in bytes of the longest hash (SHA-384).
+pub const MAX_HASH_LEN: usize = 48;
+
+/// The output of a hash or an HMAC. Compared in constant time.
+#[derive(Clone, Copy)]
+pub struct Digest {
+    bytes: [u8; MAX_HASH_LEN],
+    len: usize,
+}
+
+impl Digest {
+    /// From the output of a hash; anything past [`MAX_HASH_LEN`] bytes is cut off.
+    pub fn new(output: &[u8]) -> Self {
+        let (bytes, len) = padded(output);
+        Self { bytes, len }
+    }
+}
+
+impl AsRef<[u8]> for Digest {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_ref().ct_eq(other.as_ref()).into()
+    }
+}
+
+impl Eq for Digest {}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_ref().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A secret of a key schedule, as long as the hash's output. Wiped on drop, never printed.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Secret {
+    bytes: [u8; MAX_HASH_LEN],
+    len: usize,
+}
+
+impl Secret {
+    /// From bytes; anything past [`MAX_HASH_LEN`] is cut off.
+    pub fn new(secret: &[u8]) -> Self {
+        let (bytes, len) = padded(secret);
+        Self { bytes, len }
+    }
+
+    /// A secret of `len` zero bytes, to be filled.
+    pub(crate) fn zero(len: usize) -> Self {
+        Self { bytes: [0; MAX_HASH_LEN], len: len.min(MAX_HASH_LEN) }
+    }
+
+    pub(crate) fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+}
+
+impl AsRef<[u8]> for Secret {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// The result of a key exchange. Wiped on drop, never printed.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct SharedSecret(Vec<u8>);
+
+impl SharedSecret {
+    /// Takes the secret over; the caller wipes other copies.
+    pub fn new(secret: Vec<u8>) -> Self {
+        Self(secret)
+    }
+}
+
+impl AsRef<[u8]> for SharedSecret {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSecret")
+    }
+}
+
+fn padded(data: &[u8]) -> ([u8; MAX_HASH_LEN], usize) {
+    let mut bytes = [0; MAX_HASH_LEN];
+    let len = data.len().min(MAX_HASH_LEN);
+    bytes[..len].copy_from_slice(&data[..len]);
+    (bytes, len)
+}

@@ -1,0 +1,205 @@
+//! Code points of the TLS registries: newtypes over integers, so that an unknown value survives.
+//!
+//! Names are the registry's. `NAME.name()` and `Type::from_name` convert to and from the registry's spelling.
+
+use core::fmt;
+
+macro_rules! code_points {
+    ($(#[$meta:meta])* $type:ident($int:ty) { $($(#[$doc:meta])* $name:ident = $value:literal $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type(pub $int);
+
+        #[allow(missing_docs)] // the registry's own names
+        impl $type {
+            $($(#[$doc])* pub const $name: Self = Self($value);)*
+
+            /// The registry's name, if the value is known here.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($value => Some($text),)*
+                    _ => None,
+                }
+            }
+
+            /// The value with the registry's name `name`.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self($value)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, concat!(stringify!($type), "({:#x})"), self.0),
+                }
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+code_points! {
+    /// `ProtocolVersion` (RFC 9846, 4.3.1).
+    ProtocolVersion(u16) {
+        TLS_1_2 = 0x0303 "TLS 1.2",
+        TLS_1_3 = 0x0304 "TLS 1.3",
+    }
+}
+
+code_points! {
+    /// `ContentType` of a record (RFC 9846, 5.1).
+    ContentType(u8) {
+        CHANGE_CIPHER_SPEC = 20 "change_cipher_spec",
+        ALERT = 21 "alert",
+        HANDSHAKE = 22 "handshake",
+        APPLICATION_DATA = 23 "application_data",
+    }
+}
+
+code_points! {
+    /// `HandshakeType` (RFC 9846, 4).
+    HandshakeType(u8) {
+        CLIENT_HELLO = 1 "ClientHello",
+        SERVER_HELLO = 2 "ServerHello",
+        NEW_SESSION_TICKET = 4 "NewSessionTicket",
+        END_OF_EARLY_DATA = 5 "EndOfEarlyData",
+        ENCRYPTED_EXTENSIONS = 8 "EncryptedExtensions",
+        CERTIFICATE = 11 "Certificate",
+        CERTIFICATE_REQUEST = 13 "CertificateRequest",
+        CERTIFICATE_VERIFY = 15 "CertificateVerify",
+        FINISHED = 20 "Finished",
+        KEY_UPDATE = 24 "KeyUpdate",
+        COMPRESSED_CERTIFICATE = 25 "CompressedCertificate",
+        MESSAGE_HASH = 254 "message_hash",
+    }
+}
+
+code_points! {
+    /// `CipherSuite` (RFC 9846, B.4).
+    CipherSuite(u16) {
+        TLS_AES_128_GCM_SHA256 = 0x1301 "TLS_AES_128_GCM_SHA256",
+        TLS_AES_256_GCM_SHA384 = 0x1302 "TLS_AES_256_GCM_SHA384",
+        TLS_CHACHA20_POLY1305_SHA256 = 0x1303 "TLS_CHACHA20_POLY1305_SHA256",
+        TLS_AES_128_CCM_SHA256 = 0x1304 "TLS_AES_128_CCM_SHA256",
+        TLS_AES_128_CCM_8_SHA256 = 0x1305 "TLS_AES_128_CCM_8_SHA256",
+    }
+}
+
+code_points! {
+    /// `NamedGroup` (RFC 9846, 4.3.7).
+    NamedGroup(u16) {
+        SECP256R1 = 0x0017 "secp256r1",
+        SECP384R1 = 0x0018 "secp384r1",
+        X25519 = 0x001d "x25519",
+        X25519MLKEM768 = 0x11ec "X25519MLKEM768",
+    }
+}
+
+code_points! {
+    /// `SignatureScheme` (RFC 9846, 4.3.3).
+    SignatureScheme(u16) {
+        RSA_PKCS1_SHA256 = 0x0401 "rsa_pkcs1_sha256",
+        RSA_PKCS1_SHA384 = 0x0501 "rsa_pkcs1_sha384",
+        RSA_PKCS1_SHA512 = 0x0601 "rsa_pkcs1_sha512",
+        ECDSA_SECP256R1_SHA256 = 0x0403 "ecdsa_secp256r1_sha256",
+        ECDSA_SECP384R1_SHA384 = 0x0503 "ecdsa_secp384r1_sha384",
+        RSA_PSS_RSAE_SHA256 = 0x0804 "rsa_pss_rsae_sha256",
+        RSA_PSS_RSAE_SHA384 = 0x0805 "rsa_pss_rsae_sha384",
+        RSA_PSS_RSAE_SHA512 = 0x0806 "rsa_pss_rsae_sha512",
+        ED25519 = 0x0807 "ed25519",
+    }
+}
+
+impl SignatureScheme {
+    /// Whether TLS 1.3 allows the scheme in CertificateVerify (RFC 9846, 4.5.2: no PKCS#1, no SHA-1).
+    pub const fn signs_tls13_handshakes(self) -> bool {
+        matches!(
+            self,
+            Self::ECDSA_SECP256R1_SHA256
+                | Self::ECDSA_SECP384R1_SHA384
+                | Self::RSA_PSS_RSAE_SHA256
+                | Self::RSA_PSS_RSAE_SHA384
+                | Self::RSA_PSS_RSAE_SHA512
+                | Self::ED25519
+        )
+    }
+}
+
+code_points! {
+    /// `ExtensionType` (RFC 9846, 4.3, and the extensions' own documents).
+    ExtensionType(u16) {
+        SERVER_NAME = 0 "server_name",
+        MAX_FRAGMENT_LENGTH = 1 "max_fragment_length",
+        STATUS_REQUEST = 5 "status_request",
+        SUPPORTED_GROUPS = 10 "supported_groups",
+        SIGNATURE_ALGORITHMS = 13 "signature_algorithms",
+        APPLICATION_LAYER_PROTOCOL_NEGOTIATION = 16 "application_layer_protocol_negotiation",
+        SIGNED_CERTIFICATE_TIMESTAMP = 18 "signed_certificate_timestamp",
+        CACHED_INFO = 25 "cached_info",
+        RECORD_SIZE_LIMIT = 28 "record_size_limit",
+        PRE_SHARED_KEY = 41 "pre_shared_key",
+        EARLY_DATA = 42 "early_data",
+        SUPPORTED_VERSIONS = 43 "supported_versions",
+        COOKIE = 44 "cookie",
+        PSK_KEY_EXCHANGE_MODES = 45 "psk_key_exchange_modes",
+        CERTIFICATE_AUTHORITIES = 47 "certificate_authorities",
+        OID_FILTERS = 48 "oid_filters",
+        POST_HANDSHAKE_AUTH = 49 "post_handshake_auth",
+        SIGNATURE_ALGORITHMS_CERT = 50 "signature_algorithms_cert",
+        KEY_SHARE = 51 "key_share",
+        /// Private use: the client's half of handshake caching (paper 000, IV-B).
+        CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
+    }
+}
+
+code_points! {
+    /// `AlertDescription` (RFC 9846, 6).
+    AlertDescription(u8) {
+        CLOSE_NOTIFY = 0 "close_notify",
+        UNEXPECTED_MESSAGE = 10 "unexpected_message",
+        BAD_RECORD_MAC = 20 "bad_record_mac",
+        RECORD_OVERFLOW = 22 "record_overflow",
+        HANDSHAKE_FAILURE = 40 "handshake_failure",
+        BAD_CERTIFICATE = 42 "bad_certificate",
+        UNSUPPORTED_CERTIFICATE = 43 "unsupported_certificate",
+        CERTIFICATE_REVOKED = 44 "certificate_revoked",
+        CERTIFICATE_EXPIRED = 45 "certificate_expired",
+        CERTIFICATE_UNKNOWN = 46 "certificate_unknown",
+        ILLEGAL_PARAMETER = 47 "illegal_parameter",
+        UNKNOWN_CA = 48 "unknown_ca",
+        ACCESS_DENIED = 49 "access_denied",
+        DECODE_ERROR = 50 "decode_error",
+        DECRYPT_ERROR = 51 "decrypt_error",
+        PROTOCOL_VERSION = 70 "protocol_version",
+        INSUFFICIENT_SECURITY = 71 "insufficient_security",
+        INTERNAL_ERROR = 80 "internal_error",
+        INAPPROPRIATE_FALLBACK = 86 "inappropriate_fallback",
+        USER_CANCELED = 90 "user_canceled",
+        MISSING_EXTENSION = 109 "missing_extension",
+        UNSUPPORTED_EXTENSION = 110 "unsupported_extension",
+        UNRECOGNIZED_NAME = 112 "unrecognized_name",
+        BAD_CERTIFICATE_STATUS_RESPONSE = 113 "bad_certificate_status_response",
+        UNKNOWN_PSK_IDENTITY = 115 "unknown_psk_identity",
+        CERTIFICATE_REQUIRED = 116 "certificate_required",
+        GENERAL_ERROR = 117 "general_error",
+        NO_APPLICATION_PROTOCOL = 120 "no_application_protocol",
+    }
+}
+
+code_points! {
+    /// `CachedInformationType` (RFC 7924, 3).
+    CachedInformationType(u8) {
+        CERT = 1 "cert",
+        CERT_REQ = 2 "cert_req",
+    }
+}

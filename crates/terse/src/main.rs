@@ -1,0 +1,2 @@
+//! The `terse` command.
+fn main() {}
