@@ -1,1 +1,37 @@
-//! TODO
+//! A [`CryptoProvider`] for servers and gateways: AWS-LC by way of `aws-lc-rs`.
+//!
+//! [`PROVIDER`] has the same suites, groups and signature schemes as `terse-rustcrypto`, in the same order, and signs
+//! with RSA keys too. AES-CCM, which `aws-lc-rs` does not have, comes from `terse-rustcrypto`.
+//!
+//! # Randomness
+//!
+//! The `rng` arguments feed the secrets of x25519, secp256r1 and secp384r1. ML-KEM, ECDSA and RSA-PSS draw from
+//! AWS-LC's own generator instead, because `aws-lc-rs` takes no other. A run can therefore be replayed byte for byte on
+//! `terse-rustcrypto` only.
+//!
+//! # RSA
+//!
+//! Signatures are verified with a modulus of 2,048 to 8,192 bits, which is AWS-LC's range. Keys sign with 2,048 to
+//! 4,096 bits.
+//!
+//! [`CryptoProvider`]: terse_tls::crypto::CryptoProvider
+#![forbid(unsafe_code)]
+
+use terse_tls::crypto::CryptoProvider;
+
+pub mod aead;
+pub mod group;
+pub mod hash;
+pub mod sign;
+pub mod suites;
+pub mod verify;
+
+/// Everything that this crate offers, in its order of preference.
+pub static PROVIDER: CryptoProvider = CryptoProvider {
+    name: "aws-lc",
+    tls13_suites: suites::ALL_TLS13,
+    groups: group::ALL,
+    signatures: verify::ALL,
+    sha256: hash::SHA256,
+    load_key: sign::load_key,
+};

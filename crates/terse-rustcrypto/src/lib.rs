@@ -1,1 +1,62 @@
-//! TODO
+//! A [`CryptoProvider`] for devices: RustCrypto and dalek crates, `no_std`, no unsafe code of its own.
+//!
+//! [`PROVIDER`] names everything. A firmware that needs less writes its own [`CryptoProvider`] from the statics of
+//! [`suites`], [`group`], [`verify`] and [`sign`], and its linker drops what is not named:
+//!
+//! ```
+//! use terse_rustcrypto::{group, hash, sign, suites, verify};
+//! use terse_tls::SignatureScheme;
+//! use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
+//!
+//! static SENSOR: CryptoProvider = CryptoProvider {
+//!     name: "sensor",
+//!     tls13_suites: &[&suites::TLS_AES_128_CCM_8_SHA256],
+//!     groups: &[group::X25519],
+//!     signatures: SignatureAlgorithms {
+//!         all: &[verify::ECDSA_P256_SHA256],
+//!         by_scheme: &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
+//!     },
+//!     sha256: hash::SHA256,
+//!     load_key: sign::load_p256_key,
+//! };
+//! ```
+//!
+//! Randomness comes from the `rng` arguments only, so that a run can be replayed byte for byte. A source that fails, or
+//! that keeps returning what no algorithm can use (all zeros, say), gives [`CryptoError::RandomFailed`] after a bounded
+//! number of draws.
+//!
+//! # RSA
+//!
+//! RSA signatures are verified, with a modulus of 2,048 to 4,096 bits. RSA keys do not *sign* unless the Cargo feature
+//! `rsa-signing` is on: the private-key operation of the `rsa` crate is not constant-time, which a remote peer that can
+//! ask for many signatures may be able to measure (the Marvin attack, RUSTSEC-2023-0071). With the feature on, the
+//! operation is blinded, which makes this harder but is no proof against it. Better: an ECDSA or Ed25519 key on a
+//! device, and the `terse-aws-lc` provider on a server.
+//!
+//! [`CryptoProvider`]: terse_tls::crypto::CryptoProvider
+//! [`CryptoError::RandomFailed`]: terse_tls::crypto::CryptoError::RandomFailed
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+use terse_tls::crypto::CryptoProvider;
+
+pub mod aead;
+pub mod group;
+pub mod hash;
+pub mod private_key;
+mod rng;
+pub mod sign;
+pub mod suites;
+pub mod verify;
+
+/// Everything that this crate offers, in its order of preference.
+pub static PROVIDER: CryptoProvider = CryptoProvider {
+    name: "rustcrypto",
+    tls13_suites: suites::ALL_TLS13,
+    groups: group::ALL,
+    signatures: verify::ALL,
+    sha256: hash::SHA256,
+    load_key: sign::load_key,
+};

@@ -1,13 +1,36 @@
-//! TLS for devices that pay for every byte.
+//! TLS for devices that pay for every byte: an engine without sockets, clock or randomness of its own, `no_std`, with
+//! handshake caching in both directions (RFC 7924 and paper 000, BiTHaC).
+//!
+//! [`Connection`] is the face, [`ClientConfig`] and [`ServerConfig`] say what it may do, [`Summary`] what it did.
+//! The cryptography comes from a [`crypto::CryptoProvider`], such as `terse-rustcrypto` or `terse-aws-lc`.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+pub mod cache;
+mod cert;
+mod config;
+mod connection;
 pub mod crypto;
+mod error;
+mod handshake;
+mod link;
+mod record;
+mod schedule;
+pub mod summary;
+mod time;
 mod wire;
 
+pub use cert::{Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
+pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
+pub use connection::{Connection, Event};
+pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+pub use summary::Summary;
+pub use time::{Instant, Now};
 pub use wire::{
-    AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
-    ProtocolVersion, SignatureScheme,
+    AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, MaxFragmentLength,
+    NamedGroup, ProtocolVersion, SignatureScheme,
 };

@@ -4,6 +4,9 @@
 
 use core::fmt;
 
+use super::codec::{Encode, Parse, Reader, Writer};
+use crate::error::InvalidMessage;
+
 macro_rules! code_points {
     ($(#[$meta:meta])* $type:ident($int:ty) { $($(#[$doc:meta])* $name:ident = $value:literal $text:literal,)* }) => {
         $(#[$meta])*
@@ -203,3 +206,22 @@ code_points! {
         CERT_REQ = 2 "cert_req",
     }
 }
+
+macro_rules! codec {
+    ($($type:ident $int:ident),*) => {$(
+        impl Parse<'_> for $type {
+            fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+                reader.$int().map(Self)
+            }
+        }
+
+        impl Encode for $type {
+            fn encode(&self, writer: &mut Writer<'_>) {
+                writer.$int(self.0);
+            }
+        }
+    )*};
+}
+
+codec!(ProtocolVersion u16, CipherSuite u16, NamedGroup u16, SignatureScheme u16, ExtensionType u16);
+codec!(ContentType u8, HandshakeType u8, AlertDescription u8, CachedInformationType u8);

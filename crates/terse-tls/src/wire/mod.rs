@@ -1,7 +1,35 @@
-//! Bytes to types and back, and nothing else.
+//! Bytes to types and back, and nothing else: no state, no decisions.
+//!
+//! What must always hold: parsing borrows, never panics, and refuses what is left over; code points keep values that
+//! are unknown here; what is encoded parses again to an equal value.
 
+mod caching;
 mod code_points;
+mod codec;
+mod extensions;
+mod key_share;
+mod messages;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use caching::{
+    CachedClientObject, CachedInformation, CachedObject, ClientCachedInfo, SelectedClientInfo, SelectedClientObject,
+    SelectedInformation,
+};
 pub use code_points::{
     AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
     ProtocolVersion, SignatureScheme,
+};
+pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer, non_empty};
+pub use extensions::MaxFragmentLength;
+pub(crate) use extensions::{
+    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
+    ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList, SignatureAlgorithms,
+    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+};
+pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
+pub(crate) use messages::{
+    Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,
+    EncryptedExtensions, Finished, KeyUpdate, Random, ServerHello,
 };

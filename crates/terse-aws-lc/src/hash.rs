@@ -1,0 +1,81 @@
+//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869).
+
+use aws_lc_rs::{digest, hkdf, hmac};
+use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Secret};
+
+/// SHA-256.
+pub static SHA256: &dyn Hash =
+    &Sha2 { digest: &digest::SHA256, hmac: hmac::HMAC_SHA256, hkdf: hkdf::HKDF_SHA256 };
+
+/// SHA-384.
+pub static SHA384: &dyn Hash =
+    &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC_SHA384, hkdf: hkdf::HKDF_SHA384 };
+
+struct Sha2 {
+    digest: &'static digest::Algorithm,
+    hmac: hmac::Algorithm,
+    hkdf: hkdf::Algorithm,
+}
+
+impl Sha2 {
+    fn tag(&self, key: &[u8], parts: &[&[u8]]) -> hmac::Tag {
+        let mut context = hmac::Context::with_key(&hmac::Key::new(self.hmac, key));
+        for part in parts {
+            context.update(part);
+        }
+        context.sign()
+    }
+}
+
+impl Hash for Sha2 {
+    fn output_len(&self) -> usize {
+        self.digest.output_len()
+    }
+
+    fn start(&self) -> Box<dyn HashContext> {
+        Box::new(Context(digest::Context::new(self.digest)))
+    }
+
+    fn hmac(&self, key: &[u8], parts: &[&[u8]]) -> Digest {
+        Digest::new(self.tag(key, parts).as_ref())
+    }
+
+    /// HMAC by definition (RFC 5869, 2.2), because `hkdf::Prk` does not give its bytes out.
+    fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret {
+        Secret::new(self.tag(salt, &[input_key_material]).as_ref())
+    }
+
+    fn hkdf_expand(&self, pseudorandom_key: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), CryptoError> {
+        if pseudorandom_key.len() != self.output_len() {
+            return Err(CryptoError::InvalidLength);
+        }
+        hkdf::Prk::new_less_safe(self.hkdf, pseudorandom_key)
+            .expand(info, OutputLen(out.len()))
+            .and_then(|okm| okm.fill(out))
+            .map_err(|_| CryptoError::InvalidLength)
+    }
+}
+
+struct OutputLen(usize);
+
+impl hkdf::KeyType for OutputLen {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
+
+struct Context(digest::Context);
+
+impl HashContext for Context {
+    fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    fn fork(&self) -> Box<dyn HashContext> {
+        Box::new(Self(self.0.clone()))
+    }
+
+    fn finish(self: Box<Self>) -> Digest {
+        Digest::new(self.0.finish().as_ref())
+    }
+}

@@ -1,0 +1,42 @@
+//! Verification of signatures, in certificates and in CertificateVerify: the algorithms that `rustls-webpki` builds on
+//! `aws-lc-rs`.
+
+use pki_types::SignatureVerificationAlgorithm;
+use terse_tls::SignatureScheme;
+use terse_tls::crypto::SignatureAlgorithms;
+pub use webpki::aws_lc_rs::{
+    ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384, ED25519,
+    RSA_PKCS1_2048_8192_SHA256 as RSA_PKCS1_SHA256, RSA_PKCS1_2048_8192_SHA384 as RSA_PKCS1_SHA384,
+    RSA_PKCS1_2048_8192_SHA512 as RSA_PKCS1_SHA512, RSA_PSS_2048_8192_SHA256_LEGACY_KEY as RSA_PSS_SHA256,
+    RSA_PSS_2048_8192_SHA384_LEGACY_KEY as RSA_PSS_SHA384, RSA_PSS_2048_8192_SHA512_LEGACY_KEY as RSA_PSS_SHA512,
+};
+
+/// All algorithms, and the schemes of TLS 1.3 (RFC 9846, 4.3.3) that they serve, preferred first.
+pub static ALL: SignatureAlgorithms = SignatureAlgorithms { all: ALGORITHMS, by_scheme: SCHEMES };
+
+static ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
+    ECDSA_P256_SHA256,
+    ECDSA_P256_SHA384,
+    ECDSA_P384_SHA256,
+    ECDSA_P384_SHA384,
+    ED25519,
+    RSA_PSS_SHA256,
+    RSA_PSS_SHA384,
+    RSA_PSS_SHA512,
+    RSA_PKCS1_SHA256,
+    RSA_PKCS1_SHA384,
+    RSA_PKCS1_SHA512,
+];
+
+/// An ECDSA scheme fixes the curve, as TLS 1.3 reads it. The PKCS#1 schemes are offered for certificates only.
+static SCHEMES: &[(SignatureScheme, &[&dyn SignatureVerificationAlgorithm])] = &[
+    (SignatureScheme::ECDSA_SECP256R1_SHA256, &[ECDSA_P256_SHA256]),
+    (SignatureScheme::ECDSA_SECP384R1_SHA384, &[ECDSA_P384_SHA384]),
+    (SignatureScheme::ED25519, &[ED25519]),
+    (SignatureScheme::RSA_PSS_RSAE_SHA256, &[RSA_PSS_SHA256]),
+    (SignatureScheme::RSA_PSS_RSAE_SHA384, &[RSA_PSS_SHA384]),
+    (SignatureScheme::RSA_PSS_RSAE_SHA512, &[RSA_PSS_SHA512]),
+    (SignatureScheme::RSA_PKCS1_SHA256, &[RSA_PKCS1_SHA256]),
+    (SignatureScheme::RSA_PKCS1_SHA384, &[RSA_PKCS1_SHA384]),
+    (SignatureScheme::RSA_PKCS1_SHA512, &[RSA_PKCS1_SHA512]),
+];

@@ -1,0 +1,3 @@
+//! The provider suite on this provider.
+
+terse_testkit::provider_suite!(terse_aws_lc::PROVIDER);

@@ -1,0 +1,47 @@
+//! The time of a call, from the machine's clocks.
+//!
+//! What must always hold: one program uses one [`Clock`] for everything that shares a cache, because points in time
+//! are counted from where the clock was made.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pki_types::UnixTime;
+use terse_tls::{Instant, Now};
+
+/// The machine's clocks, or a wall clock that pretends to be elsewhere in time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: std::time::Instant,
+    pretended: Option<UnixTime>,
+}
+
+impl Clock {
+    /// The machine's clocks. The monotonic one counts from here.
+    pub fn new() -> Self {
+        Self { start: std::time::Instant::now(), pretended: None }
+    }
+
+    /// As if it were `time` now: for trying what expires.
+    pub fn starting_at(time: UnixTime) -> Self {
+        Self { pretended: Some(time), ..Self::new() }
+    }
+
+    /// The time of a call.
+    pub fn now(&self) -> Now {
+        let elapsed = self.start.elapsed();
+        let wall = match self.pretended {
+            Some(time) => Some(Duration::from_secs(time.as_secs()).saturating_add(elapsed)),
+            None => SystemTime::now().duration_since(UNIX_EPOCH).ok(), // before 1970: the clock was never set
+        };
+        Now {
+            monotonic: Instant(elapsed.as_millis() as u64), // 584 million years
+            unix: wall.map(UnixTime::since_unix_epoch),
+        }
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,64 @@
+//! Why a connection over a socket failed.
+
+use core::fmt;
+use std::io::{self, ErrorKind};
+
+use terse_tls::Error;
+
+/// Why a connection over a socket failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The socket failed.
+    Io(io::Error),
+    /// The protocol failed, on this side or the other.
+    Tls(Error),
+    /// The peer closed the connection before the handshake was complete.
+    ClosedInHandshake,
+    /// The time limit that was set on the socket passed.
+    TimedOut {
+        /// Before the handshake was complete.
+        in_handshake: bool,
+    },
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "the connection failed: {error}"),
+            Self::Tls(error) => error.fmt(f),
+            Self::ClosedInHandshake => f.write_str("the peer closed the connection during the handshake"),
+            Self::TimedOut { in_handshake: true } => f.write_str("the peer did not finish the handshake in time"),
+            Self::TimedOut { in_handshake: false } => f.write_str("the peer did not answer in time"),
+        }
+    }
+}
+
+impl core::error::Error for NetError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::Tls(error) => Some(error),
+            Self::ClosedInHandshake | Self::TimedOut { .. } => None,
+        }
+    }
+}
+
+impl From<Error> for NetError {
+    fn from(error: Error) -> Self {
+        Self::Tls(error)
+    }
+}
+
+impl From<NetError> for io::Error {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::Io(error) => error,
+            NetError::Tls(Error::Truncated) | NetError::ClosedInHandshake => {
+                Self::new(ErrorKind::UnexpectedEof, error)
+            }
+            NetError::Tls(_) => Self::new(ErrorKind::InvalidData, error),
+            NetError::TimedOut { .. } => Self::new(ErrorKind::TimedOut, error),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! An error as a line for people: what is wrong, with the peer's name, and what to try.
+
+use core::fmt;
+use std::io::ErrorKind;
+
+use terse_tls::crypto::CryptoError;
+use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
+
+use crate::NetError;
+
+/// What is wrong, and what to try. Displays as one line: `problem; advice`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What is wrong, with the peer's name.
+    pub problem: String,
+    /// What to try; not every problem has a remedy.
+    pub advice: Option<&'static str>,
+}
+
+/// Says what `error` means for a connection with `peer`, the name of the peer as the user knows it.
+pub fn explain(error: &NetError, peer: &dyn fmt::Display) -> Explanation {
+    let problem = match error {
+        NetError::Tls(Error::Certificate(error)) => error.of(peer).to_string(),
+        NetError::Tls(Error::AlertReceived(alert)) => format!("{peer} refused the connection with the alert {alert}"),
+        NetError::Tls(Error::Truncated) => {
+            format!("{peer} closed the connection without close_notify: data may be missing")
+        }
+        NetError::Tls(error) => format!("{peer}: {error}"),
+        NetError::Io(error) => format!("the connection with {peer} failed: {error}"),
+        NetError::ClosedInHandshake => format!("{peer}: the peer closed the connection during the handshake"),
+        NetError::TimedOut { .. } => format!("{peer}: {error}"),
+    };
+    Explanation { problem, advice: advice(error) }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.advice {
+            Some(advice) => write!(f, "{}; {advice}", self.problem),
+            None => f.write_str(&self.problem),
+        }
+    }
+}
+
+fn advice(error: &NetError) -> Option<&'static str> {
+    match error {
+        NetError::Tls(Error::Certificate(error)) => certificate_advice(error),
+        NetError::Tls(Error::AlertReceived(alert)) => alert_advice(*alert),
+        NetError::Tls(Error::PeerIncompatible(error)) => incompatible_advice(error),
+        NetError::Tls(Error::InvalidMessage(InvalidMessage::UnknownContentType)) => {
+            Some("check the address: another service may listen there")
+        }
+        NetError::Tls(Error::InvalidMessage(InvalidMessage::HandshakeTooLarge)) => {
+            Some("check how many certificates and CA names the peer sends")
+        }
+        NetError::Tls(Error::Crypto(CryptoError::DecryptFailed)) => {
+            Some("something on the way changes the bytes, or the peer's implementation is wrong")
+        }
+        NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.3 on this port"),
+        NetError::TimedOut { in_handshake: true } => {
+            Some("check the address and the network, or allow more time")
+        }
+        NetError::Io(error) => match error.kind() {
+            ErrorKind::ConnectionRefused => Some("check the address, and that the server runs"),
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("check the address and the network"),
+            ErrorKind::AddrInUse => Some("another program uses this port; choose another one, or 0 for any"),
+            ErrorKind::AddrNotAvailable => Some("this machine does not have that address"),
+            ErrorKind::PermissionDenied => Some("ports below 1024 may be reserved for the administrator"),
+            _ => None,
+        },
+        NetError::Tls(_) | NetError::TimedOut { in_handshake: false } => None,
+    }
+}
+
+fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
+    Some(match error {
+        CertificateError::Required => "give the client a certificate from a CA that this server trusts",
+        CertificateError::Expired { .. } => "renew it, or set this machine's clock if it is wrong",
+        CertificateError::NotYetValid { .. } => "wait until then, or set the clock",
+        CertificateError::NoTime => "set the clock, or accept certificates without one",
+        CertificateError::UnknownIssuer => {
+            "trust the root CA that issued it, and check that the peer sends its intermediate certificates"
+        }
+        CertificateError::WrongName => "use a name that the certificate has, or issue one for this name",
+        CertificateError::Revoked => "issue a new certificate for it",
+        CertificateError::UnknownRevocationStatus => "give the CRL of the CA that issued it",
+        CertificateError::CrlExpired => "fetch a new CRL from the CA",
+        CertificateError::WrongUsage => {
+            "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client"
+        }
+        CertificateError::UnsupportedAlgorithm => "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits",
+        CertificateError::ConstraintViolated => "check path length and name constraints of its CA",
+        _ => return None,
+    })
+}
+
+fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
+    Some(match alert {
+        AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate from this side: give one, with its key",
+        AlertDescription::UNKNOWN_CA => "it does not trust the CA of this side's certificate",
+        AlertDescription::BAD_CERTIFICATE
+        | AlertDescription::UNSUPPORTED_CERTIFICATE
+        | AlertDescription::CERTIFICATE_UNKNOWN => "it does not accept this side's certificate; its log says why",
+        AlertDescription::CERTIFICATE_EXPIRED => "this side's certificate has expired, or the peer's clock is wrong",
+        AlertDescription::CERTIFICATE_REVOKED => "this side's certificate was revoked: it needs a new one",
+        AlertDescription::HANDSHAKE_FAILURE | AlertDescription::INSUFFICIENT_SECURITY => {
+            "the two sides share no suite, group or signature algorithm: offer more of them"
+        }
+        AlertDescription::PROTOCOL_VERSION => "it does not speak TLS 1.3",
+        AlertDescription::UNRECOGNIZED_NAME => "it has no host of this name",
+        AlertDescription::NO_APPLICATION_PROTOCOL => "it does not speak the application protocol that was offered",
+        _ => return None,
+    })
+}
+
+fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
+    Some(match error {
+        PeerIncompatible::NoCommonVersion => return None, // the error says it
+        PeerIncompatible::NoCommonApplicationProtocol => "offer a protocol that the other side knows",
+        PeerIncompatible::NoCommonSignatureScheme => {
+            "the peer must accept the kind of key that this side's certificate has"
+        }
+        _ => "allow more of them on one of the two sides",
+    })
+}
+
+#[cfg(test)]
+mod tests;

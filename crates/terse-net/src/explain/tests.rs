@@ -1,0 +1,51 @@
+//! Errors as lines for people.
+
+use core::time::Duration;
+use std::io;
+
+use pki_types::UnixTime;
+use terse_tls::PeerMisbehaved;
+
+use super::*;
+
+fn line(error: impl Into<NetError>) -> String {
+    explain(&error.into(), &"broker.plant.example").to_string()
+}
+
+#[test]
+fn an_expired_certificate_says_whose_and_since_when() {
+    let not_after = UnixTime::since_unix_epoch(Duration::from_secs(1_772_323_200));
+    let error = Error::Certificate(CertificateError::Expired { depth: 0, not_after });
+    assert_eq!(
+        line(error),
+        "the certificate of broker.plant.example expired on 2026-03-01; \
+         renew it, or set this machine's clock if it is wrong"
+    );
+}
+
+#[test]
+fn an_alert_says_what_the_peer_wants() {
+    assert_eq!(
+        line(Error::AlertReceived(AlertDescription::CERTIFICATE_REQUIRED)),
+        "broker.plant.example refused the connection with the alert certificate_required; \
+         it wants a certificate from this side: give one, with its key"
+    );
+}
+
+#[test]
+fn a_problem_without_remedy_has_no_advice() {
+    let error = NetError::Tls(PeerMisbehaved::BadFinished.into());
+    assert_eq!(explain(&error, &"the server").advice, None);
+    assert_eq!(line(error), "broker.plant.example: the peer broke the protocol: the Finished message is wrong");
+}
+
+#[test]
+fn errors_of_the_socket_name_the_peer() {
+    let refused = NetError::Io(io::ErrorKind::ConnectionRefused.into());
+    assert_eq!(
+        line(refused),
+        "the connection with broker.plant.example failed: connection refused; \
+         check the address, and that the server runs"
+    );
+    assert!(line(NetError::ClosedInHandshake).contains("closed the connection during the handshake"));
+}

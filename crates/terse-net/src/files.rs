@@ -1,0 +1,213 @@
+//! Credential files: certificates, private keys, CRLs and passphrases, as PEM (RFC 7468) or DER.
+//!
+//! What a file holds is told from its content, never from its name. What must always hold: what is returned has been
+//! parsed once, keys and passphrases are zeroized on drop, and an error is one line that says which file, what is
+//! wrong with it, and what to do.
+
+use core::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use base64ct::{Base64, Encoding};
+use pkcs8::der::{AnyRef, Decode};
+use pkcs8::spki::SubjectPublicKeyInfoRef;
+use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, pkcs5};
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use webpki::BorrowedCertRevocationList;
+use zeroize::Zeroizing;
+
+mod error;
+
+pub use error::{FileError, Item, Problem};
+
+/// The largest file that is read.
+pub const MAX_FILE_SIZE: u64 = 16 << 20;
+
+/// Reads every certificate of a file, in order: a chain, or a set of trust anchors.
+pub fn read_certificates(path: impl AsRef<Path>) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let read = |contents: &[u8]| {
+        let blocks = blocks(contents, Item::Certificate)?;
+        blocks.into_iter().map(|block| Ok(block.der.to_vec().into())).collect()
+    };
+    read_file(path.as_ref(), Item::Certificate, read)
+}
+
+/// Reads every CRL of a file.
+pub fn read_crls(path: impl AsRef<Path>) -> Result<Vec<CertificateRevocationListDer<'static>>, FileError> {
+    let read = |contents: &[u8]| {
+        let blocks = blocks(contents, Item::Crl)?;
+        blocks.into_iter().map(|block| Ok(block.der.to_vec().into())).collect()
+    };
+    read_file(path.as_ref(), Item::Crl, read)
+}
+
+/// Reads the first private key of a file: PKCS #8, SEC 1 (RFC 5915) or PKCS #1, or PKCS #8 encrypted with PBES2
+/// (RFC 8018), for which the passphrase is needed.
+pub fn read_private_key(
+    path: impl AsRef<Path>,
+    passphrase: Option<&[u8]>,
+) -> Result<Zeroizing<PrivateKeyDer<'static>>, FileError> {
+    let read = |contents: &[u8]| {
+        let key = blocks(contents, Item::PrivateKey)?.swap_remove(0); // `blocks` returns at least one
+        match key.encrypted {
+            false => plain_key(&key.der).ok_or_else(|| malformed(1, "not a PKCS #8, SEC 1 or PKCS #1 structure")),
+            true => decrypt(&key.der, passphrase),
+        }
+    };
+    read_file(path.as_ref(), Item::PrivateKey, read)
+}
+
+/// Reads the passphrase that is the first line of a file, without its line end.
+pub fn read_passphrase(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    let read = |contents: &[u8]| {
+        let line = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match line.strip_suffix(b"\r").unwrap_or(line) {
+            [] => Err(Problem::Empty),
+            passphrase => Ok(Zeroizing::new(passphrase.to_vec())),
+        }
+    };
+    read_file(path.as_ref(), Item::Passphrase, read)
+}
+
+fn read_file<T>(path: &Path, wanted: Item, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, FileError> {
+    let result = contents(path).and_then(|contents| match contents.trim_ascii() {
+        [] => Err(Problem::Empty),
+        _ => read(&contents),
+    });
+    result.map_err(|problem| FileError::new(path, wanted, problem))
+}
+
+fn contents(path: &Path) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let file = File::open(path).map_err(Problem::Unreadable)?;
+    // Room for all of it, and one byte to see its end: growing would leave copies of a key behind.
+    let size = file.metadata().map_or(0, |metadata| metadata.len().min(MAX_FILE_SIZE)) as usize;
+    let mut contents = Zeroizing::new(Vec::with_capacity(size + 1));
+    file.take(MAX_FILE_SIZE + 1).read_to_end(&mut contents).map_err(Problem::Unreadable)?;
+    match contents.len() as u64 > MAX_FILE_SIZE {
+        true => Err(Problem::TooBig),
+        false => Ok(contents),
+    }
+}
+
+/// One object of the wanted kind.
+struct Block {
+    der: Zeroizing<Vec<u8>>,
+    encrypted: bool,
+}
+
+/// Finds the objects of one kind, at least one, and checks that each can be parsed.
+fn blocks(contents: &[u8], wanted: Item) -> Result<Vec<Block>, Problem> {
+    if let Some((item, encrypted)) = classify(contents) {
+        return match item == wanted {
+            true => Ok(vec![Block { der: Zeroizing::new(contents.to_vec()), encrypted }]),
+            false => Err(Problem::Missing { found: vec![item] }),
+        };
+    }
+    // Text between the blocks may be in any encoding; the blocks are ASCII.
+    let text = Zeroizing::new(String::from_utf8_lossy(contents).into_owned());
+    let mut blocks = Vec::new();
+    let mut found = Vec::new();
+    for (label, body) in sections(&text)? {
+        let item = Item::from_label(label);
+        if item != wanted {
+            if !found.contains(&item) {
+                found.push(item);
+            }
+            continue;
+        }
+        if body.contains("Proc-Type: 4,ENCRYPTED") {
+            return Err(Problem::LegacyEncryption);
+        }
+        let block = Block { der: decode(body, blocks.len() + 1)?, encrypted: label == "ENCRYPTED PRIVATE KEY" };
+        match check(&block.der, &wanted) {
+            Ok(()) => blocks.push(block),
+            Err(reason) => return Err(malformed(blocks.len() + 1, reason)),
+        }
+    }
+    match (blocks.is_empty(), found.is_empty()) {
+        (false, _) => Ok(blocks),
+        (true, false) => Err(Problem::Missing { found }),
+        (true, true) => Err(Problem::Unrecognized),
+    }
+}
+
+/// Splits PEM text into labels and bodies.
+fn sections(text: &str) -> Result<Vec<(&str, &str)>, Problem> {
+    let mut sections = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("-----BEGIN ") {
+        let (label, after) = after.split_once("-----").ok_or(Problem::Truncated)?;
+        let (body, after) = after.split_once(&format!("-----END {label}-----")).ok_or(Problem::Truncated)?;
+        sections.push((label, body));
+        rest = after;
+    }
+    Ok(sections)
+}
+
+fn decode(body: &str, number: usize) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let mut base64 = Zeroizing::new(String::with_capacity(body.len()));
+    base64.extend(body.chars().filter(|c| !c.is_ascii_whitespace()));
+    Base64::decode_vec(&base64).map(Zeroizing::new).map_err(|_| malformed(number, "not base64"))
+}
+
+/// What DER is, and whether it is encrypted.
+fn classify(der: &[u8]) -> Option<(Item, bool)> {
+    if AnyRef::from_der(der).is_err() {
+        return None; // not one complete value
+    }
+    if plain_key(der).is_some() {
+        return Some((Item::PrivateKey, false));
+    }
+    if EncryptedPrivateKeyInfoRef::from_der(der).is_ok() {
+        return Some((Item::PrivateKey, true));
+    }
+    if SubjectPublicKeyInfoRef::from_der(der).is_ok() {
+        return Some((Item::PublicKey, false));
+    }
+    [Item::Certificate, Item::Crl].into_iter().find(|item| check(der, item).is_ok()).map(|item| (item, false))
+}
+
+/// Parses an object, to find out now rather than in a handshake that it cannot be.
+fn check(der: &[u8], item: &Item) -> Result<(), String> {
+    let parsed = match item {
+        Item::Certificate => match webpki::anchor_from_trusted_cert(&CertificateDer::from(der)) {
+            // Understanding it is a matter for whoever validates the certificate.
+            Err(webpki::Error::UnsupportedCriticalExtension) => Ok(()),
+            other => other.map(|_| ()),
+        },
+        Item::Crl => BorrowedCertRevocationList::from_der(der).map(|_| ()),
+        _ => return AnyRef::from_der(der).map(|_| ()).map_err(|e| e.to_string()),
+    };
+    parsed.map_err(|error| match error {
+        webpki::Error::BadDer | webpki::Error::TrailingData(_) => "not valid DER".into(),
+        _ => error.to_string(),
+    })
+}
+
+fn plain_key(der: &[u8]) -> Option<Zeroizing<PrivateKeyDer<'static>>> {
+    AnyRef::from_der(der).ok()?;
+    let key = PrivateKeyDer::try_from(der).ok()?;
+    if let PrivateKeyDer::Pkcs8(pkcs8) = &key {
+        PrivateKeyInfoRef::try_from(pkcs8.secret_pkcs8_der()).ok()?;
+    }
+    Some(Zeroizing::new(key.clone_key()))
+}
+
+fn decrypt(der: &[u8], passphrase: Option<&[u8]>) -> Result<Zeroizing<PrivateKeyDer<'static>>, Problem> {
+    let encrypted = EncryptedPrivateKeyInfoRef::from_der(der).map_err(|_| Problem::UnsupportedEncryption)?;
+    let passphrase = passphrase.ok_or(Problem::PassphraseNeeded)?;
+    let key = encrypted.decrypt(passphrase).map_err(|error| match error {
+        pkcs8::Error::EncryptedPrivateKey(pkcs5::Error::DecryptFailed) => Problem::WrongPassphrase,
+        pkcs8::Error::EncryptedPrivateKey(_) => Problem::UnsupportedEncryption,
+        _ => Problem::WrongPassphrase, // one in 256 wrong keys leaves a valid padding, but no DER
+    })?;
+    plain_key(key.as_bytes()).ok_or(Problem::WrongPassphrase)
+}
+
+fn malformed(number: usize, reason: impl fmt::Display) -> Problem {
+    Problem::Malformed { number, reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Why a credential file cannot be used: one line that says which file, what is wrong, and what to do.
+
+use super::*;
+
+/// What a credential file can hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Item {
+    /// An X.509 certificate (RFC 5280, 4).
+    Certificate,
+    /// A private key, encrypted or not.
+    PrivateKey,
+    /// A certificate revocation list (RFC 5280, 5).
+    Crl,
+    /// A passphrase.
+    Passphrase,
+    /// A PKCS #10 request, which a CA has yet to answer.
+    CertificateRequest,
+    /// A public key.
+    PublicKey,
+    /// A PEM block with another label.
+    Other(String),
+}
+
+impl Item {
+    pub(super) fn from_label(label: &str) -> Self {
+        match label {
+            "CERTIFICATE" | "X509 CERTIFICATE" => Self::Certificate,
+            "PRIVATE KEY" | "EC PRIVATE KEY" | "RSA PRIVATE KEY" | "ENCRYPTED PRIVATE KEY" => Self::PrivateKey,
+            "X509 CRL" => Self::Crl,
+            "CERTIFICATE REQUEST" | "NEW CERTIFICATE REQUEST" => Self::CertificateRequest,
+            "PUBLIC KEY" | "RSA PUBLIC KEY" => Self::PublicKey,
+            _ => Self::Other(label.chars().filter(|c| !c.is_control()).take(40).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate => f.write_str("certificate"),
+            Self::PrivateKey => f.write_str("private key"),
+            Self::Crl => f.write_str("CRL"),
+            Self::Passphrase => f.write_str("passphrase"),
+            Self::CertificateRequest => f.write_str("certificate request"),
+            Self::PublicKey => f.write_str("public key"),
+            Self::Other(label) => write!(f, "{label:?} block"),
+        }
+    }
+}
+
+/// What is wrong with a credential file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It cannot be opened or read.
+    Unreadable(io::Error),
+    /// It is larger than [`MAX_FILE_SIZE`].
+    TooBig,
+    /// It holds nothing, or only white space.
+    Empty,
+    /// It is neither PEM nor DER of a kind that is known here.
+    Unrecognized,
+    /// It ends within a PEM block.
+    Truncated,
+    /// It holds other things than what was looked for.
+    Missing {
+        /// What it does hold.
+        found: Vec<Item>,
+    },
+    /// One of the objects cannot be parsed.
+    Malformed {
+        /// Which of the objects of that kind, counted from 1.
+        number: usize,
+        /// Why.
+        reason: String,
+    },
+    /// The private key is encrypted, and no passphrase was given.
+    PassphraseNeeded,
+    /// The passphrase does not decrypt the private key.
+    WrongPassphrase,
+    /// The private key is encrypted in the way of RFC 1421, whose key derivation is a single round of MD5.
+    LegacyEncryption,
+    /// The private key is encrypted with another algorithm than PBES2 with PBKDF2-HMAC-SHA2 or scrypt, and AES.
+    UnsupportedEncryption,
+}
+
+/// Why a credential file cannot be used.
+#[derive(Debug)]
+pub struct FileError {
+    path: PathBuf,
+    wanted: Item,
+    problem: Problem,
+}
+
+impl FileError {
+    pub(super) fn new(path: &Path, wanted: Item, problem: Problem) -> Self {
+        Self { path: path.into(), wanted, problem }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is wrong with it.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wanted = &self.wanted;
+        let path = self.path.display();
+        write!(f, "{path}: ")?;
+        match &self.problem {
+            Problem::Unreadable(e) => write!(f, "cannot be read: {e}; check the path and the permissions"),
+            Problem::TooBig => {
+                write!(f, "is larger than {} MiB; give the file with the {wanted}", MAX_FILE_SIZE >> 20)
+            }
+            Problem::Empty if *wanted == Item::Passphrase => {
+                f.write_str("holds no passphrase; write it into the first line")
+            }
+            Problem::Empty => write!(f, "is empty; give the file with the {wanted}"),
+            Problem::Unrecognized => {
+                write!(
+                    f,
+                    "holds no {wanted}, nor anything else in PEM or complete DER; give the file with the {wanted}"
+                )
+            }
+            Problem::Truncated => f.write_str("ends within a PEM block; copy the file again, whole"),
+            Problem::Missing { found } => {
+                write!(f, "holds no {wanted}, but ")?;
+                for (at, item) in found.iter().enumerate() {
+                    write!(f, "{}a {item}", if at == 0 { "" } else { " and " })?;
+                }
+                write!(f, "; give the file with the {wanted}")
+            }
+            Problem::Malformed { number, reason } => {
+                write!(f, "{wanted} {number} is malformed ({reason}); copy the file again, or make the {wanted} anew")
+            }
+            Problem::PassphraseNeeded => f.write_str("the private key is encrypted; give its passphrase"),
+            Problem::WrongPassphrase => {
+                f.write_str("the passphrase does not open the private key; check it, spaces at its end included")
+            }
+            Problem::LegacyEncryption => write!(
+                f,
+                "the private key is encrypted in a legacy format with weak key derivation; \
+                 convert it with `openssl pkcs8 -topk8 -in {path} -out NEW`"
+            ),
+            Problem::UnsupportedEncryption => write!(
+                f,
+                "the private key is encrypted with an algorithm that is not supported; convert it with \
+                 `openssl pkcs8 -topk8 -v2 aes-256-cbc -v2prf hmacWithSHA256 -in {path} -out NEW`"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Unreadable(e) => Some(e),
+            _ => None,
+        }
+    }
+}

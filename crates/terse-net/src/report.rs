@@ -1,0 +1,99 @@
+//! A connection's summary as the JSON object that `terse client` and `terse server` print (the contract of the command
+//! line): these fields, in this order.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use terse_tls::{CachedObject, HandshakeType, Summary, Traffic};
+
+/// A [`Summary`] that serializes as the JSON object of the command line.
+#[derive(Debug, serde::Serialize)]
+pub struct Report<'a> {
+    version: Option<&'static str>,
+    transport: &'static str,
+    cipher_suite: Option<String>,
+    group: Option<String>,
+    mode: &'static str,
+    cached: Vec<&'static str>,
+    peer: Peer,
+    signatures_verified: u32,
+    signatures_saved: u32,
+    round_trips: u32,
+    early_data: &'static str,
+    fallback: Option<&'static str>,
+    sent: Direction<'a>,
+    received: Direction<'a>,
+    retransmissions: u32,
+    handshake_ms: u64,
+    error: Option<&'a str>,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct Peer {
+    name: Option<String>,
+    authenticated_by: &'static str,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct Direction<'a> {
+    messages: Messages<'a>,
+    handshake_bytes: u64,
+    record_bytes: u64,
+    post_handshake_bytes: u64,
+    datagrams: u32,
+}
+
+/// An object in the order of the messages, which a map of the standard library would not keep.
+#[derive(Debug)]
+struct Messages<'a>(&'a [(HandshakeType, u32)]);
+
+impl<'a> Report<'a> {
+    /// The report of a connection that went as `summary` says and, perhaps, failed with `error`.
+    pub fn new(summary: &'a Summary, error: Option<&'a str>) -> Self {
+        Self {
+            version: summary.version.and_then(|version| version.name()),
+            transport: summary.transport.name(),
+            cipher_suite: summary.cipher_suite.map(|suite| suite.to_string()),
+            group: summary.group.map(|group| group.to_string()),
+            mode: summary.mode.name(),
+            cached: summary.cached.iter().copied().map(CachedObject::name).collect(),
+            peer: Peer {
+                name: summary.peer.identity.as_ref().map(ToString::to_string),
+                authenticated_by: summary.peer.authenticated_by.name(),
+            },
+            signatures_verified: summary.signatures_verified,
+            signatures_saved: summary.signatures_saved,
+            round_trips: summary.round_trips,
+            early_data: "none", // the engine does not send any
+            fallback: summary.fallback,
+            sent: Direction::new(&summary.sent),
+            received: Direction::new(&summary.received),
+            retransmissions: summary.retransmissions,
+            handshake_ms: summary.handshake_ms,
+            error,
+        }
+    }
+}
+
+impl<'a> Direction<'a> {
+    fn new(traffic: &'a Traffic) -> Self {
+        Self {
+            messages: Messages(&traffic.messages),
+            handshake_bytes: traffic.handshake_bytes,
+            record_bytes: traffic.record_bytes,
+            post_handshake_bytes: traffic.post_handshake_bytes,
+            datagrams: traffic.datagrams,
+        }
+    }
+}
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (message, len) in self.0 {
+            map.serialize_entry(&message.to_string(), len)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

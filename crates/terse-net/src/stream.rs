@@ -1,0 +1,264 @@
+//! A connection over a blocking byte stream.
+//!
+//! What must always hold: nothing is waited for while something is left to send; a byte is written once, however often
+//! a time limit interrupts; after an error the alert has been handed to the transport if the transport took it.
+
+use core::ops::Range;
+use std::io::{self, ErrorKind, Read, Write};
+
+use terse_tls::{Connection, Error, Event};
+
+use crate::{Clock, NetError, OsRng};
+
+/// A connection over a blocking byte stream, such as a [`std::net::TcpStream`] or a [`crate::Timed`].
+///
+/// [`Stream::handshake`] first; then [`Read`] and [`Write`], or [`Stream::receive`] and [`Stream::send`], whose errors
+/// say more; at the end [`Stream::close`].
+pub struct Stream<S> {
+    connection: Connection,
+    transport: S,
+    clock: Clock,
+    rng: OsRng,
+    input: Buffer,
+    output: Buffer,
+    peer_closed: bool,
+}
+
+/// Room for the largest record (RFC 9846, 5.2) in one read.
+const BUFFER_LEN: usize = 5 + 0x4000 + 256;
+
+impl<S: Read + Write> Stream<S> {
+    /// Puts `connection`, which has not sent anything yet, on `transport`.
+    pub fn new(connection: Connection, transport: S, clock: Clock) -> Self {
+        let (input, output) = (Buffer::new(), Buffer::new());
+        Self { connection, transport, clock, rng: OsRng, input, output, peer_closed: false }
+    }
+
+    /// Completes the handshake. When the transport has a time limit and it passes, the connection is given up, and its
+    /// cache knows (`caching`, rule 2).
+    pub fn handshake(&mut self) -> Result<(), NetError> {
+        self.flush_records()?;
+        while self.connection.is_handshaking() {
+            if let Err(error) = self.advance() {
+                if matches!(error, NetError::TimedOut { .. }) {
+                    self.give_up();
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for application data and copies it to `out`. 0: the peer has closed the connection properly, or `out` is
+    /// empty. After [`NetError::TimedOut`] the call may be made again.
+    pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
+        loop {
+            let len = self.connection.recv(out);
+            if len > 0 || out.is_empty() || self.peer_closed {
+                return Ok(len);
+            }
+            self.advance()?;
+        }
+    }
+
+    /// Sends all of `data`. After [`NetError::TimedOut`] it is unknown how much of it was sent.
+    pub fn send(&mut self, mut data: &[u8]) -> Result<(), NetError> {
+        while !data.is_empty() {
+            data = &data[self.send_some(data)?..];
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that no more data follows (`close_notify`). What the peer still sends can be received.
+    pub fn close(&mut self) -> Result<(), NetError> {
+        self.connection.close();
+        self.flush_records()
+    }
+
+    /// Replaces the keys of this direction, and asks the peer to do the same in its own (RFC 9846, 4.7.3).
+    pub fn update_keys(&mut self, request_peer: bool) -> Result<(), NetError> {
+        self.connection.update_keys(request_peer)?;
+        self.flush_records()
+    }
+
+    /// The application stops waiting for the peer (`caching`, rule 2).
+    pub fn give_up(&mut self) {
+        self.connection.give_up(self.clock.now());
+        let _ = self.flush_records(); // the peer is not answering; what it misses is at most an alert
+    }
+
+    /// Whether the peer has closed its direction properly.
+    pub fn peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    /// The connection, for its summary and what was negotiated.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The transport, for its time limits. Reading from it or writing to it breaks the connection.
+    pub fn transport_mut(&mut self) -> &mut S {
+        &mut self.transport
+    }
+
+    /// Sends some of `data`, at least one byte.
+    fn send_some(&mut self, data: &[u8]) -> Result<usize, NetError> {
+        loop {
+            let taken = self.connection.send(data)?;
+            self.flush_records()?;
+            if taken > 0 {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Hands the connection what has been read, or reads more and hands over that.
+    fn advance(&mut self) -> Result<(), NetError> {
+        if self.input.is_empty() {
+            self.flush_records()?;
+            match self.input.fill_from(&mut self.transport) {
+                Ok(0) => return self.end_of_input(),
+                Ok(_) => {}
+                Err(error) => return Err(self.io_error(error)),
+            }
+        }
+        let result = self.connection.handle_input(self.clock.now(), &mut self.rng, self.input.filled_mut());
+        match result {
+            Ok(taken) => self.input.consume(taken),
+            Err(error) => {
+                let _ = self.flush_records(); // the alert; the error to report is the one that caused it
+                return Err(error.into());
+            }
+        }
+        self.take_events();
+        self.flush_records()
+    }
+
+    fn end_of_input(&mut self) -> Result<(), NetError> {
+        let in_handshake = self.connection.is_handshaking();
+        match self.connection.handle_end_of_input(self.clock.now()) {
+            Ok(()) => {
+                self.peer_closed = true;
+                Ok(())
+            }
+            Err(Error::Truncated) if in_handshake => Err(NetError::ClosedInHandshake),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            if matches!(event, Event::PeerClosed) {
+                self.peer_closed = true;
+            }
+        }
+    }
+
+    fn flush_records(&mut self) -> Result<(), NetError> {
+        loop {
+            if self.output.is_empty() {
+                let Some(len) = self.connection.poll_transmit(self.clock.now(), &mut self.output.bytes) else { break };
+                self.output.range = 0..len;
+            }
+            match self.transport.write(self.output.filled_mut()) {
+                Ok(0) => return Err(NetError::Io(ErrorKind::WriteZero.into())),
+                Ok(len) => self.output.consume(len),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let alert = if is_reset(&error) { self.last_words() } else { None };
+                    return Err(alert.unwrap_or_else(|| self.io_error(error)));
+                }
+            }
+        }
+        self.transport.flush().map_err(NetError::Io)
+    }
+
+    /// The alert that a peer sent before it closed the connection, which is why a write fails.
+    fn last_words(&mut self) -> Option<NetError> {
+        let mut ignored = [0; 1024];
+        loop {
+            if self.input.is_empty() && !matches!(self.input.fill_from(&mut self.transport), Ok(1..)) {
+                return None;
+            }
+            match self.connection.handle_input(self.clock.now(), &mut self.rng, self.input.filled_mut()) {
+                Ok(taken) => self.input.consume(taken),
+                Err(error @ Error::AlertReceived(_)) => return Some(error.into()),
+                Err(_) => return None,
+            }
+            while self.connection.recv(&mut ignored) > 0 {}
+        }
+    }
+
+    fn io_error(&mut self, error: io::Error) -> NetError {
+        let in_handshake = self.connection.is_handshaking();
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => NetError::TimedOut { in_handshake },
+            _ if is_reset(&error) => match self.end_of_input() {
+                Err(error @ NetError::ClosedInHandshake) => error,
+                _ => NetError::Io(error),
+            },
+            _ => NetError::Io(error),
+        }
+    }
+}
+
+/// The peer has dropped the connection.
+fn is_reset(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+}
+
+impl<S: Read + Write> Read for Stream<S> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        Ok(self.receive(out)?)
+    }
+}
+
+impl<S: Read + Write> Write for Stream<S> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if data.is_empty() {
+            return Ok(0);
+        }
+        Ok(self.send_some(data)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(self.flush_records()?)
+    }
+}
+
+/// Bytes on their way, filled and emptied as a whole.
+struct Buffer {
+    bytes: Box<[u8]>,
+    range: Range<usize>,
+}
+
+impl Buffer {
+    fn new() -> Self {
+        Self { bytes: vec![0; BUFFER_LEN].into(), range: 0..0 }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    fn filled_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.range.clone()] // set by the two functions below, within the bytes
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.range.start = (self.range.start + len).min(self.range.end);
+    }
+
+    fn fill_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
+        loop {
+            match source.read(&mut self.bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => {
+                    self.range = 0..result.as_ref().map_or(0, |len| *len);
+                    return result;
+                }
+            }
+        }
+    }
+}

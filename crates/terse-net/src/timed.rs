@@ -1,0 +1,81 @@
+//! A TCP connection whose reads and writes end at a deadline, however slowly the peer feeds it.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+/// A TCP connection with a deadline for all its calls together. A socket's own time limit starts anew with every call,
+/// so that a peer that sends a byte now and then would never meet it.
+#[derive(Debug)]
+pub struct Timed {
+    stream: TcpStream,
+    deadline: Option<Instant>,
+}
+
+/// What a peer may still send after this side has given up, before the connection is dropped all the same.
+const MAX_LINGER_BYTES: usize = 0x2_0000;
+
+impl Timed {
+    /// Without a deadline yet. Small writes are sent at once: the engine hands over whole flights.
+    pub fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, deadline: None })
+    }
+
+    /// Calls fail with [`ErrorKind::TimedOut`] from `limit` after now on.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.deadline = Instant::now().checked_add(limit); // beyond the clock's range: never
+    }
+
+    /// Ends the connection so that what was written last, an alert perhaps, arrives: a socket that is closed while
+    /// unread bytes wait resets the connection, and the peer loses what it has not read yet.
+    pub fn linger(&mut self, limit: Duration) {
+        self.set_limit(limit);
+        if self.stream.shutdown(Shutdown::Write).is_err() {
+            return; // the peer is gone already
+        }
+        let mut ignored = [0; 4096];
+        let mut left = MAX_LINGER_BYTES;
+        while let Ok(n @ 1..) = self.read(&mut ignored) {
+            left = left.saturating_sub(n);
+            if left == 0 {
+                break;
+            }
+        }
+    }
+
+    /// What is left until the deadline, as a time limit for one call. A socket refuses a limit of zero.
+    fn remaining(&self) -> io::Result<Option<Duration>> {
+        let Some(deadline) = self.deadline else { return Ok(None) };
+        match deadline.checked_duration_since(Instant::now()) {
+            Some(left) if !left.is_zero() => Ok(Some(left)),
+            _ => Err(ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+/// Unix says `WouldBlock` when a call runs into its time limit.
+fn timed_out(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),
+        _ => error,
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.remaining()?)?;
+        self.stream.read(out).map_err(timed_out)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.remaining()?)?;
+        self.stream.write(data).map_err(timed_out)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

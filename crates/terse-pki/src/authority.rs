@@ -1,0 +1,224 @@
+//! The CA itself: a root, any intermediates, and what they sign (RFC 5280, 4).
+//!
+//! What must always hold: `levels` is not empty, starts with the root, and each certificate is signed by the level before.
+
+use core::fmt;
+
+use pki_types::CertificateDer;
+use rcgen::{
+    CertificateParams, CustomExtension, DnType, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber,
+};
+use time::OffsetDateTime;
+use x509_parser::certificate::X509Certificate;
+use zeroize::Zeroizing;
+
+use crate::{Chain, Credential, Error, KeyAlgorithm, LeafOptions, to_pem};
+
+/// From when until when, in UNIX seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// The first second of validity.
+    pub not_before: u64,
+    /// The last second of validity.
+    pub not_after: u64,
+}
+
+impl Validity {
+    /// The given number of days from a point in time, in UNIX seconds.
+    pub fn days(from: u64, days: u32) -> Self {
+        Self { not_before: from, not_after: from.saturating_add(u64::from(days) * 86_400) }
+    }
+
+    pub(crate) fn dates(self) -> Result<(OffsetDateTime, OffsetDateTime), Error> {
+        match self.not_before < self.not_after {
+            true => Ok((date(self.not_before)?, date(self.not_after)?)),
+            false => Err(Error::InvalidValidity),
+        }
+    }
+}
+
+/// RFC 5280, 4.1.2.5: a date has four digits for its year.
+pub(crate) fn date(unix: u64) -> Result<OffsetDateTime, Error> {
+    let seconds = i64::try_from(unix).map_err(|_| Error::InvalidValidity)?;
+    match OffsetDateTime::from_unix_timestamp(seconds) {
+        Ok(date) if date.year() <= 9999 => Ok(date),
+        _ => Err(Error::InvalidValidity),
+    }
+}
+
+/// What an [`Authority`] is made from.
+#[derive(Clone, Debug)]
+pub struct AuthorityOptions {
+    /// Key algorithm, and how many certificates there will be from leaf to root.
+    pub chain: Chain,
+    /// Common name of the root; intermediates append their number. Short names make short certificates.
+    pub name: String,
+    /// Of every CA certificate.
+    pub validity: Validity,
+}
+
+impl AuthorityOptions {
+    /// Options for a CA named "Terse CA".
+    pub fn new(chain: Chain, validity: Validity) -> Self {
+        Self { chain, name: "Terse CA".into(), validity }
+    }
+}
+
+/// A CA: a root and any intermediates, each with its private key.
+pub struct Authority {
+    levels: Vec<Level>,
+}
+
+/// One CA certificate and its private key.
+pub(crate) struct Level {
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) key: Zeroizing<KeyPair>,
+}
+
+impl Level {
+    pub(crate) fn issuer(&self) -> Result<Issuer<'static, &KeyPair>, Error> {
+        Ok(Issuer::from_ca_cert_der(&self.certificate, &*self.key)?)
+    }
+}
+
+impl Authority {
+    /// Makes new keys and certificates.
+    pub fn new(options: &AuthorityOptions) -> Result<Self, Error> {
+        let name = options.name.trim();
+        // RFC 5280, A.1: ub-common-name is 64; intermediates append to the name.
+        if name.is_empty() || name.chars().count() > 60 || name.chars().any(char::is_control) {
+            return Err(Error::InvalidName(options.name.clone()));
+        }
+        let mut levels: Vec<Level> = Vec::new();
+        for number in 0..options.chain.certificates() - 1 {
+            let key = options.chain.algorithm().generate()?;
+            let params = match number {
+                0 => ca_params(name.into(), options.validity)?,
+                _ => ca_params(format!("{name} {number}"), options.validity)?,
+            };
+            let certificate = match levels.last() {
+                None => params.self_signed(&*key)?,
+                Some(parent) => params.signed_by(&*key, &parent.issuer()?)?,
+            };
+            levels.push(Level { certificate: certificate.into(), key });
+        }
+        Ok(Self { levels })
+    }
+
+    /// Puts a CA together from its parts, root first.
+    pub(crate) fn from_levels(levels: Vec<Level>) -> Result<Self, Error> {
+        let mut parent: Option<X509Certificate<'_>> = None;
+        for level in &levels {
+            let certificate = parse(&level.certificate)?;
+            if certificate.public_key().raw != PublicKeyData::subject_public_key_info(&*level.key) {
+                return Err(Error::KeyMismatch);
+            }
+            if !is_issued_by(&certificate, parent.as_ref().unwrap_or(&certificate)) {
+                return Err(Error::ForeignIssuer);
+            }
+            parent = Some(certificate);
+        }
+        Ok(Self { levels })
+    }
+
+    /// Issues a certificate for a new key.
+    pub fn issue(&self, options: &LeafOptions) -> Result<Credential, Error> {
+        let key = options.algorithm.or(self.algorithm()).unwrap_or(KeyAlgorithm::P256).generate()?;
+        let leaf = options.params()?.signed_by(&*key, &self.last().issuer()?)?;
+        let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
+        Ok(Credential::new(core::iter::once(leaf.into()).chain(intermediates).collect(), &key))
+    }
+
+    /// The root certificate, which peers must trust.
+    pub fn root(&self) -> &CertificateDer<'static> {
+        &self.levels[0].certificate // never empty
+    }
+
+    /// The root certificate as PEM.
+    pub fn root_pem(&self) -> String {
+        to_pem("CERTIFICATE", self.root())
+    }
+
+    /// Every CA certificate, root first; the position of one is its issuer number for [`Authority::crl`].
+    pub fn certificates(&self) -> impl ExactSizeIterator<Item = &CertificateDer<'static>> {
+        self.levels.iter().map(|level| &level.certificate)
+    }
+
+    /// The key algorithm of the issuing CA, which leaves have unless they ask for another.
+    pub fn algorithm(&self) -> Option<KeyAlgorithm> {
+        KeyAlgorithm::of(&self.last().key)
+    }
+
+    /// The last second, in UNIX time, at which every CA certificate is still valid.
+    pub fn not_after(&self) -> Result<u64, Error> {
+        let ends = self.certificates().map(|der| Ok(parse(der)?.validity().not_after.timestamp()));
+        let first = ends.collect::<Result<Vec<_>, Error>>()?.into_iter().min();
+        Ok(first.and_then(|end| u64::try_from(end).ok()).unwrap_or(0))
+    }
+
+    pub(crate) fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    fn last(&self) -> &Level {
+        &self.levels[self.levels.len() - 1] // never empty
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").field("levels", &self.levels.len()).finish_non_exhaustive()
+    }
+}
+
+/// What CA certificates and leaves have in common.
+pub(crate) fn params(
+    common_name: Option<String>,
+    validity: Validity,
+    serial: Option<u64>,
+) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    if let Some(name) = common_name {
+        params.distinguished_name.push(DnType::CommonName, name);
+    }
+    (params.not_before, params.not_after) = validity.dates()?;
+    params.serial_number = Some(match serial {
+        Some(number) => SerialNumber::from(number),
+        None => random_serial()?,
+    });
+    Ok(params)
+}
+
+fn ca_params(name: String, validity: Validity) -> Result<CertificateParams, Error> {
+    let mut params = params(Some(name), validity, None)?;
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    // BasicConstraints { cA TRUE }, by hand: rcgen's `IsCa` would add a subject key identifier.
+    let mut constraints = CustomExtension::from_oid_content(&[2, 5, 29, 19], vec![0x30, 3, 1, 1, 0xff]);
+    constraints.set_criticality(true);
+    params.custom_extensions = vec![constraints];
+    Ok(params)
+}
+
+/// RFC 5280, 4.1.2.2: positive, and unique for the issuer. Four bytes always, so that sizes do not vary.
+fn random_serial() -> Result<SerialNumber, Error> {
+    let mut serial = [0; 4];
+    aws_lc_rs::rand::fill(&mut serial)?;
+    serial[0] = serial[0] & 0x7f | 0x40;
+    Ok(serial.to_vec().into())
+}
+
+pub(crate) fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Error> {
+    match x509_parser::parse_x509_certificate(certificate) {
+        Ok(([], certificate)) => Ok(certificate),
+        _ => Err(Error::Malformed("the certificate")),
+    }
+}
+
+/// By name and by signature: two CAs may have the same name.
+pub(crate) fn is_issued_by(certificate: &X509Certificate<'_>, issuer: &X509Certificate<'_>) -> bool {
+    certificate.issuer() == issuer.subject() && certificate.verify_signature(Some(issuer.public_key())).is_ok()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

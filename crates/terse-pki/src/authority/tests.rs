@@ -1,0 +1,163 @@
+use core::time::Duration;
+use std::thread;
+
+use pki_types::{DnsName, IpAddr, ServerName, UnixTime};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage};
+
+use super::*;
+use crate::Usage;
+
+/// November 2025.
+pub(crate) const NOW: u64 = 1_763_700_000;
+
+pub(crate) fn options(chain: &str) -> AuthorityOptions {
+    AuthorityOptions::new(chain.parse().unwrap(), Validity::days(NOW, 365))
+}
+
+fn leaf(name: &str) -> LeafOptions {
+    LeafOptions::new(name, Validity::days(NOW, 365))
+}
+
+fn verify(authority: &Authority, credential: &Credential, usage: KeyUsage, at: u64) -> Result<(), webpki::Error> {
+    let anchors = [webpki::anchor_from_trusted_cert(authority.root()).unwrap()];
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
+    let intermediates = &credential.chain()[1..];
+    EndEntityCert::try_from(credential.leaf())?
+        .verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, intermediates, time, usage, None, None)
+        .map(|_| ())
+}
+
+#[test]
+fn every_algorithm_and_chain_length_validates() {
+    thread::scope(|scope| {
+        for algorithm in KeyAlgorithm::ALL {
+            scope.spawn(move || {
+                for length in 2..=4 {
+                    let authority = Authority::new(&options(&format!("{algorithm}x{length}"))).unwrap();
+                    let credential = authority.issue(&leaf("broker.plant.example")).unwrap();
+                    assert_eq!(credential.chain().len(), length - 1);
+                    assert_eq!(authority.algorithm(), Some(algorithm));
+                    for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+                        verify(&authority, &credential, usage, NOW).unwrap();
+                    }
+                    let name = ServerName::DnsName(DnsName::try_from("broker.plant.example").unwrap());
+                    let end_entity = EndEntityCert::try_from(credential.leaf()).unwrap();
+                    end_entity.verify_is_valid_for_subject_name(&name).unwrap();
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_leaf_has_its_own_algorithm_names_and_serial() {
+    let authority = Authority::new(&options("p384x3")).unwrap();
+    let mut options = leaf("10.0.0.7");
+    options.names.extend(["::1".into(), "*.plant.example".into()]);
+    options.algorithm = Some(KeyAlgorithm::Ed25519);
+    options.serial = Some(5);
+    let credential = authority.issue(&options).unwrap();
+
+    let certificate = parse(credential.leaf()).unwrap();
+    assert_eq!(certificate.raw_serial(), [5]);
+    assert_eq!(certificate.subject().to_string(), "CN=10.0.0.7");
+    assert_eq!(KeyAlgorithm::of(&KeyPair::try_from(credential.key()).unwrap()), Some(KeyAlgorithm::Ed25519));
+    let end_entity = EndEntityCert::try_from(credential.leaf()).unwrap();
+    for name in ["10.0.0.7", "::1"] {
+        let name = ServerName::IpAddress(IpAddr::try_from(name).unwrap());
+        end_entity.verify_is_valid_for_subject_name(&name).unwrap();
+    }
+    let valid_for = |name| end_entity.verify_is_valid_for_subject_name(&ServerName::try_from(name).unwrap()).is_ok();
+    assert!(valid_for("sensor1.plant.example"));
+    assert!(!valid_for("plant.example"));
+}
+
+#[test]
+fn usage_and_validity_are_enforced() {
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    let mut client = leaf("sensor1.plant.example");
+    client.usage = Usage::Client;
+    client.validity = Validity { not_before: NOW + 100, not_after: NOW + 200 };
+    let credential = authority.issue(&client).unwrap();
+
+    verify(&authority, &credential, KeyUsage::client_auth(), NOW + 150).unwrap();
+    let at = |time| verify(&authority, &credential, KeyUsage::client_auth(), time).unwrap_err();
+    assert!(matches!(at(NOW + 99), webpki::Error::CertNotValidYet { .. }));
+    assert!(matches!(at(NOW + 201), webpki::Error::CertExpired { .. }));
+    let server = verify(&authority, &credential, KeyUsage::server_auth(), NOW + 150).unwrap_err();
+    assert!(matches!(server, webpki::Error::RequiredEkuNotFoundContext(_)), "{server:?}");
+}
+
+#[test]
+fn another_ca_of_the_same_name_is_not_trusted() {
+    let [one, other] = [(); 2].map(|()| Authority::new(&options("p256x2")).unwrap());
+    let credential = one.issue(&leaf("broker.plant.example")).unwrap();
+    let error = verify(&other, &credential, KeyUsage::server_auth(), NOW).unwrap_err();
+    assert_eq!(error, webpki::Error::InvalidSignatureForPublicKey);
+}
+
+#[test]
+fn certificates_stay_small() {
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    let credential = authority.issue(&leaf("broker.plant.example")).unwrap();
+    let sizes = [0, 1].map(|at| {
+        let certificate = &credential.chain()[at];
+        // An ECDSA signature has 70 to 72 bytes, and very rarely fewer.
+        certificate.len() - parse(certificate).unwrap().signature_value.data.len()
+    });
+    assert_eq!(sizes, [309, 249]);
+}
+
+#[test]
+fn a_long_name_stands_in_the_alternative_names_only() {
+    let authority = Authority::new(&options("p256x2")).unwrap();
+    let name = format!("{}.plant.example", "a".repeat(60));
+    let credential = authority.issue(&leaf(&name)).unwrap();
+    assert_eq!(parse(credential.leaf()).unwrap().subject().iter().count(), 0);
+    verify(&authority, &credential, KeyUsage::server_auth(), NOW).unwrap();
+}
+
+#[test]
+fn what_cannot_be_issued_is_refused() {
+    let authority = Authority::new(&options("p256x2")).unwrap();
+    for name in ["", "a/b", "Müller", "plant.example.", "*", "*.*.example", "a..b", "../etc"] {
+        let error = authority.issue(&leaf(name)).unwrap_err();
+        assert!(matches!(error, Error::InvalidName(_)), "{name:?}: {error}");
+    }
+    let none = LeafOptions { names: Vec::new(), ..leaf("") };
+    assert!(matches!(authority.issue(&none), Err(Error::NoName)));
+    for (not_before, not_after) in [(5, 5), (5, 4), (0, 253_402_300_800), (0, u64::MAX)] {
+        let options = LeafOptions { validity: Validity { not_before, not_after }, ..leaf("a.example") };
+        assert!(matches!(authority.issue(&options), Err(Error::InvalidValidity)), "{not_before}..{not_after}");
+    }
+    for name in [" ", "a\nb", &"x".repeat(61)] {
+        let options = AuthorityOptions { name: name.into(), ..options("p256x2") };
+        assert!(matches!(Authority::new(&options), Err(Error::InvalidName(_))), "{name:?}");
+    }
+}
+
+#[test]
+fn chains_have_names() {
+    for chain in ["p256x2", "ed25519x9", "rsa4096x3"] {
+        assert_eq!(chain.parse::<Chain>().unwrap().to_string(), chain);
+    }
+    for chain in ["p256", "p256x1", "p256x10", "p256x", "p256x-3", ""] {
+        assert!(matches!(chain.parse::<Chain>(), Err(Error::InvalidChain(_))), "{chain:?}");
+    }
+    assert!(matches!("rsa512x3".parse::<Chain>(), Err(Error::UnknownAlgorithm(_))));
+}
+
+#[test]
+fn keys_do_not_print_and_open_with_their_passphrase() {
+    let authority = Authority::new(&options("ed25519x2")).unwrap();
+    let credential = authority.issue(&leaf("a.example")).unwrap();
+    assert_eq!(format!("{credential:?}"), "Credential { certificates: 1, .. }");
+    assert_eq!(format!("{authority:?}"), "Authority { levels: 1, .. }");
+
+    let pem = credential.encrypted_key_pem(b"correct horse").unwrap();
+    let (label, der) = pkcs8::SecretDocument::from_pem(&pem).unwrap();
+    assert_eq!(label, "ENCRYPTED PRIVATE KEY");
+    let encrypted = pkcs8::EncryptedPrivateKeyInfoRef::try_from(der.as_bytes()).unwrap();
+    assert_eq!(encrypted.decrypt("correct horse").unwrap().as_bytes(), credential.key().secret_der());
+    assert!(encrypted.decrypt("battery staple").is_err());
+}

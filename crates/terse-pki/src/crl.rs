@@ -1,0 +1,86 @@
+//! Certificate revocation lists (RFC 5280, 5): one for each CA of the chain, signed by that CA.
+
+use pki_types::{CertificateDer, CertificateRevocationListDer};
+use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams};
+use x509_parser::certificate::X509Certificate;
+
+use crate::authority::{date, is_issued_by, parse};
+use crate::{Authority, Error, Validity};
+
+/// One revoked certificate, as a CRL lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    serial: Vec<u8>,
+    time: u64,
+}
+
+impl Revocation {
+    /// Revokes a certificate at a point in time, in UNIX seconds.
+    pub fn new(certificate: &CertificateDer<'_>, time: u64) -> Result<Self, Error> {
+        Ok(Self { serial: parse(certificate)?.raw_serial().to_vec(), time })
+    }
+
+    /// Whether both name the same certificate of one issuer.
+    pub fn same_certificate(&self, other: &Self) -> bool {
+        self.serial == other.serial
+    }
+}
+
+impl Authority {
+    /// Signs the CRL of one CA, counted from 0, the root. Its number is the time of issue, and so increases.
+    pub fn crl(
+        &self,
+        issuer: usize,
+        revoked: &[Revocation],
+        validity: Validity,
+    ) -> Result<CertificateRevocationListDer<'static>, Error> {
+        let level = self.levels().get(issuer).ok_or(Error::ForeignIssuer)?;
+        let (this_update, next_update) = validity.dates()?;
+        let revoked_certs = revoked.iter().map(|revocation| {
+            Ok(RevokedCertParams {
+                serial_number: revocation.serial.clone().into(),
+                revocation_time: date(revocation.time)?,
+                reason_code: None,
+                invalidity_date: None,
+            })
+        });
+        let params = CertificateRevocationListParams {
+            this_update,
+            next_update,
+            crl_number: validity.not_before.into(),
+            issuing_distribution_point: None,
+            revoked_certs: revoked_certs.collect::<Result<_, Error>>()?,
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        Ok(params.signed_by(&level.issuer()?)?.into())
+    }
+
+    /// The number of the CA that issued a certificate; the root is its own issuer.
+    pub fn issuer_of(&self, certificate: &CertificateDer<'_>) -> Result<usize, Error> {
+        let certificate = parse(certificate)?;
+        self.find(|ca| is_issued_by(&certificate, ca))
+    }
+
+    /// The number of the CA that issued a CRL, and what the CRL lists.
+    pub fn read_crl(&self, crl: &CertificateRevocationListDer<'_>) -> Result<(usize, Vec<Revocation>), Error> {
+        let (_, list) = x509_parser::parse_x509_crl(crl).map_err(|_| Error::Malformed("the CRL"))?;
+        let issuer = self.find(|ca| list.issuer() == ca.subject() && list.verify_signature(ca.public_key()).is_ok())?;
+        let revoked = list.iter_revoked_certificates().map(|entry| Revocation {
+            serial: entry.raw_serial().to_vec(),
+            time: u64::try_from(entry.revocation_date.timestamp()).unwrap_or(0),
+        });
+        Ok((issuer, revoked.collect()))
+    }
+
+    fn find(&self, is_issuer: impl Fn(&X509Certificate<'_>) -> bool) -> Result<usize, Error> {
+        for (number, certificate) in self.certificates().enumerate() {
+            if is_issuer(&parse(certificate)?) {
+                return Ok(number);
+            }
+        }
+        Err(Error::ForeignIssuer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! A CA in a directory: `ca.pem` and `ca.key`, `intermediate1.pem` and `intermediate1.key` and so on, `crl.pem`.
+//!
+//! What must always hold: private keys are readable by their owner alone (mode 0600), and no file is replaced unless
+//! that was asked for; a replaced file is the old one or the new one, whatever happens.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use pki_types::pem::PemObject;
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rcgen::KeyPair;
+use zeroize::Zeroizing;
+
+use crate::authority::Level;
+use crate::{Authority, Error, Revocation, Validity, to_pem};
+
+impl Authority {
+    /// Writes the CA into a directory, which is made if it is not there. Returns the files, root certificate first.
+    pub fn save(&self, directory: &Path, overwrite: bool) -> Result<Vec<PathBuf>, Error> {
+        if !overwrite && directory.join("ca.pem").exists() {
+            return Err(Error::Exists(directory.join("ca.pem")));
+        }
+        fs::create_dir_all(directory)
+            .map_err(|e| Error::file(directory, format!("cannot be made: {e}; choose another directory")))?;
+        if overwrite {
+            remove_old(directory, self.levels().len())?;
+        }
+        let mut written = Vec::new();
+        for (number, level) in self.levels().iter().enumerate() {
+            let (certificate, key) = paths(directory, number);
+            let pem = Zeroizing::new(to_pem("PRIVATE KEY", level.key.serialized_der()));
+            write_file(&key, pem.as_bytes(), true, overwrite)?;
+            write_file(&certificate, to_pem("CERTIFICATE", &level.certificate).as_bytes(), false, overwrite)?;
+            written.extend([certificate, key]);
+        }
+        Ok(written)
+    }
+
+    /// Reads a CA that [`Authority::save`] wrote.
+    pub fn load(directory: &Path) -> Result<Self, Error> {
+        if !directory.join("ca.pem").exists() {
+            return Err(Error::file(directory, "holds no CA; make one with `terse pki init`"));
+        }
+        let mut levels = Vec::new();
+        for number in 0.. {
+            let (certificate, key) = paths(directory, number);
+            if !certificate.exists() {
+                break;
+            }
+            let certificate = CertificateDer::from_pem_file(&certificate).map_err(|e| pem_error(&certificate, e))?;
+            let der = Zeroizing::new(PrivateKeyDer::from_pem_file(&key).map_err(|e| pem_error(&key, e))?);
+            let pair = KeyPair::try_from(&*der).map_err(|e| Error::file(&key, format!("is no usable key: {e}")))?;
+            levels.push(Level { certificate, key: Zeroizing::new(pair) });
+        }
+        Self::from_levels(levels).map_err(|e| Error::file(directory, format!("is damaged: {e}")))
+    }
+
+    /// Writes `crl.pem`, a CRL for each CA of the chain, root first: what was revoked before, and these certificates.
+    pub fn revoke(
+        &self,
+        directory: &Path,
+        certificates: &[CertificateDer<'_>],
+        validity: Validity,
+    ) -> Result<PathBuf, Error> {
+        let path = directory.join("crl.pem");
+        let mut revoked = vec![Vec::new(); self.levels().len()];
+        if path.exists() {
+            for crl in CertificateRevocationListDer::pem_file_iter(&path).map_err(|e| pem_error(&path, e))? {
+                let crl = crl.map_err(|e| pem_error(&path, e))?;
+                let (issuer, entries) = self.read_crl(&crl).map_err(|e| Error::file(&path, e))?;
+                revoked[issuer] = entries; // `read_crl` returns the number of a level
+            }
+        }
+        for certificate in certificates {
+            if certificate == self.root() {
+                return Err(Error::Root);
+            }
+            let entries: &mut Vec<_> = &mut revoked[self.issuer_of(certificate)?];
+            let revocation = Revocation::new(certificate, validity.not_before)?;
+            if !entries.iter().any(|entry| entry.same_certificate(&revocation)) {
+                entries.push(revocation);
+            }
+        }
+        let mut pem = String::new();
+        for (issuer, entries) in revoked.iter().enumerate() {
+            pem += &to_pem("X509 CRL", &self.crl(issuer, entries, validity)?);
+        }
+        write_file(&path, pem.as_bytes(), false, true)?;
+        Ok(path)
+    }
+}
+
+/// Writes a file, with mode 0600 if it is a secret and 0644 otherwise. What it replaces stays until it is complete.
+pub fn write_file(path: &Path, contents: &[u8], secret: bool, overwrite: bool) -> Result<(), Error> {
+    let mut name = path.file_name().ok_or_else(|| Error::file(path, "is not the name of a file"))?.to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let target = if overwrite { path.with_file_name(name) } else { path.into() };
+    let fail = |e: std::io::Error| {
+        Error::file(path, format!("cannot be written: {e}; check the directory and the free space"))
+    };
+
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
+    #[cfg(not(unix))]
+    let _ = secret;
+    let mut file = options.open(&target).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => Error::Exists(target.clone()),
+        _ => fail(e),
+    })?;
+    let mut done = file.write_all(contents).and_then(|()| file.sync_all());
+    if overwrite {
+        done = done.and_then(|()| fs::rename(&target, path));
+    }
+    done.map_err(|e| {
+        let _ = fs::remove_file(&target); // the first error is the one to report
+        fail(e)
+    })
+}
+
+/// Certificate and key file of a CA, counted from 0, the root.
+fn paths(directory: &Path, number: usize) -> (PathBuf, PathBuf) {
+    let name = match number {
+        0 => "ca".into(),
+        _ => format!("intermediate{number}"),
+    };
+    (directory.join(format!("{name}.pem")), directory.join(format!("{name}.key")))
+}
+
+/// A CA that replaces a longer one must not inherit its intermediates, nor its CRLs.
+fn remove_old(directory: &Path, from: usize) -> Result<(), Error> {
+    let intermediates =
+        (from..).map(|number| paths(directory, number)).take_while(|(certificate, _)| certificate.exists());
+    let files = intermediates.flat_map(|(certificate, key)| [certificate, key]).collect::<Vec<_>>();
+    for path in files.into_iter().chain([directory.join("crl.pem")]) {
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                return Err(Error::file(&path, format!("cannot be removed: {e}; check the permissions")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn pem_error(path: &Path, error: pki_types::pem::Error) -> Error {
+    use pki_types::pem::Error as Pem;
+    match error {
+        Pem::Io(e) => Error::file(path, format!("cannot be read: {e}; restore it, or make a new CA")),
+        Pem::NoItemsFound => Error::file(path, "does not hold what its name says; restore it, or make a new CA"),
+        _ => Error::file(path, "is not valid PEM; restore it, or make a new CA"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+use tempfile::TempDir;
+
+use super::*;
+use crate::LeafOptions;
+use crate::authority::tests::{NOW, options};
+
+fn names(paths: &[PathBuf]) -> Vec<&str> {
+    paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+}
+
+#[test]
+fn an_authority_survives_its_directory() {
+    let scratch = TempDir::new().unwrap();
+    for chain in ["p256x3", "p384x2", "ed25519x3", "rsa2048x2"] {
+        let directory = scratch.path().join(chain);
+        let made = Authority::new(&options(chain)).unwrap();
+        made.save(&directory, false).unwrap();
+        let loaded = Authority::load(&directory).unwrap();
+        assert!(made.certificates().eq(loaded.certificates()));
+        assert_eq!(loaded.algorithm(), made.algorithm());
+        assert_eq!(loaded.not_after().unwrap(), NOW + 365 * 86_400);
+        loaded.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = TempDir::new().unwrap();
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    for overwrite in [false, true] {
+        for path in authority.save(scratch.path(), overwrite).unwrap() {
+            let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            let is_key = path.extension().unwrap() == "key";
+            assert_eq!(mode & 0o077 == 0, is_key, "{}: {mode:o}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_ca_is_replaced_only_when_asked() {
+    let scratch = TempDir::new().unwrap();
+    let [long, short] = ["p256x4", "p256x2"].map(|chain| Authority::new(&options(chain)).unwrap());
+    let files = long.save(scratch.path(), false).unwrap();
+    let expected =
+        ["ca.pem", "ca.key", "intermediate1.pem", "intermediate1.key", "intermediate2.pem", "intermediate2.key"];
+    assert_eq!(names(&files), expected);
+    long.revoke(scratch.path(), &[], Validity::days(NOW, 7)).unwrap();
+
+    assert!(matches!(short.save(scratch.path(), false), Err(Error::Exists(_))));
+    assert!(Authority::load(scratch.path()).unwrap().certificates().eq(long.certificates()));
+    short.save(scratch.path(), true).unwrap();
+    assert!(Authority::load(scratch.path()).unwrap().certificates().eq(short.certificates()));
+    let mut left: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    left.sort();
+    assert_eq!(names(&left), ["ca.key", "ca.pem"]);
+}
+
+#[test]
+fn revocations_add_up() {
+    let scratch = TempDir::new().unwrap();
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    let issue = |name| authority.issue(&LeafOptions::new(name, Validity::days(NOW, 9))).unwrap();
+    let (one, two) = (issue("one.example"), issue("two.example"));
+    for (certificate, time) in [(one.leaf(), NOW), (two.leaf(), NOW + 1), (one.leaf(), NOW + 2)] {
+        authority.revoke(scratch.path(), core::slice::from_ref(certificate), Validity::days(time, 7)).unwrap();
+    }
+    let path = authority.revoke(scratch.path(), &[one.chain()[1].clone()], Validity::days(NOW + 3, 7)).unwrap();
+
+    let crls = CertificateRevocationListDer::pem_file_iter(path).unwrap();
+    let crls: Vec<_> = crls.map(|crl| authority.read_crl(&crl.unwrap()).unwrap()).collect();
+    let revoked = |certificate, time| Revocation::new(certificate, time).unwrap();
+    let by_root = vec![revoked(&one.chain()[1], NOW + 3)];
+    let by_intermediate = vec![revoked(one.leaf(), NOW), revoked(two.leaf(), NOW + 1)];
+    assert_eq!(crls, [(0, by_root), (1, by_intermediate)]);
+}
+
+#[test]
+fn only_what_this_ca_issued_can_be_revoked() {
+    let scratch = TempDir::new().unwrap();
+    let [authority, namesake] = [(); 2].map(|()| Authority::new(&options("p256x3")).unwrap());
+    let revoke = |certificate: &CertificateDer<'_>| {
+        authority.revoke(scratch.path(), core::slice::from_ref(certificate), Validity::days(NOW, 7))
+    };
+    let foreign = namesake.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();
+    assert!(matches!(revoke(foreign.leaf()), Err(Error::ForeignIssuer)));
+    assert!(matches!(revoke(namesake.root()), Err(Error::ForeignIssuer)));
+    assert!(matches!(revoke(authority.root()), Err(Error::Root)));
+    assert!(!scratch.path().join("crl.pem").exists());
+
+    namesake.revoke(scratch.path(), &[], Validity::days(NOW, 7)).unwrap();
+    let own = authority.issue(&LeafOptions::new("a.example", Validity::days(NOW, 9))).unwrap();
+    let error = revoke(own.leaf()).unwrap_err().to_string();
+    assert!(error.contains("crl.pem: was not issued by this CA"), "{error}");
+}
+
+#[test]
+fn damage_is_named() {
+    let scratch = TempDir::new().unwrap();
+    let load = || Authority::load(scratch.path()).unwrap_err().to_string();
+    assert!(load().ends_with("holds no CA; make one with `terse pki init`"), "{}", load());
+
+    let authority = Authority::new(&options("p256x3")).unwrap();
+    authority.save(scratch.path(), false).unwrap();
+    let key = scratch.path().join("intermediate1.key");
+    let good = fs::read(&key).unwrap();
+    fs::copy(scratch.path().join("ca.key"), &key).unwrap();
+    assert!(load().contains("is damaged: the private key does not belong to the certificate"), "{}", load());
+    fs::write(&key, &good[..good.len() / 2]).unwrap();
+    assert!(load().contains("intermediate1.key: is not valid PEM"), "{}", load());
+    fs::write(&key, "").unwrap();
+    assert!(load().contains("intermediate1.key: does not hold what its name says"), "{}", load());
+    // The intermediate of another CA of the same name, with its key.
+    let namesake = TempDir::new().unwrap();
+    Authority::new(&options("p256x3")).unwrap().save(namesake.path(), false).unwrap();
+    for file in ["intermediate1.pem", "intermediate1.key"] {
+        fs::copy(namesake.path().join(file), scratch.path().join(file)).unwrap();
+    }
+    assert!(load().contains("is damaged: was not issued by this CA"), "{}", load());
+    fs::remove_file(&key).unwrap();
+    assert!(load().contains("intermediate1.key: cannot be read"), "{}", load());
+}

@@ -1,0 +1,95 @@
+//! Why the CA could not do what was asked: one line that says what is wrong and what to do.
+
+use core::fmt;
+use std::path::PathBuf;
+
+/// Why the CA could not do what was asked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No key algorithm has this name.
+    UnknownAlgorithm(String),
+    /// Not a key algorithm and a number of certificates from 2 to 9.
+    InvalidChain(String),
+    /// Not a DNS name or an IP address, or not usable as the name of a CA.
+    InvalidName(String),
+    /// No name was given for the certificate.
+    NoName,
+    /// The end is not after the start, or lies beyond the year 9999.
+    InvalidValidity,
+    /// The certificate or CRL was not issued by this CA.
+    ForeignIssuer,
+    /// A root cannot be revoked.
+    Root,
+    /// A certificate or CRL could not be parsed.
+    Malformed(&'static str),
+    /// A CA certificate and its private key do not belong together.
+    KeyMismatch,
+    /// The file exists and may not be overwritten.
+    Exists(PathBuf),
+    /// A file could not be read or written, or its content is not what it should be.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A key could not be made or used, or a certificate could not be signed.
+    Crypto(String),
+}
+
+impl Error {
+    pub(crate) fn file(path: impl Into<PathBuf>, problem: impl fmt::Display) -> Self {
+        Self::File { path: path.into(), problem: problem.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAlgorithm(name) => {
+                write!(f, "unknown key algorithm {name:?}; use p256, p384, ed25519, rsa2048, rsa3072 or rsa4096")
+            }
+            Self::InvalidChain(chain) => {
+                write!(f, "{chain:?} does not describe a chain; write ALGORITHMxN with N from 2 to 9, as in p256x3")
+            }
+            Self::InvalidName(name) => {
+                write!(
+                    f,
+                    "{name:?} cannot be a name here; use a DNS name or an IP address, or, for a CA, 1 to 60 printable characters"
+                )
+            }
+            Self::NoName => f.write_str("a certificate needs a name; give a DNS name or an IP address"),
+            Self::InvalidValidity => {
+                f.write_str("the certificate would end before it starts, or after the year 9999; give another validity")
+            }
+            Self::ForeignIssuer => f.write_str("was not issued by this CA; choose the CA that issued it"),
+            Self::Root => f.write_str("a root signs its own CRL and cannot be revoked; remove it from who trusts it"),
+            Self::Malformed(what) => write!(f, "{what} cannot be parsed; make it anew"),
+            Self::KeyMismatch => f.write_str("the private key does not belong to the certificate; restore the pair"),
+            Self::Exists(path) => write!(f, "{}: exists already; use --force to replace it", path.display()),
+            Self::File { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::Crypto(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<rcgen::Error> for Error {
+    fn from(error: rcgen::Error) -> Self {
+        Self::Crypto(error.to_string())
+    }
+}
+
+impl From<pkcs8::Error> for Error {
+    fn from(error: pkcs8::Error) -> Self {
+        Self::Crypto(error.to_string())
+    }
+}
+
+impl From<aws_lc_rs::error::Unspecified> for Error {
+    fn from(_: aws_lc_rs::error::Unspecified) -> Self {
+        Self::Crypto("the cryptographic library failed".into())
+    }
+}

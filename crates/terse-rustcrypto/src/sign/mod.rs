@@ -1,0 +1,79 @@
+//! Private keys that sign: ECDSA on P-256 and P-384, Ed25519, and RSA with the feature `rsa-signing`.
+//!
+//! [`load_key`] takes any of them. A firmware with one kind of key names that kind's loader instead, and its linker
+//! drops the others.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pkcs8::der::Encode;
+use pkcs8::der::asn1::{AnyRef, BitStringRef};
+use pkcs8::der::oid::ObjectIdentifier;
+use pkcs8::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
+use pki_types::PrivateKeyDer;
+use terse_tls::crypto::{KeyError, SigningKey};
+
+use crate::private_key::{Kind, PrivateKey, malformed};
+
+mod ecdsa;
+mod ed25519;
+#[cfg(feature = "rsa-signing")]
+mod rsa;
+
+/// Loads a key of any supported kind.
+pub fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    let key = PrivateKey::parse(key)?;
+    match key.kind {
+        Kind::P256 => ecdsa::load_p256(&key),
+        Kind::P384 => ecdsa::load_p384(&key),
+        Kind::Ed25519 => ed25519::load(&key),
+        #[cfg(feature = "rsa-signing")]
+        Kind::Rsa => rsa::load(&key),
+        #[cfg(not(feature = "rsa-signing"))]
+        Kind::Rsa => Err(KeyError::RsaSigningDisabled),
+    }
+}
+
+/// Loads an ECDSA key on P-256, and no other.
+pub fn load_p256_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    load_kind(key, Kind::P256, ecdsa::load_p256)
+}
+
+/// Loads an ECDSA key on P-384, and no other.
+pub fn load_p384_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    load_kind(key, Kind::P384, ecdsa::load_p384)
+}
+
+/// Loads an Ed25519 key, and no other.
+pub fn load_ed25519_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    load_kind(key, Kind::Ed25519, ed25519::load)
+}
+
+/// Loads an RSA key, and no other. Read the crate's documentation first.
+#[cfg(feature = "rsa-signing")]
+pub fn load_rsa_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+    load_kind(key, Kind::Rsa, rsa::load)
+}
+
+fn load_kind(
+    key: &PrivateKeyDer<'_>,
+    kind: Kind,
+    load: fn(&PrivateKey<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
+) -> Result<Arc<dyn SigningKey>, KeyError> {
+    let key = PrivateKey::parse(key)?;
+    if key.kind == kind { load(&key) } else { Err(KeyError::UnsupportedAlgorithm) }
+}
+
+/// A SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+fn subject_public_key_info(
+    algorithm: ObjectIdentifier,
+    parameters: Option<AnyRef<'_>>,
+    public_key: &[u8],
+) -> Result<Vec<u8>, KeyError> {
+    SubjectPublicKeyInfoRef {
+        algorithm: AlgorithmIdentifierRef { oid: algorithm, parameters },
+        subject_public_key: BitStringRef::from_bytes(public_key).map_err(malformed)?,
+    }
+    .to_der()
+    .map_err(malformed)
+}

@@ -1,0 +1,188 @@
+//! Sealing and opening with each suite's AEAD.
+
+use terse_tls::CipherSuite;
+use terse_tls::crypto::{AeadKey, CryptoError, CryptoProvider, NONCE_LEN, Tls13Suite};
+
+use super::hex;
+
+struct KnownAnswer {
+    suite: CipherSuite,
+    key: &'static str,
+    nonce: &'static str,
+    aad: &'static str,
+    plaintext: &'static str,
+    /// With the tag at its end.
+    ciphertext: &'static str,
+}
+
+const GCM_PLAINTEXT: &str = "
+    d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72
+    1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39";
+
+const KNOWN_ANSWERS: [KnownAnswer; 5] = [
+    // "The Galois/Counter Mode of Operation", McGrew and Viega, B, test case 4
+    KnownAnswer {
+        suite: CipherSuite::TLS_AES_128_GCM_SHA256,
+        key: "feffe9928665731c6d6a8f9467308308",
+        nonce: "cafebabefacedbaddecaf888",
+        aad: "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+        plaintext: GCM_PLAINTEXT,
+        ciphertext: "
+            42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e
+            21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091
+            5bc94fbc3221a5db94fae95ae7121a47",
+    },
+    // the same, test case 16
+    KnownAnswer {
+        suite: CipherSuite::TLS_AES_256_GCM_SHA384,
+        key: "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308",
+        nonce: "cafebabefacedbaddecaf888",
+        aad: "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+        plaintext: GCM_PLAINTEXT,
+        ciphertext: "
+            522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa
+            8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662
+            76fc6ece0f4e1768cddf8853bb2d551b",
+    },
+    // RFC 8439, 2.8.2
+    KnownAnswer {
+        suite: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+        key: "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
+        nonce: "070000004041424344454647",
+        aad: "50515253c0c1c2c3c4c5c6c7",
+        plaintext: "
+            4c616469657320616e642047656e746c656d656e206f662074686520636c6173
+            73206f66202739393a204966204920636f756c64206f6666657220796f75206f
+            6e6c79206f6e652074697020666f7220746865206675747572652c2073756e73
+            637265656e20776f756c642062652069742e",
+        ciphertext: "
+            d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d6
+            3dbea45e8ca9671282fafb69da92728b1a71de0a9e060b2905d6a5b67ecd3b36
+            92ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc
+            3ff4def08e4b7a9de576d26586cec64b6116
+            1ae10b594f09e26a7e902ecbd0600691",
+    },
+    // SP 800-38C, example 3, with a tag of 16 bytes instead of 8 (computed with OpenSSL)
+    KnownAnswer {
+        suite: CipherSuite::TLS_AES_128_CCM_SHA256,
+        key: "404142434445464748494a4b4c4d4e4f",
+        nonce: "101112131415161718191a1b",
+        aad: "000102030405060708090a0b0c0d0e0f10111213",
+        plaintext: "202122232425262728292a2b2c2d2e2f3031323334353637",
+        ciphertext: "
+            e3b201a9f5b71a7a9b1ceaeccd97e70b6176aad9a4428aa5
+            c87ae488918de93f17dd3e4934347f44",
+    },
+    // SP 800-38C, example 3
+    KnownAnswer {
+        suite: CipherSuite::TLS_AES_128_CCM_8_SHA256,
+        key: "404142434445464748494a4b4c4d4e4f",
+        nonce: "101112131415161718191a1b",
+        aad: "000102030405060708090a0b0c0d0e0f10111213",
+        plaintext: "202122232425262728292a2b2c2d2e2f3031323334353637",
+        ciphertext: "e3b201a9f5b71a7a9b1ceaeccd97e70b6176aad9a4428aa5 484392fbc1b09951",
+    },
+];
+
+/// Published vectors, sealed and opened.
+pub fn known_answers(provider: &CryptoProvider) {
+    for answer in KNOWN_ANSWERS {
+        let suite = provider.tls13_suite(answer.suite).expect("a full provider");
+        let key = suite.aead.key(&hex(answer.key)).expect("a key of the right length");
+        let nonce = hex(answer.nonce).try_into().expect("12 bytes");
+        let (aad, plaintext) = (hex(answer.aad), hex(answer.plaintext));
+        let mut sealed = seal(suite, &*key, &nonce, &aad, &plaintext);
+        assert_eq!(sealed, hex(answer.ciphertext), "{}", suite.id);
+        assert_eq!(key.open(&nonce, &aad, &mut sealed), Ok(plaintext.len()));
+        assert_eq!(sealed[..plaintext.len()], plaintext);
+    }
+}
+
+/// Data and additional data of many lengths come back; another nonce gives another ciphertext.
+pub fn round_trips(provider: &CryptoProvider) {
+    for suite in provider.tls13_suites {
+        let key = key(suite);
+        for len in [0, 1, 15, 16, 17, 31, 32, 33, 64, 255, 1_000, 16_385] {
+            for aad_len in [0, 1, 5, 13, 16, 300] {
+                let plaintext: Vec<u8> = (0..=255).cycle().take(len).collect();
+                let aad = vec![0xad; aad_len];
+                let mut sealed = seal(suite, &*key, &NONCE, &aad, &plaintext);
+                assert_ne!(sealed, seal(suite, &*key, &[1; NONCE_LEN], &aad, &plaintext));
+                assert_eq!(key.open(&NONCE, &aad, &mut sealed), Ok(len), "{}", suite.id);
+                assert_eq!(sealed[..len], plaintext);
+            }
+        }
+    }
+}
+
+/// A change anywhere is noticed, and no plaintext is left behind.
+pub fn tampering(provider: &CryptoProvider) {
+    let plaintext = *b"a record that nobody may change, nor read";
+    let aad = *b"\x17\x03\x03\x00\x39";
+    for suite in provider.tls13_suites {
+        let key = key(suite);
+        let sealed = seal(suite, &*key, &NONCE, &aad, &plaintext);
+        let refused = |key: &dyn AeadKey, nonce: &[u8; NONCE_LEN], aad: &[u8], mut data: Vec<u8>| {
+            assert_eq!(key.open(nonce, aad, &mut data), Err(CryptoError::DecryptFailed), "{}", suite.id);
+            let left = data.windows(8).any(|window| plaintext.windows(8).any(|secret| secret == window));
+            assert!(!left, "{} leaves plaintext behind", suite.id);
+        };
+        for position in 0..sealed.len() {
+            refused(&*key, &NONCE, &aad, flipped(&sealed, position));
+        }
+        for position in 0..aad.len() {
+            refused(&*key, &NONCE, &flipped(&aad, position), sealed.clone());
+        }
+        refused(&*key, &NONCE, &aad[..4], sealed.clone());
+        refused(&*key, &NONCE, b"", sealed.clone());
+        for position in 0..NONCE_LEN {
+            let nonce = flipped(&NONCE, position).try_into().expect("as long as before");
+            refused(&*key, &nonce, &aad, sealed.clone());
+        }
+        for position in 0..suite.aead.key_len() {
+            let other = suite.aead.key(&flipped(&key_bytes(suite), position)).expect("as long as before");
+            refused(&*other, &NONCE, &aad, sealed.clone());
+        }
+        for len in 0..sealed.len() {
+            refused(&*key, &NONCE, &aad, sealed[..len].to_vec());
+        }
+        refused(&*key, &NONCE, &aad, [&sealed[..], &[0]].concat());
+    }
+}
+
+/// Keys and tags of the wrong length are errors, not panics.
+pub fn wrong_lengths(provider: &CryptoProvider) {
+    for suite in provider.tls13_suites {
+        for len in (0..70).filter(|len| *len != suite.aead.key_len()) {
+            let error = suite.aead.key(&vec![0; len]).err();
+            assert_eq!(error, Some(CryptoError::InvalidLength), "{}", suite.id);
+        }
+        for len in (0..40).filter(|len| *len != suite.aead.tag_len()) {
+            let result = key(suite).seal(&NONCE, b"", &mut [0; 9], &mut vec![0; len]);
+            assert_eq!(result, Err(CryptoError::InvalidLength), "{}", suite.id);
+        }
+    }
+}
+
+const NONCE: [u8; NONCE_LEN] = *b"twelve bytes";
+
+fn key_bytes(suite: &Tls13Suite) -> Vec<u8> {
+    (0x80..).take(suite.aead.key_len()).collect()
+}
+
+fn key(suite: &Tls13Suite) -> Box<dyn AeadKey> {
+    suite.aead.key(&key_bytes(suite)).expect("a key of the right length")
+}
+
+fn seal(suite: &Tls13Suite, key: &dyn AeadKey, nonce: &[u8; NONCE_LEN], aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
+    let mut data = plaintext.to_vec();
+    let mut tag = vec![0; suite.aead.tag_len()];
+    key.seal(nonce, aad, &mut data, &mut tag).expect("a tag of the right length");
+    [data, tag].concat()
+}
+
+fn flipped(data: &[u8], position: usize) -> Vec<u8> {
+    let mut data = data.to_vec();
+    data[position] ^= 1 << (position % 8);
+    data
+}

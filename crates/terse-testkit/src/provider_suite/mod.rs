@@ -1,0 +1,154 @@
+//! One test suite for every crypto provider: what `terse_tls::crypto` promises, checked against the RFCs' own vectors.
+//!
+//! [`run`] runs all of it, for a provider that offers everything; the macro
+//! [`provider_suite!`](crate::provider_suite!) makes one `#[test]` of each check. ECDHE secrets must be what the `rng`
+//! argument gives, as this is how the vectors get in.
+//!
+//! - `offers`: which suites, groups and schemes there are, in which order
+//! - `hash`: SHA-2, HMAC, HKDF
+//! - `aead`: sealing, opening, tampering
+//! - `groups`: key exchange, invalid shares, bad sources of randomness
+//! - `signatures`: verification
+//! - `keys`: private keys in all encodings, and signing
+//!
+//! `interop` runs two providers with each other.
+
+use pki_types::pem::PemObject;
+use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+use terse_tls::crypto::{CryptoError, CryptoProvider, Rng};
+
+pub mod aead;
+pub mod groups;
+pub mod hash;
+pub mod interop;
+pub mod keys;
+pub mod offers;
+pub mod signatures;
+
+macro_rules! checks {
+    ($($topic:ident { $($check:ident,)* })*) => {
+        /// Runs every check; panics at the first that fails.
+        pub fn run(provider: &CryptoProvider) {
+            $($($topic::$check(provider);)*)*
+        }
+
+        /// Expands to one `#[test]` for each check of [`provider_suite`](crate::provider_suite), run on the provider.
+        #[macro_export]
+        macro_rules! provider_suite {
+            ($provider:expr) => {
+                $(mod $topic {
+                    $(#[test]
+                    fn $check() {
+                        $crate::provider_suite::$topic::$check(&$provider);
+                    })*
+                })*
+            };
+        }
+    };
+}
+
+checks! {
+    offers { everything, consistent_suites, }
+    hash { sha2, hmac, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
+    aead { known_answers, round_trips, tampering, wrong_lengths, }
+    groups {
+        known_answers, round_trips, wrong_lengths, invalid_points, low_order_points, invalid_encapsulation_keys,
+        forged_ciphertexts, broken_randomness,
+    }
+    signatures {
+        ecdsa_vectors, ed25519_vectors, rsa_vectors, tampering, wrong_keys, wrong_points, wrong_ecdsa_encodings,
+        ed25519_malleability, rsa_limits,
+    }
+    keys {
+        every_encoding, vectors, sign_and_verify, rsa_signing, wrong_schemes, contradictions, unsupported, malformed,
+        broken_randomness,
+    }
+}
+
+/// Bytes from hexadecimal digits, with spaces and line ends anywhere.
+pub fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        digits.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16).expect("a hex digit") as u8).collect();
+    assert!(digits.len().is_multiple_of(2));
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// A private key from PEM.
+pub fn private_key(pem: &str) -> PrivateKeyDer<'static> {
+    PrivateKeyDer::from_pem_slice(pem.as_bytes()).expect("the test data is well-formed")
+}
+
+/// A SubjectPublicKeyInfo from PEM.
+pub fn public_key(pem: &str) -> SubjectPublicKeyInfoDer<'static> {
+    SubjectPublicKeyInfoDer::from_pem_slice(pem.as_bytes()).expect("the test data is well-formed")
+}
+
+/// The `subjectPublicKey` within a SubjectPublicKeyInfo, as verification takes it.
+pub fn subject_public_key(info: &[u8]) -> &[u8] {
+    let (content, rest) = element(0x30, info);
+    assert!(rest.is_empty());
+    let (_algorithm, rest) = element(0x30, content);
+    let (bits, rest) = element(0x03, rest);
+    assert!(rest.is_empty() && bits[0] == 0);
+    &bits[1..]
+}
+
+/// The content of a DER element, and what follows it.
+fn element(tag: u8, der: &[u8]) -> (&[u8], &[u8]) {
+    assert_eq!(der[0], tag);
+    let (start, len) = match der[1] {
+        len @ 0..=0x7f => (2, len.into()),
+        0x81 => (3, der[2].into()),
+        0x82 => (4, usize::from(der[2]) << 8 | usize::from(der[3])),
+        _ => panic!("not in the test data"),
+    };
+    der[start..].split_at(len)
+}
+
+/// A DER element.
+pub fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+    assert!(content.len() < 0x100, "not needed for the test data");
+    let len = content.len() as u8;
+    let header = if len < 0x80 { vec![tag, len] } else { vec![tag, 0x81, len] };
+    [header, content.to_vec()].concat()
+}
+
+/// A repeatable source of randomness (SplitMix64).
+pub struct SeededRng(pub u64);
+
+impl Rng for SeededRng {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        for byte in out {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            *byte = (z ^ (z >> 31)) as u8;
+        }
+        Ok(())
+    }
+}
+
+/// A source that gives these bytes, and fails when they are used up.
+pub struct FixedRng(pub Vec<u8>);
+
+impl Rng for FixedRng {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        if out.len() > self.0.len() {
+            return Err(CryptoError::RandomFailed);
+        }
+        out.copy_from_slice(&self.0[..out.len()]);
+        self.0.drain(..out.len());
+        Ok(())
+    }
+}
+
+/// A broken source that only ever gives this byte.
+pub struct ConstantRng(pub u8);
+
+impl Rng for ConstantRng {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        out.fill(self.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,367 @@
+//! One connection's dealings with a client's cache: what it offers, and what it learns.
+//!
+//! What must always hold (`caching`, rules 2 and 3):
+//! - A running connection holds its ticket: no other connection of the store offers one in its scope meanwhile.
+//! - Nothing is kept before the server's Finished was verified, but the note that a connection failed.
+//! - A failed save never fails a connection.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::entry::Unusable;
+use super::health::Health;
+use super::record::Slot;
+use super::{
+    ClientStore, Fingerprint, FinishedProof, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope, ScopeRecord,
+    Ticket, TrustId,
+};
+use crate::cert::VerifiedPeer;
+use crate::time::Now;
+use crate::wire::ProtocolVersion;
+
+/// Handshake caching of a client.
+#[derive(Clone)]
+pub struct ClientCache {
+    /// Where entries and tickets are kept. Connections that share it never show the same ticket.
+    pub store: Arc<dyn ClientStore>,
+    /// What is offered.
+    pub schemes: Schemes,
+}
+
+impl fmt::Debug for ClientCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCache").field("schemes", &self.schemes).finish_non_exhaustive()
+    }
+}
+
+/// What a connection brings along, besides its scope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    pub(crate) now: Now,
+    /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
+    pub(crate) trust_id: Option<TrustId>,
+    /// The Certificate that this side would send.
+    pub(crate) own_certificate: Option<Fingerprint>,
+    /// Whether chains are accepted without wall-clock time.
+    pub(crate) without_clock: bool,
+    pub(crate) version: ProtocolVersion,
+}
+
+/// What a server selected.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) server_certificate: bool,
+    pub(crate) certificate_request: bool,
+    pub(crate) client_certificate: bool,
+}
+
+/// What a handshake leaves to be kept. `None`: not sent, or cached.
+#[derive(Debug)]
+pub(crate) struct Learned {
+    pub(crate) proof: FinishedProof,
+    pub(crate) server_certificate: Option<PeerEntry>,
+    pub(crate) certificate_request: Option<RequestEntry>,
+    /// The ticket of this handshake, if one was negotiated.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// How a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// A fatal alert from either side: one of them refused what it got.
+    AlertOrFailedCheck,
+    /// Nothing came, or the end of the stream.
+    TimeoutOrClose,
+}
+
+/// One connection's dealings with the cache. Dropping it releases a held ticket.
+#[derive(Debug)]
+pub(crate) struct ClientSession {
+    /// `None`: caching is off.
+    cache: Option<ClientCache>,
+    scope: Arc<Scope>,
+    trust_id: Option<TrustId>,
+    own_certificate: Option<Fingerprint>,
+    bithac: bool,
+    offer: Offer,
+    reason: Option<&'static str>,
+    selection: Selection,
+    /// This handshake's own ticket.
+    own_ticket: Option<Ticket>,
+    holds: bool,
+    stage: Stage,
+}
+
+/// What was offered.
+#[derive(Debug, Default)]
+struct Offer {
+    ticket: Option<Ticket>,
+    server_certificate: Option<Arc<PeerEntry>>,
+    certificate_request: Option<Arc<RequestEntry>>,
+}
+
+impl Offer {
+    const fn is_empty(&self) -> bool {
+        self.ticket.is_none() && self.server_certificate.is_none() && self.certificate_request.is_none()
+    }
+}
+
+/// How far the connection got.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// No Finished was sent.
+    Handshake,
+    /// The own Finished was sent; `before` is how the scope stood until then, in case the connection fails yet.
+    Finished { before: Health },
+    /// The server is known to have finished, or the connection failed: nothing more is learned.
+    Over,
+}
+
+impl ClientSession {
+    /// Reads the record of `scope` and decides what is offered.
+    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context) -> Self {
+        let mut session = Self {
+            cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
+            scope: Arc::new(scope),
+            trust_id: context.trust_id,
+            own_certificate: context.own_certificate,
+            bithac: false,
+            offer: Offer::default(),
+            reason: None,
+            selection: Selection::default(),
+            own_ticket: None,
+            holds: false,
+            stage: Stage::Handshake,
+        };
+        session.change(|session, record| session.choose(record, context));
+        session
+    }
+
+    fn choose(&mut self, record: &mut ScopeRecord, context: Context) -> Save {
+        if record.is_empty() {
+            self.reason = Some("first contact");
+        }
+        let health = record.health;
+        if let Err(reason) = record.health.begin(context.now.unix.map(|time| time.as_secs())) {
+            self.reason = Some(reason);
+            return if record.health == health { Save::Later } else { Save::Now };
+        }
+        self.offer_server_certificate(record, context);
+        self.offer.certificate_request = record.request(context.version).filter(|request| request.pays()).cloned();
+        self.offer_ticket(record);
+        Save::Later
+    }
+
+    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context) {
+        let Some(entry) = &record.server_certificate else { return };
+        let Some(trust_id) = context.trust_id else {
+            self.reason = Some("verification here is not cached");
+            return;
+        };
+        match entry.usable(trust_id, &self.scope.server, context.now, context.without_clock) {
+            Ok(()) => self.offer.server_certificate = Some(entry.clone()),
+            Err(unusable) => {
+                self.reason = Some(unusable.reason());
+                if unusable == Unusable::Expired {
+                    record.server_certificate = None;
+                }
+            }
+        }
+    }
+
+    fn offer_ticket(&mut self, record: &mut ScopeRecord) {
+        let Some(own_certificate) = self.own_certificate else { return };
+        self.bithac = self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac));
+        if !self.bithac {
+            return;
+        }
+        match record.ticket(own_certificate) {
+            None => self.reason = self.reason.or(Some("no ticket")),
+            Some(_) if record.holders > 0 => {
+                self.reason = self.reason.or(Some("ticket in use by another connection"));
+            }
+            Some(ticket) => {
+                self.offer.ticket = Some(ticket);
+                self.hold(record);
+            }
+        }
+    }
+
+    /// Whether `client_cached_info` is sent, with or without a ticket.
+    pub(crate) const fn scheme_bithac(&self) -> bool {
+        self.bithac
+    }
+
+    /// The ticket in `client_cached_info`.
+    pub(crate) const fn offered_ticket(&self) -> Option<Ticket> {
+        self.offer.ticket
+    }
+
+    /// The fingerprint in `cached_info` for the server's Certificate.
+    pub(crate) fn offered_certificate(&self) -> Option<Fingerprint> {
+        self.server_certificate().map(PeerEntry::fingerprint)
+    }
+
+    /// The fingerprint in `cached_info` for the CertificateRequest.
+    pub(crate) fn offered_request(&self) -> Option<Fingerprint> {
+        self.certificate_request().map(|request| request.fingerprint)
+    }
+
+    /// The server's Certificate that was offered.
+    pub(crate) fn server_certificate(&self) -> Option<&PeerEntry> {
+        self.offer.server_certificate.as_deref()
+    }
+
+    /// The CertificateRequest that was offered.
+    pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
+        self.offer.certificate_request.as_deref()
+    }
+
+    /// An entry for the server's chain, verified under the `trust_id` of this handshake. `None`: not to be kept.
+    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
+        self.cache.as_ref()?;
+        Some(PeerEntry::new(fingerprint, self.trust_id?, self.scope.server.clone(), peer))
+    }
+
+    /// Why less than everything was offered.
+    pub(crate) const fn reason(&self) -> Option<&'static str> {
+        self.reason
+    }
+
+    /// The server's selection was read. It is not authenticated yet.
+    pub(crate) fn selected(&mut self, selection: Selection) {
+        self.selection = selection;
+    }
+
+    /// The server's Finished was verified. With `replied_unknown` the server took part in the scheme of the offered
+    /// ticket, and did not know it.
+    pub(crate) fn server_finished(&mut self, replied_unknown: bool) {
+        let Some(ticket) = self.offer.ticket else { return };
+        self.change(|session, record| {
+            if session.selection.client_certificate {
+                record.known(ticket);
+            } else if replied_unknown {
+                record.unknown(ticket);
+            }
+            Save::Later // `finished` follows; until it does, the older slot does as well
+        });
+    }
+
+    /// The own Finished was sent: keeps what was learned, and the new ticket as `newer`.
+    pub(crate) fn finished(&mut self, learned: Learned) {
+        let Learned { proof: FinishedProof(()), server_certificate, certificate_request, ticket } = learned;
+        self.change(|session, record| {
+            session.stage = Stage::Finished { before: record.health };
+            record.health.succeeded(!session.offer.is_empty());
+            if let Some(entry) = server_certificate.filter(PeerEntry::fits) {
+                record.server_certificate = Some(Arc::new(entry));
+            }
+            if let Some(request) = certificate_request.filter(RequestEntry::fits) {
+                record.learn_request(request);
+            }
+            session.own_ticket = ticket;
+            if let Some(slot) = session.own_slot() {
+                record.learn_ticket(slot, session.offer.ticket.filter(|_| session.selection.client_certificate));
+                session.hold(record);
+            }
+            Save::Now
+        });
+    }
+
+    /// Application data, NewSessionTicket or close_notify came under application keys: the server has this handshake's
+    /// ticket. May be called for each.
+    pub(crate) fn confirmed(&mut self) {
+        if !matches!(self.stage, Stage::Finished { .. }) {
+            return;
+        }
+        self.stage = Stage::Over;
+        if let Some(slot) = self.own_slot() {
+            self.change(|_, record| {
+                record.confirm(slot);
+                Save::Now
+            });
+        }
+    }
+
+    /// The connection failed, before [`Self::confirmed`] was called; later, this does nothing but release the ticket.
+    pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
+        let (stage, selection) = (self.stage, self.selection);
+        self.stage = Stage::Over;
+        self.release();
+        if matches!(stage, Stage::Over) {
+            return;
+        }
+        self.change(|session, record| {
+            let unchanged = record.clone();
+            if let Stage::Finished { before } = stage {
+                record.health = before;
+            }
+            record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
+            if failure == Failure::AlertOrFailedCheck {
+                session.drop_selected(record, selection);
+            }
+            if *record == unchanged { Save::Later } else { Save::Now }
+        });
+    }
+
+    /// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so
+    /// that the next connection does not fail in the same way.
+    fn drop_selected(&self, record: &mut ScopeRecord, selection: Selection) {
+        if selection.server_certificate || selection.certificate_request || selection.client_certificate {
+            record.drop_tickets();
+        }
+        if selection.server_certificate && record.server_certificate == self.offer.server_certificate {
+            record.server_certificate = None;
+        }
+        if let Some(request) = self.certificate_request().filter(|_| selection.certificate_request) {
+            record.forget_request(request.fingerprint);
+        }
+    }
+
+    /// Lets other connections offer tickets. For the end of a connection whose session lives on; dropping does it too.
+    pub(crate) fn release(&mut self) {
+        if self.holds {
+            self.holds = false;
+            self.change(|_, record| {
+                record.holders = record.holders.saturating_sub(1);
+                Save::Later
+            });
+        }
+    }
+
+    fn hold(&mut self, record: &mut ScopeRecord) {
+        if !self.holds {
+            self.holds = true;
+            record.holders = record.holders.saturating_add(1);
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Self, &mut ScopeRecord) -> Save) {
+        let Some(store) = self.cache.as_ref().map(|cache| cache.store.clone()) else { return };
+        let scope = self.scope.clone();
+        let mut change = Some(change);
+        // Whoever owns the store asks it why it could not save; the connection goes on.
+        let _ = store.update(&scope, &mut |record| match change.take() {
+            Some(change) => change(self, record),
+            None => Save::Later,
+        });
+    }
+
+    #[cfg(test)]
+    pub(super) const fn own_ticket(&self) -> Option<Ticket> {
+        self.own_ticket
+    }
+
+    fn own_slot(&self) -> Option<Slot> {
+        Some(Slot { ticket: self.own_ticket?, own_certificate: self.own_certificate? })
+    }
+}
+
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;

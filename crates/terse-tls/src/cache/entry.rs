@@ -1,0 +1,168 @@
+//! What is kept of a peer's Certificate, and on a client of the server's CertificateRequest.
+//!
+//! What must always hold: [`PeerEntry::usable`] is asked before every use.
+
+use alloc::vec::Vec;
+
+use super::{Fingerprint, ServerId, TrustId};
+use crate::cert::VerifiedPeer;
+use crate::error::{CertificateError, InvalidMessage};
+use crate::time::Now;
+use crate::wire::{Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
+
+/// A peer's Certificate that was verified once: its fingerprint, what it was verified for, and what is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerEntry {
+    fingerprint: Fingerprint,
+    trust_id: TrustId,
+    server: ServerId,
+    peer: VerifiedPeer,
+}
+
+impl PeerEntry {
+    /// An entry for the chain behind `peer`, whose Certificate message has `fingerprint`, verified under `trust_id`. A
+    /// client was connecting to `server`; a server was called `server` by the client.
+    pub(crate) const fn new(fingerprint: Fingerprint, trust_id: TrustId, server: ServerId, peer: VerifiedPeer) -> Self {
+        Self { fingerprint, trust_id, server, peer }
+    }
+
+    /// The fingerprint of the Certificate message, in TLS 1.2 form.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// What is kept of the chain.
+    pub const fn peer(&self) -> &VerifiedPeer {
+        &self.peer
+    }
+
+    /// Whether the entry may stand for its Certificate in a handshake of `now` with (or as) `server`, in which a chain
+    /// would be verified under `trust_id`; `without_clock` says whether one would be accepted without knowing the time.
+    pub(super) fn usable(
+        &self,
+        trust_id: TrustId,
+        server: &ServerId,
+        now: Now,
+        without_clock: bool,
+    ) -> Result<(), Unusable> {
+        match now.unix.map(|time| self.peer.validity.check(time)) {
+            Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
+            Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
+            None if !without_clock => return Err(Unusable::ClockUnknown),
+            Some(Ok(())) | None => {}
+        }
+        if self.trust_id != trust_id {
+            return Err(Unusable::TrustChanged);
+        }
+        if self.server != *server {
+            return Err(Unusable::OtherServerName);
+        }
+        Ok(())
+    }
+
+    /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
+    /// as well as in entries.
+    pub(super) fn fits(&self) -> bool {
+        let VerifiedPeer { public_key, identity, .. } = &self.peer;
+        let len = public_key.len() + identity.subject.len() + identity.subject_alt_name.len() + self.server.len();
+        len <= Self::MAX_LEN
+    }
+
+    /// Room for the largest ML-DSA key and 100 long names; the lengths in a snapshot have 16 bits.
+    const MAX_LEN: usize = 0x4000;
+}
+
+/// Why an entry is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// Past the chain's first notAfter: the entry is to be deleted.
+    Expired,
+    /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
+    ClockNotPlausible,
+    ClockUnknown,
+    TrustChanged,
+    OtherServerName,
+}
+
+impl Unusable {
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::Expired => "entry expired",
+            Self::ClockNotPlausible => "clock is earlier than the entry",
+            Self::ClockUnknown => "time unknown",
+            Self::TrustChanged => "trust changed",
+            Self::OtherServerName => "server name changed",
+        }
+    }
+}
+
+/// A server's CertificateRequest, as far as a client needs it to answer without seeing it again. Of one version: the
+/// message differs between versions, and so does its fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestEntry {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) signature_algorithms: Vec<SignatureScheme>,
+    /// Length of the message in full, header included.
+    pub(crate) length: u16,
+}
+
+impl RequestEntry {
+    /// Whether leaving the request out saves more than offering it costs: the offer is type, length and 32 bytes; its
+    /// cached form (TLS 1.3) a header, an empty context and the fingerprint with its length.
+    pub(super) fn pays(&self) -> bool {
+        const OFFER: u16 = 1 + 1 + 32;
+        const CACHED_FORM: u16 = 4 + 1 + 1 + 32;
+        self.length > OFFER + CACHED_FORM
+    }
+
+    /// Whether the entry is small enough to be kept.
+    pub(super) fn fits(&self) -> bool {
+        self.signature_algorithms.len() <= Self::MAX_SCHEMES
+    }
+
+    /// More than the registry has.
+    const MAX_SCHEMES: usize = 128;
+}
+
+impl Parse<'_> for PeerEntry {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            fingerprint: Fingerprint::parse(reader)?,
+            trust_id: TrustId::parse(reader)?,
+            server: ServerId::parse(reader)?,
+            peer: VerifiedPeer::parse(reader)?,
+        })
+    }
+}
+
+impl Encode for PeerEntry {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.fingerprint.encode(writer);
+        self.trust_id.encode(writer);
+        self.server.encode(writer);
+        self.peer.encode(writer);
+    }
+}
+
+impl Parse<'_> for RequestEntry {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let version = ProtocolVersion(reader.u16()?);
+        let fingerprint = Fingerprint::parse(reader)?;
+        let mut schemes = Reader::new(reader.vec16()?);
+        let mut signature_algorithms = Vec::new();
+        while !schemes.is_empty() {
+            signature_algorithms.push(SignatureScheme(schemes.u16()?));
+        }
+        Ok(Self { version, fingerprint, signature_algorithms, length: reader.u16()? })
+    }
+}
+
+impl Encode for RequestEntry {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u16(self.version.0);
+        self.fingerprint.encode(writer);
+        writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
+        writer.u16(self.length);
+    }
+}

@@ -1,0 +1,121 @@
+//! How a scope stands up to caching offers: when a network or a server cannot take them, connections must not keep
+//! failing for it (`caching`, rule 2, last paragraph).
+//!
+//! What must always hold: of two connections in a row at most one fails because of an offer, once two have.
+
+use crate::error::InvalidMessage;
+use crate::wire::{Encode, Parse, Reader, Writer};
+
+/// What the next connection may do, by what became of earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    /// Offers are made; `unanswered` of the last ones, fewer than two, led nowhere.
+    Working { unanswered: u8 },
+    /// Attempts alternate full and cached until one succeeds.
+    Alternating { cached_next: bool },
+    /// A full attempt succeeded where cached ones had failed: the next cached one decides.
+    OnTrial,
+    /// Off, until a wall-clock time in seconds. Where there is no such clock, for so many more connections.
+    Off { until: Option<u64>, connections: u8 },
+}
+
+impl Health {
+    pub(super) const GOOD: Self = Self::Working { unanswered: 0 };
+    /// How long a scheme is off, in seconds.
+    const OFF: u64 = 24 * 60 * 60;
+    /// What stands for that where there is no clock: as many connections as hours.
+    const OFF_CONNECTIONS: u8 = 24;
+    const MAX_UNANSWERED: u8 = 2;
+
+    /// Before a connection: why it makes no offer, if it may not make one. `now` is in seconds.
+    pub(super) fn begin(&mut self, now: Option<u64>) -> Result<(), &'static str> {
+        match self {
+            Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Ok(()),
+            Self::Alternating { cached_next: false } => Err("full attempt after unanswered offers"),
+            Self::Off { until, connections } => {
+                let over = match (now, until) {
+                    (Some(now), Some(until)) => {
+                        // Set under a clock that was ahead.
+                        *until = (*until).min(now.saturating_add(Self::OFF));
+                        now >= *until
+                    }
+                    _ => {
+                        let over = *connections == 0;
+                        *connections = connections.saturating_sub(1);
+                        over
+                    }
+                };
+                if !over {
+                    return Err("switched off after repeated failures");
+                }
+                *self = Self::OnTrial;
+                Ok(())
+            }
+        }
+    }
+
+    /// A connection that offered something, or did not, was answered and authenticated.
+    pub(super) fn succeeded(&mut self, offered: bool) {
+        match self {
+            _ if offered => *self = Self::GOOD,
+            Self::Alternating { .. } => *self = Self::OnTrial,
+            Self::Working { .. } | Self::OnTrial | Self::Off { .. } => {}
+        }
+    }
+
+    /// A connection that offered something, or did not, failed.
+    pub(super) fn failed(&mut self, offered: bool, now: Option<u64>) {
+        match self {
+            Self::Working { unanswered } if offered => {
+                *unanswered += 1;
+                if *unanswered >= Self::MAX_UNANSWERED {
+                    *self = Self::Alternating { cached_next: false };
+                }
+            }
+            Self::OnTrial if offered => {
+                let until = now.map(|now| now.saturating_add(Self::OFF));
+                *self = Self::Off { until, connections: Self::OFF_CONNECTIONS };
+            }
+            Self::Alternating { cached_next } => *cached_next = !offered,
+            Self::Working { .. } | Self::OnTrial | Self::Off { .. } => {}
+        }
+    }
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self::GOOD
+    }
+}
+
+impl Parse<'_> for Health {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(match reader.u8()? {
+            unanswered @ 0..Self::MAX_UNANSWERED => Self::Working { unanswered },
+            2 => Self::Alternating { cached_next: false },
+            3 => Self::Alternating { cached_next: true },
+            4 => Self::OnTrial,
+            5 => Self::Off { until: Some(reader.u64()?), connections: reader.u8()? },
+            6 => Self::Off { until: None, connections: reader.u8()? },
+            _ => return Err(InvalidMessage::IllegalValue),
+        })
+    }
+}
+
+impl Encode for Health {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        match *self {
+            Self::Working { unanswered } => writer.u8(unanswered),
+            Self::Alternating { cached_next } => writer.u8(if cached_next { 3 } else { 2 }),
+            Self::OnTrial => writer.u8(4),
+            Self::Off { until, connections } => {
+                writer.u8(if until.is_some() { 5 } else { 6 });
+                until.into_iter().for_each(|until| writer.u64(until));
+                writer.u8(connections);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! The names of things in a cache: fingerprints, tickets, trust policies, and the scope of what a client keeps.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::fmt;
+
+use pki_types::ServerName;
+use subtle::ConstantTimeEq;
+
+use crate::crypto::Digest;
+use crate::error::InvalidMessage;
+use crate::summary::Transport;
+use crate::wire::{Encode, Parse, Reader, Writer};
+
+/// SHA-256 over a whole handshake message, header included (RFC 7924, 5).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    /// From the output of SHA-256.
+    pub(crate) fn from_digest(digest: Digest) -> Self {
+        Self(first(digest))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A ticket: derived by both sides from one handshake, sent once, in the clear, in the next (paper 000, IV-B). Until
+/// then it links two connections, so it is not printed, and compared in constant time.
+#[derive(Clone, Copy)]
+pub struct Ticket(pub [u8; 8]);
+
+impl PartialEq for Ticket {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for Ticket {}
+
+/// For the index of a store.
+impl Ord for Ticket {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Ticket {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticket")
+    }
+}
+
+/// The policy that a chain was verified under: 8 bytes of a hash over role, trust anchors, extended key usage,
+/// accepted signatures and revocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrustId(pub [u8; 8]);
+
+impl TrustId {
+    /// The first bytes of `digest`.
+    pub(crate) fn from_digest(digest: Digest) -> Self {
+        Self(first(digest))
+    }
+}
+
+/// The first `N` bytes of a digest. Every hash here has at least 32.
+fn first<const N: usize>(digest: Digest) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (to, from) in bytes.iter_mut().zip(digest.as_ref()) {
+        *to = *from;
+    }
+    bytes
+}
+
+/// A server's name or address, in the one form in which caches compare it: names in lower case without a final dot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(Box<[u8]>);
+
+impl ServerId {
+    const NONE: u8 = 0;
+    const NAME: u8 = 1;
+    const ADDRESS: u8 = 2;
+
+    /// The server that a client connects to.
+    pub fn new(server: &ServerName<'_>) -> Self {
+        match server {
+            ServerName::DnsName(name) => Self::name(name.as_ref().as_bytes()),
+            ServerName::IpAddress(pki_types::IpAddr::V4(address)) => Self::tagged(Self::ADDRESS, address.as_ref()),
+            ServerName::IpAddress(pki_types::IpAddr::V6(address)) => Self::tagged(Self::ADDRESS, address.as_ref()),
+            // `ServerName` may grow. What this prints is no DNS name.
+            other => Self::name(alloc::format!("{other:?}").as_bytes()),
+        }
+    }
+
+    /// The `HostName` of a ClientHello (RFC 6066, 3), or none. A name that is too long to be one is `None`, and then
+    /// nothing is cached.
+    pub(crate) fn from_host_name(host_name: Option<&[u8]>) -> Option<Self> {
+        match host_name {
+            None => Some(Self::tagged(Self::NONE, &[])),
+            Some(name) if name.len() <= Self::MAX_NAME => Some(Self::name(name)),
+            Some(_) => None,
+        }
+    }
+
+    /// A DNS name has at most 253 characters in text.
+    const MAX_NAME: usize = 253;
+
+    fn name(name: &[u8]) -> Self {
+        let name = name.strip_suffix(b".").unwrap_or(name);
+        Self::tagged(Self::NAME, &name.to_ascii_lowercase())
+    }
+
+    fn tagged(tag: u8, bytes: &[u8]) -> Self {
+        let mut tagged = Vec::with_capacity(1 + bytes.len());
+        tagged.push(tag);
+        tagged.extend_from_slice(bytes);
+        Self(tagged.into())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// What separates the entries of a client: the server, how it is reached, and who the client is to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scope {
+    /// Name or address.
+    pub server: ServerId,
+    /// TCP or UDP port.
+    pub port: u16,
+    /// The kind of link.
+    pub transport: Transport,
+    /// The fingerprint of the client's own Certificate, if it has one.
+    pub credential: Option<Fingerprint>,
+}
+
+impl Parse<'_> for Fingerprint {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        reader.array().map(Self)
+    }
+}
+
+impl Encode for Fingerprint {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.bytes(&self.0);
+    }
+}
+
+impl Parse<'_> for Ticket {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        reader.array().map(Self)
+    }
+}
+
+impl Encode for Ticket {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.bytes(&self.0);
+    }
+}
+
+impl Parse<'_> for TrustId {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        reader.array().map(Self)
+    }
+}
+
+impl Encode for TrustId {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.bytes(&self.0);
+    }
+}
+
+impl Parse<'_> for ServerId {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let tagged = reader.vec16()?;
+        match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
+            Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+impl Encode for ServerId {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec16(&self.0);
+    }
+}
+
+impl Parse<'_> for Scope {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            server: ServerId::parse(reader)?,
+            port: reader.u16()?,
+            transport: match reader.u8()? {
+                0 => Transport::Stream,
+                _ => return Err(InvalidMessage::IllegalValue),
+            },
+            credential: Option::parse(reader)?,
+        })
+    }
+}
+
+impl Encode for Scope {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.server.encode(writer);
+        writer.u16(self.port);
+        writer.u8(match self.transport {
+            Transport::Stream => 0,
+        });
+        self.credential.encode(writer);
+    }
+}
+
+/// Presence: a byte 0 or 1.
+impl<'a, T: Parse<'a>> Parse<'a> for Option<T> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        match reader.u8()? {
+            0 => Ok(None),
+            1 => T::parse(reader).map(Some),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(self.is_some().into());
+        if let Some(value) = self {
+            value.encode(writer);
+        }
+    }
+}
+
+impl<T: Encode> Encode for Arc<T> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        T::encode(self, writer);
+    }
+}

@@ -1,0 +1,152 @@
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::super::record::Slot;
+use super::super::test_data::*;
+use super::super::*;
+use super::Lru;
+
+fn learn(store: &MemoryClientStore, port: u16) {
+    let slot = Slot { ticket: ticket(port.into()), own_certificate: OWN };
+    update(store, port, |record| record.confirm(slot));
+}
+
+fn update<T>(store: &MemoryClientStore, port: u16, change: impl Fn(&mut ScopeRecord) -> T) -> T {
+    let mut result = None;
+    let saved = store.update(&Scope { port, ..scope() }, &mut |record| {
+        result = Some(change(record));
+        Save::Later
+    });
+    assert_eq!(saved, Ok(()));
+    result.expect("called")
+}
+
+#[test]
+fn client_store_forgets_the_least_recently_used_scope() {
+    let store = MemoryClientStore::new(2);
+    learn(&store, 1);
+    learn(&store, 2);
+    update(&store, 1, |_| ());
+    learn(&store, 3);
+    assert_eq!(store.len(), 2);
+    let known = |port| !update(&store, port, |record| record.is_empty());
+    assert_eq!([1, 2, 3].map(known), [true, false, true]);
+}
+
+#[test]
+fn client_store_keeps_no_empty_record() {
+    let store = MemoryClientStore::new(2);
+    update(&store, 1, |_| ());
+    assert!(store.is_empty());
+    learn(&store, 1);
+    update(&store, 1, ScopeRecord::drop_tickets);
+    assert!(store.is_empty());
+}
+
+#[test]
+fn server_store_forgets_the_least_recently_used_ticket() {
+    let store = MemoryServerStore::new(2);
+    let row = Row { entry: Arc::new(entry(OWN)) };
+    let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None });
+    assert_eq!([commit(1), commit(2)], [Ok(()), Ok(())]);
+    assert!(store.find(&ticket(1)).is_some());
+    assert_eq!(commit(3), Ok(()));
+    assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [true, false, true]);
+}
+
+#[test]
+fn stores_without_capacity_keep_nothing() {
+    let store = MemoryClientStore::new(0);
+    learn(&store, 1);
+    assert!(store.is_empty());
+    let store = MemoryServerStore::new(0);
+    let row = Row { entry: Arc::new(entry(OWN)) };
+    assert_eq!(store.commit(Commit { ticket: ticket(1), row, parent: Some(ticket(1)) }), Ok(()));
+    assert!(store.is_empty());
+}
+
+#[test]
+fn parallel_threads_lose_no_update() {
+    extern crate std;
+    let store = MemoryClientStore::new(1);
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| (0..500).for_each(|_| update(&store, 1, |record| record.holders += 1)));
+        }
+    });
+    assert_eq!(update(&store, 1, |record| record.holders), 2000);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u8),
+    Touch(u8),
+    Remove(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (0..3, 0..12_u8).prop_map(|(kind, key)| match kind {
+        0 => Step::Insert(key),
+        1 => Step::Touch(key),
+        _ => Step::Remove(key),
+    })
+}
+
+proptest! {
+    /// Against a queue that is searched from end to end.
+    #[test]
+    fn lru_does_what_a_queue_does(capacity in 0..6_usize, steps in prop::collection::vec(step(), 0..60)) {
+        let mut lru = Lru::new(capacity);
+        let mut queue = VecDeque::new();
+        for (value, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Insert(key) => {
+                    lru.insert(key, value);
+                    queue.retain(|(known, _)| *known != key);
+                    queue.push_back((key, value));
+                    if queue.len() > capacity {
+                        queue.pop_front();
+                    }
+                }
+                Step::Touch(key) => {
+                    let touched = lru.touch(&key).copied();
+                    let place = queue.iter().position(|(known, _)| *known == key);
+                    let found = place.and_then(|place| queue.remove(place));
+                    prop_assert_eq!(touched, found.map(|(_, value)| value));
+                    queue.extend(found);
+                }
+                Step::Remove(key) => {
+                    prop_assert_eq!(lru.remove(&key).is_some(), queue.iter().any(|(known, _)| *known == key));
+                    queue.retain(|(known, _)| *known != key);
+                }
+            }
+            let in_order: Vec<_> = lru.oldest_first().map(|(key, value)| (*key, *value)).collect();
+            prop_assert!(queue.iter().eq(&in_order));
+            prop_assert_eq!(lru.len(), queue.len());
+        }
+    }
+
+    /// Whatever is used in whatever order: a lineage has a ticket and its parent at most, and the store its capacity.
+    #[test]
+    fn rule_2_lineage_never_has_more_than_parent_and_child(
+        capacity in 1..10_usize,
+        handshakes in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..40),
+    ) {
+        let store = MemoryServerStore::new(capacity);
+        let row = Row { entry: Arc::new(entry(OWN)) };
+        let mut lineages = BTreeMap::new();
+        for (n, (used, first_contact)) in (1..).zip(handshakes) {
+            let rows = store.commits();
+            let parent = if first_contact || rows.is_empty() { None } else { Some(rows[used.index(rows.len())].ticket) };
+            let lineage = parent.map_or(n, |parent| lineages[&parent]);
+            lineages.insert(ticket(n), lineage);
+            prop_assert_eq!(store.commit(Commit { ticket: ticket(n), row: row.clone(), parent }), Ok(()));
+            prop_assert!(store.len() <= capacity);
+            let members = store.commits().iter().filter(|commit| lineages[&commit.ticket] == lineage).count();
+            prop_assert!(members <= 2);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Handshake caching: what both sides keep of a verified handshake, so that a later one can leave it out.
+//!
+//! RFC 7924 for what the server sends (`rfc7924`), and paper 000 (BiTHaC) for the client's Certificate (`bithac`):
+//! tickets that both sides derive and nobody sends. This module keeps entries and tickets and decides what may be
+//! offered and selected; the handshakes put it on the wire, and the key schedule derives the tickets.
+//!
+//! What must always hold:
+//! - Nothing enters a store without a [`FinishedProof`].
+//! - An entry is used only under the trust policy, the server name and the role that it was verified for, and within
+//!   its validity; a ticket only with the certificate that it stands for. Never by fingerprint or ticket alone.
+//! - An object of one [`Scope`] is never offered to another.
+//! - Both stores are bounded, and the least recently used goes first.
+
+mod client;
+mod entry;
+mod health;
+mod ids;
+mod memory;
+mod record;
+mod server;
+pub mod snapshot;
+mod store;
+
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod test_data;
+
+pub use client::ClientCache;
+pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
+pub use entry::PeerEntry;
+pub(crate) use entry::RequestEntry;
+pub use ids::{Fingerprint, Scope, ServerId, Ticket, TrustId};
+pub use memory::{MemoryClientStore, MemoryServerStore};
+pub use record::ScopeRecord;
+pub use server::ServerCache;
+pub(crate) use server::ServerSession;
+pub use store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
+
+/// Which caching schemes a side takes part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schemes {
+    rfc7924: bool,
+    bithac: bool,
+}
+
+impl Schemes {
+    /// None: no caching extension is sent or answered.
+    pub const OFF: Self = Self { rfc7924: false, bithac: false };
+    /// RFC 7924 alone: what the server sends.
+    pub const RFC7924: Self = Self { rfc7924: true, bithac: false };
+    /// RFC 7924, and tickets for the client's Certificate (paper 000).
+    pub const BITHAC: Self = Self { rfc7924: true, bithac: true };
+
+    /// Whether `scheme` is among them.
+    pub const fn contains(self, scheme: Scheme) -> bool {
+        match scheme {
+            Scheme::Rfc7924 => self.rfc7924,
+            Scheme::Bithac => self.bithac,
+        }
+    }
+}
+
+/// A caching scheme, as a handshake negotiates it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// RFC 7924: the server's Certificate and CertificateRequest.
+    Rfc7924,
+    /// The same, and tickets for the client's Certificate (paper 000).
+    Bithac,
+}
+
+impl Scheme {
+    /// As in reports: `rfc7924`, `bithac`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc7924 => "rfc7924",
+            Self::Bithac => "bithac",
+        }
+    }
+}
+
+/// Says that the peer's Finished was verified. What enters a store takes one along; it is not `Clone`, so that each
+/// stands for one handshake.
+#[derive(Debug)]
+pub(crate) struct FinishedProof(());
+
+impl FinishedProof {
+    /// To be called on the line after the peer's Finished was verified, and nowhere else.
+    pub(crate) const fn after_finished() -> Self {
+        Self(())
+    }
+}

@@ -1,0 +1,197 @@
+use alloc::sync::Arc;
+use core::iter::once;
+
+use super::super::test_data::*;
+use super::super::*;
+use crate::time::Now;
+
+const HOST: Option<&[u8]> = Some(b"device.example");
+
+fn store() -> (Arc<MemoryServerStore>, ServerCache) {
+    let store = Arc::new(MemoryServerStore::new(8));
+    (store.clone(), ServerCache { store, schemes: Schemes::BITHAC })
+}
+
+fn begin(cache: &ServerCache) -> ServerSession {
+    ServerSession::begin(cache, Some(TRUST), HOST, at(TODAY), false)
+}
+
+/// A handshake that uses the ticket `used`, if it can, and proves `certificate`.
+fn connect(cache: &ServerCache, used: u64, new: u64, certificate: Fingerprint) {
+    let mut session = begin(cache);
+    session.select(once(ticket(used)));
+    session.commit(FinishedProof::after_finished(), ticket(new), entry(certificate)).expect("in memory");
+}
+
+fn known(store: &MemoryServerStore) -> alloc::vec::Vec<u64> {
+    (0..20).filter(|n| store.commits().iter().any(|commit| commit.ticket == ticket(*n))).collect()
+}
+
+#[test]
+fn selects_the_first_usable_ticket() {
+    let (_, cache) = store();
+    connect(&cache, 0, 5, OWN);
+    let mut session = begin(&cache);
+    assert_eq!(session.select([3, 4, 5, 5].map(ticket).into_iter()), Some(2));
+    assert_eq!(session.client_certificate().map(PeerEntry::fingerprint), Some(OWN));
+    assert_eq!(session.reason(), None);
+    assert_eq!(session.select(once(ticket(6))), None, "each ClientHello is judged anew");
+    assert!(session.client_certificate().is_none());
+    assert_eq!(session.reason(), Some("ticket unknown"));
+}
+
+#[test]
+fn looks_up_eight_tickets_at_most() {
+    let (_, cache) = store();
+    connect(&cache, 0, 100, OWN);
+    assert_eq!(begin(&cache).select((93..=100).map(ticket)), Some(7));
+    assert_eq!(begin(&cache).select((92..=100).map(ticket)), None);
+}
+
+#[test]
+fn failed_handshake_changes_nothing() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    let before = store.commits().len();
+    let mut session = begin(&cache);
+    assert_eq!(session.select(once(ticket(1))), Some(0));
+    drop(session);
+    assert_eq!(store.commits().len(), before);
+    assert_eq!(begin(&cache).select(once(ticket(1))), Some(0));
+}
+
+#[test]
+fn rule_2_new_ticket_deletes_the_parents_parent() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 1, 2, OWN);
+    assert_eq!(known(&store), [1, 2], "the parent stays: the last flight may be lost to the client");
+    connect(&cache, 2, 3, OWN);
+    assert_eq!(known(&store), [2, 3]);
+}
+
+#[test]
+fn rule_2_new_ticket_deletes_the_parents_other_child() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 1, 2, OWN);
+    connect(&cache, 1, 3, OWN);
+    assert_eq!(known(&store), [1, 3]);
+}
+
+#[test]
+fn rule_2_another_certificate_does_not_join_the_lineage() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 1, 2, OWN);
+    connect(&cache, 2, 3, fingerprint(9));
+    assert_eq!(known(&store), [1, 2, 3]);
+}
+
+#[test]
+fn rule_2_rows_are_per_ticket_never_per_certificate() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 0, 2, OWN);
+    connect(&cache, 1, 11, OWN);
+    connect(&cache, 2, 12, OWN);
+    assert_eq!(known(&store), [1, 2, 11, 12]);
+}
+
+#[test]
+fn rule_2_ticket_of_a_parent_that_is_gone_stands_alone() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    let mut session = begin(&cache);
+    session.select(once(ticket(1)));
+    store.remove(&ticket(1)).expect("in memory");
+    session.commit(FinishedProof::after_finished(), ticket(2), entry(OWN)).expect("in memory");
+    assert_eq!(known(&store), [2]);
+    assert_eq!(store.commits()[0].parent, None);
+}
+
+#[test]
+fn parent_and_child_share_their_entry() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 1, 2, OWN);
+    let rows = [1, 2].map(|n| store.find(&ticket(n)).expect("kept").entry);
+    assert!(Arc::ptr_eq(&rows[0], &rows[1]));
+}
+
+#[test]
+fn rule_5_no_use_under_another_policy() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    let refused = |trust_id, host, reason| {
+        let mut session = ServerSession::begin(&cache, trust_id, host, at(TODAY), false);
+        assert_eq!(session.select(once(ticket(1))), None);
+        assert_eq!(session.reason(), reason);
+    };
+    // A trust anchor was removed, or another virtual host with other client CAs has the same store.
+    refused(Some(TrustId([8; 8])), HOST, Some("trust changed"));
+    refused(Some(TRUST), Some(b"other.example".as_slice()), Some("server name changed"));
+    refused(Some(TRUST), None, Some("server name changed"));
+    refused(Some(TRUST), Some([b'a'; 254].as_slice()), None);
+    // Clients are no longer asked for a certificate.
+    refused(None, HOST, None);
+    assert_eq!(known(&store), [1]);
+    assert_eq!(begin(&cache).select(once(ticket(1))), Some(0));
+}
+
+#[test]
+fn rule_5_changed_client_key_gets_no_use_of_the_old_entry() {
+    let (_, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    connect(&cache, 1, 2, fingerprint(9));
+    let mut session = begin(&cache);
+    session.select(once(ticket(2)));
+    assert_eq!(session.client_certificate().map(PeerEntry::fingerprint), Some(fingerprint(9)));
+}
+
+#[test]
+fn without_client_authentication_or_bithac_nothing_is_kept() {
+    let (store, cache) = store();
+    for (trust_id, schemes) in [(None, Schemes::BITHAC), (Some(TRUST), Schemes::RFC7924), (Some(TRUST), Schemes::OFF)] {
+        let cache = ServerCache { schemes, ..cache.clone() };
+        let mut session = ServerSession::begin(&cache, trust_id, HOST, at(TODAY), false);
+        assert!(session.entry(OWN, peer()).is_none());
+        session.commit(FinishedProof::after_finished(), ticket(1), entry(OWN)).expect("nothing to do");
+    }
+    assert!(store.is_empty());
+}
+
+#[test]
+fn what_is_too_large_is_not_kept() {
+    let (store, cache) = store();
+    let mut session = begin(&cache);
+    let mut large = peer();
+    large.identity.subject = [0; 0x4000].into();
+    let entry = session.entry(OWN, large).expect("bithac is on");
+    session.commit(FinishedProof::after_finished(), ticket(1), entry).expect("nothing to do");
+    assert!(store.is_empty());
+}
+
+#[test]
+fn expired_entry_is_deleted_and_early_clock_only_waits() {
+    let (store, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    let select = |now: Now, without_clock| {
+        ServerSession::begin(&cache, Some(TRUST), HOST, now, without_clock).select(once(ticket(1))).is_some()
+    };
+    assert!(!select(at(0), false));
+    assert!(!select(no_clock(), false));
+    assert!(select(no_clock(), true));
+    assert!(select(at(NOT_AFTER), false));
+    assert!(!select(at(NOT_AFTER + 1), false));
+    assert!(store.is_empty());
+}
+
+#[test]
+fn server_names_compare_without_case() {
+    let (_, cache) = store();
+    connect(&cache, 0, 1, OWN);
+    let host: Option<&[u8]> = Some(b"DEVICE.example.");
+    let mut session = ServerSession::begin(&cache, Some(TRUST), host, at(TODAY), false);
+    assert_eq!(session.select(once(ticket(1))), Some(0));
+}

@@ -1,0 +1,265 @@
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use pki_types::ServerName;
+use proptest::prelude::*;
+
+use super::super::health::Health;
+use super::super::record::Slot;
+use super::super::test_data::*;
+use super::super::*;
+use super::{decode, encode};
+use crate::cert::{PeerIdentity, Validity, VerifiedPeer};
+use crate::summary::Transport;
+use crate::wire::{ProtocolVersion, SignatureScheme};
+
+/// A store of each kind with everything in it that a record can have.
+fn example() -> (MemoryClientStore, MemoryServerStore) {
+    let client = MemoryClientStore::new(4);
+    for (n, server) in (1..).zip(["device.example", "10.0.0.1", "2001:db8::1"]) {
+        let scope = Scope { server: named(server), ..scope() };
+        let mut record = ScopeRecord::default();
+        record.server_certificate = Some(Arc::new(entry(SERVER)));
+        record.learn_request(request(300));
+        record.confirm(Slot { ticket: ticket(n), own_certificate: OWN });
+        record.learn_ticket(Slot { ticket: ticket(n + 10), own_certificate: OWN }, None);
+        record.health = Health::Off { until: Some(TODAY), connections: 24 };
+        client.insert(scope, record);
+    }
+    let server = MemoryServerStore::new(4);
+    let row = Row { entry: Arc::new(entry(OWN)) };
+    for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2))] {
+        let commit = Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) };
+        server.commit(commit).expect("in memory");
+    }
+    (client, server)
+}
+
+fn rows(store: &MemoryServerStore) -> Vec<(Ticket, PeerEntry, Option<Ticket>)> {
+    store.commits().into_iter().map(|commit| (commit.ticket, (*commit.row.entry).clone(), commit.parent)).collect()
+}
+
+#[test]
+fn round_trip_keeps_contents_order_and_sharing() {
+    let (client, server) = example();
+    let bytes = encode(&client, &server).expect("small");
+    let (client_again, server_again) = decode(&bytes, 4).expect("whole");
+    assert_eq!(client_again.records(), client.records());
+    assert_eq!(rows(&server_again), rows(&server));
+    let commits = server_again.commits();
+    assert!(Arc::ptr_eq(&commits[0].row.entry, &commits[1].row.entry));
+    assert_eq!(encode(&client_again, &server_again).expect("small"), bytes);
+}
+
+#[test]
+fn lineage_goes_on_after_a_restart() {
+    let (client, server) = example();
+    let (_, server) = decode(&encode(&client, &server).expect("small"), 4).expect("whole");
+    let row = Row { entry: Arc::new(entry(OWN)) };
+    server.commit(Commit { ticket: ticket(4), row, parent: Some(ticket(2)) }).expect("in memory");
+    let kept: Vec<_> = server.commits().iter().map(|commit| commit.ticket).collect();
+    assert_eq!(kept, [2, 4].map(ticket), "3 was the parent's other child");
+}
+
+#[test]
+fn smaller_capacity_keeps_the_most_recently_used() {
+    let (client, server) = example();
+    let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 1).expect("whole");
+    assert_eq!(client_again.records(), client.records()[2..]);
+    assert_eq!(server_again.commits()[0].ticket, ticket(3));
+}
+
+#[test]
+fn holds_are_never_saved() {
+    let client = MemoryClientStore::new(1);
+    let mut held = ScopeRecord::default();
+    held.holders = 1;
+    client.insert(scope(), held);
+    let server = MemoryServerStore::new(1);
+    let bytes = encode(&client, &server).expect("small");
+    assert_eq!(bytes, [0; 12], "three empty lists");
+    let (client, server) = example();
+    let before = encode(&client, &server).expect("small");
+    client
+        .update(&scope(), &mut |record| {
+            record.holders = 3;
+            Save::Later
+        })
+        .expect("in memory");
+    let (client, _) = decode(&encode(&client, &server).expect("small"), 4).expect("whole");
+    client
+        .update(&scope(), &mut |record| {
+            assert_eq!(record.holders, 0);
+            Save::Later
+        })
+        .expect("in memory");
+    assert_eq!(encode(&client, &server).expect("small").len(), before.len());
+}
+
+#[test]
+fn truncated_at_every_length_is_refused() {
+    let (client, server) = example();
+    let bytes = encode(&client, &server).expect("small");
+    for len in 0..bytes.len() {
+        assert!(decode(&bytes[..len], 4).is_err(), "{len} bytes");
+    }
+    assert!(decode(&[bytes.as_slice(), &[0]].concat(), 4).is_err());
+}
+
+#[test]
+fn every_bit_flip_is_refused_or_gives_a_store_in_order() {
+    let (client, server) = example();
+    let bytes = encode(&client, &server).expect("small");
+    for bit in 0..bytes.len() * 8 {
+        let mut bytes = bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        if let Ok((client, server)) = decode(&bytes, 4) {
+            assert_stable(&client, &server);
+        }
+    }
+}
+
+/// Encodes, and comes back as it is.
+fn assert_stable(client: &MemoryClientStore, server: &MemoryServerStore) {
+    let bytes = encode(client, server).expect("small");
+    let (client, server) = decode(&bytes, 100).expect("own encoding");
+    assert_eq!(encode(&client, &server).expect("small"), bytes);
+}
+
+#[test]
+fn rows_of_no_lineage_are_kept_unlinked() {
+    let row = Row { entry: Arc::new(entry(OWN)) };
+    let commit = |n, parent: Option<u64>| Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) };
+    // Its own parent; two children of one; a parent that is not there.
+    let commits = vec![commit(1, Some(1)), commit(2, Some(1)), commit(3, Some(1)), commit(4, Some(9))];
+    let server = MemoryServerStore::from_commits(10, commits);
+    let parents: Vec<_> = server.commits().iter().map(|commit| commit.parent).collect();
+    assert_eq!(parents, [None, Some(ticket(1)), None, None]);
+}
+
+fn some_fingerprint() -> impl Strategy<Value = Fingerprint> {
+    any::<[u8; 32]>().prop_map(Fingerprint)
+}
+
+fn some_bytes() -> impl Strategy<Value = alloc::boxed::Box<[u8]>> {
+    prop::collection::vec(any::<u8>(), 0..20).prop_map(Vec::into_boxed_slice)
+}
+
+fn named(server: &str) -> ServerId {
+    ServerId::new(&ServerName::try_from(server).expect("a name"))
+}
+
+fn some_server() -> impl Strategy<Value = ServerId> {
+    prop_oneof![
+        any::<core::net::IpAddr>().prop_map(|address| named(&address.to_string())),
+        prop::option::of(some_bytes()).prop_map(|name| ServerId::from_host_name(name.as_deref()).expect("short")),
+    ]
+}
+
+fn some_entry() -> impl Strategy<Value = PeerEntry> {
+    let validity =
+        any::<(u64, u8, u64, u8)>().prop_map(|(not_before, not_before_depth, not_after, not_after_depth)| Validity {
+            not_before,
+            not_before_depth,
+            not_after,
+            not_after_depth,
+        });
+    let peer = (some_bytes(), validity, some_bytes(), some_bytes(), any::<u8>()).prop_map(
+        |(public_key, validity, subject, subject_alt_name, signatures)| VerifiedPeer {
+            public_key,
+            validity,
+            identity: PeerIdentity { subject, subject_alt_name },
+            signatures,
+        },
+    );
+    (some_fingerprint(), any::<[u8; 8]>(), some_server(), peer)
+        .prop_map(|(fingerprint, trust_id, server, peer)| PeerEntry::new(fingerprint, TrustId(trust_id), server, peer))
+}
+
+fn some_health() -> impl Strategy<Value = Health> {
+    prop_oneof![
+        (0..2_u8).prop_map(|unanswered| Health::Working { unanswered }),
+        any::<bool>().prop_map(|cached_next| Health::Alternating { cached_next }),
+        Just(Health::OnTrial),
+        (any::<Option<u64>>(), any::<u8>()).prop_map(|(until, connections)| Health::Off { until, connections }),
+    ]
+}
+
+fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
+    let request = (any::<u16>(), some_fingerprint(), prop::collection::vec(any::<u16>(), 0..6), any::<u16>()).prop_map(
+        |(version, fingerprint, schemes, length)| RequestEntry {
+            version: ProtocolVersion(version),
+            fingerprint,
+            signature_algorithms: schemes.into_iter().map(SignatureScheme).collect(),
+            length,
+        },
+    );
+    let slot = || {
+        prop::option::of(
+            (any::<[u8; 8]>(), some_fingerprint())
+                .prop_map(|(ticket, own_certificate)| Slot { ticket: Ticket(ticket), own_certificate }),
+        )
+    };
+    let scope = (some_server(), any::<u16>(), prop::option::of(some_fingerprint()))
+        .prop_map(|(server, port, credential)| Scope { server, port, transport: Transport::Stream, credential });
+    let requests = prop::collection::vec(request, 0..6);
+    (scope, prop::option::of(some_entry()), requests, slot(), slot(), some_health()).prop_map(
+        |(scope, server_certificate, requests, confirmed, newer, health)| {
+            let mut record = ScopeRecord::default();
+            record.health = health;
+            record.server_certificate = server_certificate.map(Arc::new);
+            requests.into_iter().for_each(|request| record.learn_request(request));
+            confirmed.into_iter().for_each(|slot| record.confirm(slot));
+            newer.into_iter().for_each(|slot| record.learn_ticket(slot, None));
+            (scope, record)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn round_trip(
+        records in prop::collection::vec(some_record(), 0..6),
+        entries in prop::collection::vec(some_entry(), 1..4),
+        links in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..12),
+    ) {
+        let client = MemoryClientStore::new(100);
+        for (scope, record) in records.into_iter().filter(|(_, record)| !record.is_empty()) {
+            client.insert(scope, record);
+        }
+        let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
+        let server = MemoryServerStore::new(100);
+        for (n, (entry, parent)) in (1..).zip(links) {
+            let row = Row { entry: entries[entry.index(entries.len())].clone() };
+            // 0 is not there, and of the others some are not there any more.
+            let parent = Some(ticket(parent.index(n) as u64));
+            let commit = Commit { ticket: ticket(n as u64), row, parent };
+            prop_assert_eq!(server.commit(commit), Ok(()));
+        }
+        let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 100).expect("whole");
+        prop_assert_eq!(client_again.records(), client.records());
+        prop_assert_eq!(rows(&server_again), rows(&server));
+    }
+
+    #[test]
+    fn hostile_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok((client, server)) = decode(&bytes, 4) {
+            assert_stable(&client, &server);
+        }
+    }
+
+    #[test]
+    fn overwritten_bytes_never_panic(writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        let (client, server) = example();
+        let mut bytes = encode(&client, &server).expect("small");
+        for (place, value) in writes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Ok((client, server)) = decode(&bytes, 4) {
+            assert_stable(&client, &server);
+        }
+    }
+}

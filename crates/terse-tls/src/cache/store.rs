@@ -1,0 +1,75 @@
+//! The traits of stores: in memory, in a file, in a database.
+//!
+//! What must always hold: each call is atomic against all others, also when it fails.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::{PeerEntry, Scope, ScopeRecord, Ticket};
+
+/// What a client keeps, by scope.
+pub trait ClientStore: Send + Sync {
+    /// Hands the record of `scope` (an empty one if there is none) to `change`, which is called once, and keeps what
+    /// it leaves there; a record left empty is removed. With [`Save::Now`] a persistent store saves before it returns;
+    /// with [`Save::Later`] the change may go to memory only, and is saved with the next one.
+    ///
+    /// `change` does not call the store. An error says that the record is kept in memory but was not saved; a
+    /// connection goes on without.
+    fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved>;
+}
+
+/// Whether a change must be saved at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Save {
+    /// Before the call returns.
+    Now,
+    /// Losing it costs nothing.
+    Later,
+}
+
+/// What a server keeps, by ticket; never by client certificate: two devices with one certificate do not disturb each
+/// other.
+pub trait ServerStore: Send + Sync {
+    /// What is kept under `ticket`.
+    fn find(&self, ticket: &Ticket) -> Option<Row>;
+
+    /// In one atomic write: adds the new ticket with its parent, and deletes the parent's parent and the parent's other
+    /// child. Without a parent, or if that is gone, the ticket stands alone.
+    ///
+    /// A persistent store saves before it returns, since what the server sends next tells the client that it has the
+    /// ticket. An error says that the row may not survive a restart; a connection goes on without.
+    fn commit(&self, commit: Commit) -> Result<(), NotSaved>;
+
+    /// Deletes `ticket`, if it is there.
+    fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved>;
+}
+
+/// What a server keeps under one ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The client's Certificate. Shared by the rows of a lineage.
+    pub entry: Arc<PeerEntry>,
+}
+
+/// A new row of a [`ServerStore`].
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The ticket that the handshake made.
+    pub ticket: Ticket,
+    /// What is kept under it.
+    pub row: Row,
+    /// The ticket that the handshake used.
+    pub parent: Option<Ticket>,
+}
+
+/// A change was made, but could not be saved. The store knows the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSaved;
+
+impl fmt::Display for NotSaved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the cache could not be saved")
+    }
+}
+
+impl core::error::Error for NotSaved {}

@@ -1,0 +1,94 @@
+//! Small values for the tests of this module.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use core::time::Duration;
+
+use pki_types::{ServerName, UnixTime};
+
+use super::*;
+use crate::cert::{PeerIdentity, Validity, VerifiedPeer};
+use crate::summary::Transport;
+use crate::time::{Instant, Now};
+use crate::wire::{ProtocolVersion, SignatureScheme};
+
+pub(super) const TRUST: TrustId = TrustId([7; 8]);
+pub(super) const OWN: Fingerprint = fingerprint(1);
+pub(super) const SERVER: Fingerprint = fingerprint(2);
+pub(super) const REQUEST: Fingerprint = fingerprint(3);
+/// Within the validity of [`peer`].
+pub(super) const TODAY: u64 = 1_800_000_000;
+pub(super) const NOT_AFTER: u64 = TODAY + 365 * 24 * 60 * 60;
+
+pub(super) const fn fingerprint(n: u8) -> Fingerprint {
+    Fingerprint([n; 32])
+}
+
+pub(super) const fn ticket(n: u64) -> Ticket {
+    Ticket(n.to_be_bytes())
+}
+
+pub(super) fn at(unix: u64) -> Now {
+    Now { unix: Some(UnixTime::since_unix_epoch(Duration::from_secs(unix))), ..no_clock() }
+}
+
+pub(super) fn no_clock() -> Now {
+    Now { monotonic: Instant(0), unix: None }
+}
+
+pub(super) fn server_id() -> ServerId {
+    ServerId::new(&ServerName::try_from("device.example").expect("a DNS name"))
+}
+
+pub(super) fn scope() -> Scope {
+    Scope { server: server_id(), port: 443, transport: Transport::Stream, credential: Some(OWN) }
+}
+
+pub(super) fn peer() -> VerifiedPeer {
+    VerifiedPeer {
+        public_key: Box::from([4; 91]),
+        validity: Validity { not_before: TODAY - 1000, not_before_depth: 0, not_after: NOT_AFTER, not_after_depth: 1 },
+        identity: PeerIdentity { subject: Box::from([0x30; 20]), subject_alt_name: Box::default() },
+        signatures: 2,
+    }
+}
+
+pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
+    PeerEntry::new(fingerprint, TRUST, server_id(), peer())
+}
+
+pub(super) fn request(length: u16) -> RequestEntry {
+    RequestEntry {
+        version: ProtocolVersion::TLS_1_3,
+        fingerprint: REQUEST,
+        signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],
+        length,
+    }
+}
+
+pub(super) fn context() -> Context {
+    Context {
+        now: at(TODAY),
+        trust_id: Some(TRUST),
+        own_certificate: Some(OWN),
+        without_clock: false,
+        version: ProtocolVersion::TLS_1_3,
+    }
+}
+
+pub(super) fn client_cache(store: Arc<dyn ClientStore>) -> ClientCache {
+    ClientCache { store, schemes: Schemes::BITHAC }
+}
+
+pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
+    Learned {
+        proof: FinishedProof::after_finished(),
+        server_certificate: Some(entry(SERVER)),
+        certificate_request: Some(request(200)),
+        ticket,
+    }
+}
+
+pub(super) const ALL: Selection =
+    Selection { server_certificate: true, certificate_request: true, client_certificate: true };

@@ -1,0 +1,96 @@
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, and the
+//! two halves of a SubjectPublicKeyInfo. Read in place; nothing is decided here.
+
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
+use x509_cert::time::Validity;
+
+use crate::error::CertificateError;
+
+/// id-ce-subjectAltName (RFC 5280, 4.2.1.6).
+const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+
+/// What is read of a certificate.
+pub(super) struct Fields<'a> {
+    /// Seconds since 1970.
+    pub(super) not_before: u64,
+    /// Seconds since 1970.
+    pub(super) not_after: u64,
+    /// Value of the extension, DER; empty if there is none.
+    pub(super) subject_alt_name: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn read(certificate: &'a [u8]) -> Result<Self, CertificateError> {
+        let certificate = sequence(certificate)?;
+        let tbs_certificate = sequence(tlv(&mut reader(certificate)?)?)?;
+        let mut tbs = reader(tbs_certificate)?;
+        let first = tlv(&mut tbs)?;
+        if first.first() == Some(&0xa0) {
+            tlv(&mut tbs)?; // the version came first, this is serialNumber
+        }
+        tlv(&mut tbs)?; // signature
+        tlv(&mut tbs)?; // issuer
+        let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
+        tlv(&mut tbs)?; // subject
+        tlv(&mut tbs)?; // subjectPublicKeyInfo
+        Ok(Self {
+            not_before: validity.not_before.to_unix_duration().as_secs(),
+            not_after: validity.not_after.to_unix_duration().as_secs(),
+            subject_alt_name: subject_alt_name(&mut tbs)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// The contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the key.
+pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), CertificateError> {
+    let mut fields = reader(sequence(spki)?)?;
+    let algorithm = sequence(tlv(&mut fields)?)?;
+    let key = BitStringRef::from_der(tlv(&mut fields)?).map_err(malformed)?;
+    Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
+}
+
+fn subject_alt_name<'a>(tbs: &mut SliceReader<'a>) -> Result<Option<&'a [u8]>, CertificateError> {
+    const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
+    while !tbs.is_finished() {
+        let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
+        if field.header().tag() != EXTENSIONS {
+            continue; // issuerUniqueID, subjectUniqueID
+        }
+        let mut extensions = reader(sequence(field.value())?)?;
+        while !extensions.is_finished() {
+            let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
+            let is_wanted = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)? == SUBJECT_ALT_NAME;
+            let mut value = tlv(&mut extension)?;
+            if !extension.is_finished() {
+                value = tlv(&mut extension)?; // `critical` came first
+            }
+            if is_wanted {
+                return <&OctetStringRef>::from_der(value).map(|value| Some(value.as_bytes())).map_err(malformed);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {
+    SliceReader::new(bytes).map_err(malformed)
+}
+
+/// The next element, header and all.
+fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
+    reader.tlv_bytes().map_err(malformed)
+}
+
+/// The contents of a SEQUENCE that fills `bytes`.
+fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
+    let mut reader = reader(bytes)?;
+    let header = Header::decode(&mut reader).map_err(malformed)?;
+    header.tag().assert_eq(Tag::Sequence).map_err(malformed)?;
+    let contents = reader.read_slice(header.length()).map_err(malformed)?;
+    if reader.is_finished() { Ok(contents) } else { Err(CertificateError::Malformed) }
+}
+
+fn malformed<E>(_: E) -> CertificateError {
+    CertificateError::Malformed
+}

@@ -1,0 +1,12 @@
+//! Certificates: what is trusted, what a side proves its identity with, and what is kept of a verified chain.
+
+mod credential;
+mod fields;
+mod peer;
+mod trust;
+
+pub use credential::Credential;
+pub(crate) use fields::split_public_key;
+pub use peer::{PeerIdentity, Validity, VerifiedPeer};
+pub(crate) use trust::PeerRole;
+pub use trust::Trust;

@@ -1,0 +1,282 @@
+//! Path validation (RFC 5280) through `rustls-webpki`, and the errors that it gives a name.
+//!
+//! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use pki_types::{
+    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm, TrustAnchor, UnixTime,
+};
+use webpki::{
+    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList, RevocationCheckDepth,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+};
+use x509_cert::der::asn1::AnyRef;
+use x509_cert::der::{Encode as _, Tag};
+
+use super::fields::Fields;
+use super::{PeerIdentity, Validity, VerifiedPeer};
+use crate::cache::TrustId;
+use crate::crypto::{CryptoProvider, Digest, Hash};
+use crate::error::{ApiMisuse, CertificateError};
+use crate::wire::SignatureScheme;
+
+/// Which certificates are believed: trust anchors, revocation lists, and what to do without a clock.
+#[derive(Clone)]
+pub struct Trust {
+    inner: Arc<Inner>,
+    accept_without_clock: bool,
+}
+
+struct Inner {
+    anchors: Vec<TrustAnchor<'static>>,
+    crls: Vec<CertRevocationList<'static>>,
+    /// Earliest nextUpdate of the CRLs is checked by webpki; their contents take part in `policy`.
+    policy: Digest,
+}
+
+/// The role of the peer whose chain is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeerRole<'a> {
+    /// A server, which must have this name.
+    Server(&'a ServerName<'a>),
+    /// A client, whose name is for the application to judge.
+    Client,
+}
+
+impl Trust {
+    /// Believes what leads to one of `anchors`, the certificates of CAs.
+    pub fn new(provider: &CryptoProvider, anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
+        if anchors.is_empty() {
+            return Err(ApiMisuse::NoTrustAnchors);
+        }
+        let mut anchors = (anchors.iter())
+            .map(|anchor| webpki::anchor_from_trusted_cert(anchor).map(|anchor| anchor.to_owned()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|_| ApiMisuse::MalformedCertificate)?;
+        anchors.sort_by(|a, b| a.subject_public_key_info.cmp(&b.subject_public_key_info));
+        let policy = policy_of(provider.sha256, &anchors, &[]);
+        Ok(Self { inner: Arc::new(Inner { anchors, crls: Vec::new(), policy }), accept_without_clock: false })
+    }
+
+    /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where a CRL
+    /// covers them. A CRL past its nextUpdate is not believed.
+    pub fn with_crls(
+        self,
+        provider: &CryptoProvider,
+        crls: &[CertificateRevocationListDer<'_>],
+    ) -> Result<Self, ApiMisuse> {
+        let anchors = self.inner.anchors.clone();
+        let policy = policy_of(provider.sha256, &anchors, crls);
+        let crls = (crls.iter())
+            .map(|crl| OwnedCertRevocationList::from_der(crl.as_ref()).map(CertRevocationList::Owned))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|_| ApiMisuse::MalformedCrl)?;
+        Ok(Self { inner: Arc::new(Inner { anchors, crls, policy }), ..self })
+    }
+
+    /// Accepts certificates, unexpired or not, on calls that give no wall-clock time; the summary then says
+    /// `time_unchecked`. Without this they are refused.
+    pub fn accept_without_clock(self) -> Self {
+        Self { accept_without_clock: true, ..self }
+    }
+
+    pub(crate) const fn accepts_without_clock(&self) -> bool {
+        self.accept_without_clock
+    }
+
+    /// The names of the trust anchors, each a DER `Name`.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
+        // webpki keeps the contents of the SEQUENCE.
+        self.inner.anchors.iter().filter_map(|anchor| AnyRef::new(Tag::Sequence, &anchor.subject).ok()?.to_der().ok())
+    }
+
+    /// Whether revocation is checked.
+    pub(crate) fn checks_revocation(&self) -> bool {
+        !self.inner.crls.is_empty()
+    }
+
+    /// What a cached result depends on (`caching`): role, trust anchors, extended key usage, the signatures accepted in
+    /// chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
+    pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
+        let mut context = hash.start();
+        context.update(match role {
+            PeerRole::Server(_) => b"server, id-kp-serverAuth",
+            PeerRole::Client => b"client, id-kp-clientAuth",
+        });
+        context.update(self.inner.policy.as_ref());
+        for scheme in schemes {
+            context.update(&scheme.0.to_be_bytes());
+        }
+        TrustId::from_digest(context.finish())
+    }
+
+    /// Verifies `chain`, leaf first, at `time`, and keeps what is worth keeping. The second value says that the time
+    /// could not be checked.
+    pub(crate) fn verify(
+        &self,
+        chain: &[CertificateDer<'_>],
+        role: PeerRole<'_>,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+        time: Option<UnixTime>,
+    ) -> Result<(VerifiedPeer, bool), CertificateError> {
+        let (leaf, intermediates) = chain.split_first().ok_or(CertificateError::Malformed)?;
+        let end_entity = EndEntityCert::try_from(leaf).map_err(|_| CertificateError::Malformed)?;
+        let at = match time {
+            Some(time) => time,
+            None if self.accept_without_clock => latest_not_before(chain)?,
+            None => return Err(CertificateError::NoTime),
+        };
+        let usage = match role {
+            PeerRole::Server(_) => KeyUsage::server_auth(),
+            PeerRole::Client => KeyUsage::client_auth(),
+        };
+        let refuse = |error| named_error(&error, chain);
+        let crls: Vec<_> = self.inner.crls.iter().collect();
+        if self.checks_revocation() {
+            let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
+            (end_entity.verify_for_usage(
+                algorithms,
+                &self.inner.anchors,
+                intermediates,
+                at,
+                usage,
+                leaf_covered,
+                None,
+            ))
+            .map_err(refuse)?;
+        }
+        let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
+        let path = (end_entity)
+            .verify_for_usage(algorithms, &self.inner.anchors, intermediates, at, usage, whole_chain, None)
+            .map_err(refuse)?;
+        if let PeerRole::Server(name) = role {
+            end_entity.verify_is_valid_for_subject_name(name).map_err(refuse)?;
+        }
+
+        let fields = Fields::read(leaf)?;
+        let mut validity = Validity {
+            not_before: fields.not_before,
+            not_before_depth: 0,
+            not_after: fields.not_after,
+            not_after_depth: 0,
+        };
+        let mut signatures = 1;
+        for intermediate in path.intermediate_certificates() {
+            validity.narrow(&Fields::read(&intermediate.der())?, signatures);
+            signatures = signatures.saturating_add(1);
+        }
+        let peer = VerifiedPeer {
+            public_key: end_entity.subject_public_key_info().as_ref().into(),
+            validity,
+            identity: PeerIdentity {
+                subject: end_entity.subject().into(),
+                subject_alt_name: fields.subject_alt_name.into(),
+            },
+            signatures,
+        };
+        Ok((peer, time.is_none()))
+    }
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trust")
+            .field("anchors", &self.inner.anchors.len())
+            .field("crls", &self.inner.crls.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Validity {
+    fn narrow(&mut self, fields: &Fields<'_>, depth: u8) {
+        if fields.not_before > self.not_before {
+            (self.not_before, self.not_before_depth) = (fields.not_before, depth);
+        }
+        if fields.not_after < self.not_after {
+            (self.not_after, self.not_after_depth) = (fields.not_after, depth);
+        }
+    }
+}
+
+fn policy_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>], crls: &[CertificateRevocationListDer<'_>]) -> Digest {
+    let mut context = sha256.start();
+    let mut add = |part: &[u8]| {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    };
+    for anchor in anchors {
+        add(&anchor.subject);
+        add(&anchor.subject_public_key_info);
+        add(anchor.name_constraints.as_deref().unwrap_or_default());
+    }
+    add(b"crls");
+    crls.iter().for_each(|crl| add(crl));
+    context.finish()
+}
+
+fn revocation<'a>(
+    crls: &'a [&'a CertRevocationList<'a>],
+    depth: RevocationCheckDepth,
+    unknown: UnknownStatusPolicy,
+    time: Option<UnixTime>,
+) -> Option<RevocationOptions<'a>> {
+    let expiration = if time.is_some() { ExpirationPolicy::Enforce } else { ExpirationPolicy::Ignore };
+    let options = RevocationOptionsBuilder::new(crls).ok()?; // no CRLs: no check
+    Some(options.with_depth(depth).with_status_policy(unknown).with_expiration_policy(expiration).build())
+}
+
+/// A time at which every certificate of a chain can be valid, for a device without a clock.
+fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, CertificateError> {
+    let mut latest = 0;
+    for certificate in chain {
+        latest = latest.max(Fields::read(certificate)?.not_before);
+    }
+    Ok(UnixTime::since_unix_epoch(Duration::from_secs(latest)))
+}
+
+/// webpki's error, by what the user can do about it.
+fn named_error(error: &webpki::Error, chain: &[CertificateDer<'_>]) -> CertificateError {
+    use webpki::Error as E;
+    let depth_of = |wanted: &dyn Fn(&Fields<'_>) -> bool| {
+        chain.iter().position(|der| Fields::read(der).is_ok_and(|fields| wanted(&fields))).unwrap_or(0)
+    };
+    match error {
+        E::CertExpired { not_after, .. } => CertificateError::Expired {
+            depth: depth_of(&|fields| fields.not_after == not_after.as_secs()),
+            not_after: *not_after,
+        },
+        E::CertNotValidYet { not_before, .. } => CertificateError::NotYetValid {
+            depth: depth_of(&|fields| fields.not_before == not_before.as_secs()),
+            not_before: *not_before,
+        },
+        E::UnknownIssuer => CertificateError::UnknownIssuer,
+        E::CertNotValidForName(_) | E::UnsupportedNameType => CertificateError::WrongName,
+        E::CertRevoked => CertificateError::Revoked,
+        E::CrlExpired { .. } => CertificateError::CrlExpired,
+        E::UnknownRevocationStatus | E::InvalidCrlSignatureForPublicKey | E::IssuerNotCrlSigner => {
+            CertificateError::UnknownRevocationStatus
+        }
+        E::CaUsedAsEndEntity | E::EndEntityUsedAsCa | E::EmptyEkuExtension | E::RequiredEkuNotFoundContext(_) => {
+            CertificateError::WrongUsage
+        }
+        E::NameConstraintViolation | E::PathLenConstraintViolated => CertificateError::ConstraintViolated,
+        E::InvalidSignatureForPublicKey => CertificateError::BadSignature,
+        E::UnsupportedSignatureAlgorithmContext(_) | E::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            CertificateError::UnsupportedAlgorithm
+        }
+        E::BadDer
+        | E::BadDerTime
+        | E::TrailingData(_)
+        | E::MalformedDnsIdentifier
+        | E::MalformedExtensions
+        | E::MalformedNameConstraint
+        | E::ExtensionValueInvalid
+        | E::InvalidSerialNumber
+        | E::UnsupportedCertVersion => CertificateError::Malformed,
+        _ => CertificateError::Invalid,
+    }
+}

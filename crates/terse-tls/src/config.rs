@@ -1,0 +1,235 @@
+//! Configuration: what a client or server offers, trusts and is. Shared by many connections.
+//!
+//! Everything that can be found wrong without a peer is found by [`ClientConfig::check`] and [`ServerConfig::check`],
+//! which a program calls at its start and every connection calls again.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::ServerName;
+
+use crate::cache::{ClientCache, ServerCache};
+use crate::cert::{Credential, Trust};
+use crate::crypto::CryptoProvider;
+use crate::error::ApiMisuse;
+use crate::summary::CachedObject;
+use crate::wire::{AlertDescription, CipherSuite, HandshakeType, MaxFragmentLength, NamedGroup, SignatureScheme};
+
+/// What both sides configure alike.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Where the cryptography comes from.
+    pub provider: CryptoProvider,
+    /// Cipher suites, preferred first.
+    pub suites: Vec<CipherSuite>,
+    /// Groups, preferred first. A client sends a key share for the first one only.
+    pub groups: Vec<NamedGroup>,
+    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first.
+    pub signature_schemes: Vec<SignatureScheme>,
+    /// Application protocols (RFC 7301), preferred first.
+    pub alpn_protocols: Vec<Vec<u8>>,
+    /// The largest record that this side wants to receive, in bytes of plaintext with the content type (RFC 8449):
+    /// 64 to 16,385. `None`: the extension is not sent by a client, and answered with the maximum by a server.
+    pub record_size_limit: Option<u16>,
+    /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
+    pub max_handshake_message: usize,
+    /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more.
+    pub max_send_buffer: usize,
+    /// Receives the secrets, for debugging (NSS key log format).
+    pub key_log: Option<Arc<dyn KeyLog>>,
+    /// Hears of every message, for people who want to watch.
+    pub trace: Option<Arc<dyn Trace>>,
+}
+
+impl Common {
+    /// All suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key share of
+    /// 1,216 bytes is for those who ask for it.
+    fn new(provider: &CryptoProvider) -> Self {
+        Self {
+            provider: *provider,
+            suites: provider.tls13_suites.iter().map(|suite| suite.id).collect(),
+            groups: (provider.groups.iter().map(|group| group.name()))
+                .filter(|name| *name != NamedGroup::X25519MLKEM768)
+                .collect(),
+            signature_schemes: provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme).collect(),
+            alpn_protocols: Vec::new(),
+            record_size_limit: None,
+            max_handshake_message: 0x1_0000,
+            max_send_buffer: 0x1_0000,
+            key_log: None,
+            trace: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), ApiMisuse> {
+        if !self.suites.iter().any(|id| self.provider.tls13_suite(*id).is_some()) {
+            return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
+        }
+        if !self.groups.iter().any(|name| self.provider.group(*name).is_some()) {
+            return Err(ApiMisuse::EmptyConfiguration("group"));
+        }
+        if !self.signature_schemes.iter().any(|scheme| scheme.signs_tls13_handshakes() && self.verifies(*scheme)) {
+            return Err(ApiMisuse::EmptyConfiguration("signature scheme for TLS 1.3"));
+        }
+        if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
+            return Err(ApiMisuse::LimitOutOfRange);
+        }
+        if self.alpn_protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
+            return Err(ApiMisuse::NameTooLong);
+        }
+        Ok(())
+    }
+
+    fn verifies(&self, scheme: SignatureScheme) -> bool {
+        self.provider.signatures.by_scheme.iter().any(|(known, _)| *known == scheme)
+    }
+}
+
+/// A client's configuration.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// What both sides configure alike.
+    pub common: Common,
+    /// Which servers are believed.
+    pub trust: Trust,
+    /// What the client proves its own identity with, if a server asks.
+    pub credential: Option<Credential>,
+    /// Whether the server's name is sent (SNI, RFC 6066, 3). It is checked in any case.
+    pub send_server_name: bool,
+    /// `max_fragment_length` (RFC 6066, 4), for servers that do not know `record_size_limit`.
+    pub max_fragment_length: Option<MaxFragmentLength>,
+    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 70 bytes more.
+    pub compatibility_mode: bool,
+    /// Handshake caching; `None`: neither offered nor stored.
+    pub cache: Option<ClientCache>,
+}
+
+impl ClientConfig {
+    /// A client that believes the servers that `trust` leads to.
+    pub fn new(provider: &CryptoProvider, trust: Trust) -> Self {
+        Self {
+            common: Common::new(provider),
+            trust,
+            credential: None,
+            send_server_name: true,
+            max_fragment_length: None,
+            compatibility_mode: false,
+            cache: None,
+        }
+    }
+
+    /// Finds what is wrong without a peer.
+    pub fn check(&self) -> Result<(), ApiMisuse> {
+        self.common.check()
+    }
+}
+
+/// A server's configuration.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// What both sides configure alike. The server's order of preference decides.
+    pub common: Common,
+    /// What the server proves its identity with.
+    pub credential: Credential,
+    /// Whether clients are asked for a certificate.
+    pub client_authentication: ClientAuthentication,
+    /// Name the accepted CAs in the CertificateRequest (RFC 9846, 4.3.4), for clients with several certificates.
+    pub certificate_authorities: bool,
+    /// Send a cookie in HelloRetryRequest (RFC 9846, 4.3.2). On a stream it proves nothing; some tests want it.
+    pub hello_retry_cookie: bool,
+    /// Handshake caching; `None`: neither answered nor stored.
+    pub cache: Option<ServerCache>,
+}
+
+impl ServerConfig {
+    /// A server with `credential` that asks clients for nothing.
+    pub fn new(provider: &CryptoProvider, credential: Credential) -> Self {
+        Self {
+            common: Common::new(provider),
+            credential,
+            client_authentication: ClientAuthentication::None,
+            certificate_authorities: false,
+            hello_retry_cookie: false,
+            cache: None,
+        }
+    }
+
+    /// Finds what is wrong without a peer.
+    pub fn check(&self) -> Result<(), ApiMisuse> {
+        self.common.check()
+    }
+}
+
+/// Whether a server asks clients for a certificate.
+#[derive(Clone, Debug)]
+pub enum ClientAuthentication {
+    /// It does not ask.
+    None,
+    /// It asks, and goes on without one; a certificate that is sent must be good.
+    Optional(Trust),
+    /// It asks, and refuses clients without one.
+    Required(Trust),
+}
+
+impl ClientAuthentication {
+    /// Which clients are believed, if any are asked.
+    pub const fn trust(&self) -> Option<&Trust> {
+        match self {
+            Self::None => None,
+            Self::Optional(trust) | Self::Required(trust) => Some(trust),
+        }
+    }
+}
+
+/// The server that a client connects to: its name or IP address, checked against its certificate, and its port, which
+/// separates what is cached for two servers on one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// Name or IP address.
+    pub name: ServerName<'static>,
+    /// TCP or UDP port.
+    pub port: u16,
+}
+
+/// Receives the secrets of connections, for debugging.
+pub trait KeyLog: Send + Sync {
+    /// One line of an NSS key log: `label client_random secret`, the last two in hexadecimal.
+    fn log(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]);
+}
+
+impl fmt::Debug for dyn KeyLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyLog")
+    }
+}
+
+/// Hears of every message of a handshake.
+pub trait Trace: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: TraceEvent<'_>);
+}
+
+impl fmt::Debug for dyn Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Trace")
+    }
+}
+
+/// What a [`Trace`] hears of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TraceEvent<'a> {
+    /// A message was sent; its length in bytes, header included.
+    Sent(HandshakeType, usize),
+    /// A message was received; its length in bytes, header included.
+    Received(HandshakeType, usize),
+    /// An object was cached, and so left out or reduced.
+    LeftOut(CachedObject),
+    /// Something that the messages alone do not show.
+    Note(&'a str),
+    /// An alert was sent.
+    AlertSent(AlertDescription),
+    /// An alert was received.
+    AlertReceived(AlertDescription),
+}

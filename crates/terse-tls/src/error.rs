@@ -1,0 +1,472 @@
+//! Errors, by who is to blame, and the one place that maps them to alerts (RFC 9846, 6.2).
+
+use core::fmt;
+
+use pki_types::UnixTime;
+
+use crate::crypto::CryptoError;
+use crate::wire::{AlertDescription, ContentType, EncodeError, ExtensionType, HandshakeType};
+
+/// Why a connection is over, or a call was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The peer sent bytes that do not parse.
+    InvalidMessage(InvalidMessage),
+    /// The peer sent something well-formed that the protocol forbids.
+    PeerMisbehaved(PeerMisbehaved),
+    /// The peer is honest, but has nothing in common with this side.
+    PeerIncompatible(PeerIncompatible),
+    /// The peer's certificate is missing or was not accepted.
+    Certificate(CertificateError),
+    /// The peer ended the connection with this alert.
+    AlertReceived(AlertDescription),
+    /// A cryptographic operation of this side failed.
+    Crypto(CryptoError),
+    /// The caller broke the contract of a call; the connection is as it was.
+    ApiMisuse(ApiMisuse),
+    /// The peer closed the transport without `close_notify`: what it sent may be cut short (RFC 9846, 6.1).
+    Truncated,
+}
+
+impl Error {
+    /// The alert that tells the peer, if one is due.
+    pub fn alert(&self) -> Option<AlertDescription> {
+        Some(match self {
+            Self::InvalidMessage(error) => error.alert(),
+            Self::PeerMisbehaved(error) => error.alert(),
+            Self::PeerIncompatible(error) => error.alert(),
+            Self::Certificate(error) => error.alert(),
+            Self::Crypto(CryptoError::DecryptFailed) => AlertDescription::BAD_RECORD_MAC,
+            Self::Crypto(CryptoError::InvalidKeyShare) => AlertDescription::ILLEGAL_PARAMETER,
+            Self::Crypto(_) => AlertDescription::INTERNAL_ERROR,
+            Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated => return None,
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidMessage(error) => write!(f, "the peer sent a message that does not parse: {error}"),
+            Self::PeerMisbehaved(error) => write!(f, "the peer broke the protocol: {error}"),
+            Self::PeerIncompatible(error) => write!(f, "nothing in common with the peer: {error}"),
+            Self::Certificate(error) => write!(f, "{error}"),
+            Self::AlertReceived(alert) => write!(f, "the peer refused with the alert {alert}"),
+            Self::Crypto(error) => write!(f, "{error}"),
+            Self::ApiMisuse(error) => write!(f, "{error}"),
+            Self::Truncated => f.write_str("the peer closed the connection without close_notify: data may be missing"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Bytes that do not parse. Each is a `decode_error`, but for those that RFC 9846 gives an alert of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidMessage {
+    /// A value ends before it should.
+    Truncated,
+    /// Bytes are left over after a value.
+    TrailingData,
+    /// A vector shorter or longer than its type allows.
+    IllegalLength,
+    /// A record longer than the protocol, `record_size_limit` or `max_fragment_length` allows (RFC 9846, 5.1 and 5.2).
+    RecordTooLarge,
+    /// A handshake message longer than this side accepts.
+    HandshakeTooLarge,
+    /// A record of an unknown type (RFC 9846, 5).
+    UnknownContentType,
+    /// A value outside the range of its type, such as a compression method other than null.
+    IllegalValue,
+    /// The same extension twice in one message (RFC 9846, 4.3).
+    DuplicateExtension,
+}
+
+impl InvalidMessage {
+    const fn alert(self) -> AlertDescription {
+        match self {
+            Self::RecordTooLarge => AlertDescription::RECORD_OVERFLOW,
+            Self::UnknownContentType => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::IllegalValue | Self::DuplicateExtension | Self::HandshakeTooLarge => {
+                AlertDescription::ILLEGAL_PARAMETER
+            }
+            Self::Truncated | Self::TrailingData | Self::IllegalLength => AlertDescription::DECODE_ERROR,
+        }
+    }
+}
+
+impl fmt::Display for InvalidMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "it ends too early",
+            Self::TrailingData => "bytes are left over",
+            Self::IllegalLength => "a vector has a length that its type does not allow",
+            Self::RecordTooLarge => "a record is larger than allowed",
+            Self::HandshakeTooLarge => "a handshake message is larger than this side accepts",
+            Self::UnknownContentType => "a record has an unknown type (is the peer speaking TLS?)",
+            Self::IllegalValue => "a field has a value that its type does not allow",
+            Self::DuplicateExtension => "an extension appears twice",
+        })
+    }
+}
+
+/// Well-formed, but forbidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerMisbehaved {
+    /// A handshake message that is not due now (RFC 9846, 4).
+    UnexpectedHandshakeMessage(HandshakeType),
+    /// A record of a type that is not due now (RFC 9846, 5).
+    UnexpectedRecord(ContentType),
+    /// A handshake message crosses a change of keys (RFC 9846, 5.1).
+    MessageCrossesKeyChange,
+    /// A handshake or alert record without content (RFC 9846, 5.1).
+    EmptyFragment,
+    /// Handshake messages interleaved with another record type (RFC 9846, 5.1).
+    InterleavedRecord,
+    /// A ChangeCipherSpec other than the one of compatibility mode, or at the wrong time (RFC 9846, 5).
+    BadChangeCipherSpec,
+    /// More empty or ignored records in a row than a working peer sends.
+    TooManyEmptyRecords,
+    /// More KeyUpdates in a row, without data, than a working peer sends (RFC 9846, 4.7.3).
+    TooManyKeyUpdates,
+    /// A ClientHello or ServerHello whose fixed fields are not those of RFC 9846, 4.2.2 and 4.2.3.
+    IllegalLegacyField,
+    /// An extension that this message may not carry (RFC 9846, 4.3).
+    MisplacedExtension(ExtensionType),
+    /// An answer to an extension that was not offered (RFC 9846, 4.3).
+    UnsolicitedExtension(ExtensionType),
+    /// A required extension is missing (RFC 9846, 9.2).
+    MissingExtension(ExtensionType),
+    /// The server selected something that was not offered: version, suite, group, protocol, size.
+    SelectedUnoffered(ExtensionType),
+    /// The server selected a cipher suite that was not offered, or another one after HelloRetryRequest
+    /// (RFC 9846, 4.2.3 and 4.2.4).
+    SelectedUnofferedSuite,
+    /// A second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
+    IllegalHelloRetryRequest,
+    /// The second ClientHello differs from the first where it must not (RFC 9846, 4.2.2).
+    ChangedClientHello,
+    /// A key share for a group that was not offered, or two for one group (RFC 9846, 4.3.8).
+    IllegalKeyShare,
+    /// A signature with a scheme that was not offered, or that TLS 1.3 forbids (RFC 9846, 4.5.2).
+    IllegalSignatureScheme,
+    /// The signature of CertificateVerify is wrong (RFC 9846, 4.5.2).
+    BadSignature,
+    /// The MAC of Finished is wrong (RFC 9846, 4.5.3).
+    BadFinished,
+    /// The server sent no certificate (RFC 9846, 4.5.1).
+    EmptyServerCertificate,
+    /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
+    IllegalRequestContext,
+    /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
+    /// where none is due.
+    IllegalCachingReply,
+    /// A message that was selected as cached does not have the form or the fingerprint that this requires.
+    IllegalCachedMessage,
+}
+
+impl PeerMisbehaved {
+    const fn alert(self) -> AlertDescription {
+        match self {
+            Self::UnexpectedHandshakeMessage(_)
+            | Self::UnexpectedRecord(_)
+            | Self::MessageCrossesKeyChange
+            | Self::EmptyFragment
+            | Self::InterleavedRecord
+            | Self::BadChangeCipherSpec
+            | Self::TooManyEmptyRecords
+            | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
+            Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
+            Self::BadSignature | Self::BadFinished => AlertDescription::DECRYPT_ERROR,
+            Self::EmptyServerCertificate => AlertDescription::DECODE_ERROR,
+            Self::IllegalHelloRetryRequest
+            | Self::IllegalLegacyField
+            | Self::MisplacedExtension(_)
+            | Self::SelectedUnoffered(_)
+            | Self::SelectedUnofferedSuite
+            | Self::ChangedClientHello
+            | Self::IllegalKeyShare
+            | Self::IllegalSignatureScheme
+            | Self::IllegalRequestContext
+            | Self::IllegalCachingReply
+            | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
+        }
+    }
+}
+
+impl fmt::Display for PeerMisbehaved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnexpectedHandshakeMessage(message) => write!(f, "{message} is not due now"),
+            Self::UnexpectedRecord(record) => write!(f, "a record of type {record} is not due now"),
+            Self::MessageCrossesKeyChange => f.write_str("a handshake message crosses a change of keys"),
+            Self::EmptyFragment => f.write_str("a handshake or alert record is empty"),
+            Self::InterleavedRecord => f.write_str("another record interrupts a handshake message"),
+            Self::BadChangeCipherSpec => f.write_str("a ChangeCipherSpec is malformed or not due"),
+            Self::TooManyEmptyRecords => f.write_str("too many records without content"),
+            Self::TooManyKeyUpdates => f.write_str("too many KeyUpdates without data"),
+            Self::IllegalLegacyField => f.write_str("a legacy field of a hello has a forbidden value"),
+            Self::MisplacedExtension(extension) => write!(f, "the extension {extension} does not belong there"),
+            Self::UnsolicitedExtension(extension) => write!(f, "the extension {extension} was not offered"),
+            Self::MissingExtension(extension) => write!(f, "the extension {extension} is missing"),
+            Self::SelectedUnoffered(extension) => write!(f, "what {extension} selects was not offered"),
+            Self::SelectedUnofferedSuite => f.write_str("the selected cipher suite was not offered"),
+            Self::IllegalHelloRetryRequest => f.write_str("a HelloRetryRequest is repeated, or changes nothing"),
+            Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
+            Self::IllegalKeyShare => f.write_str("a key share is for a group that was not offered"),
+            Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
+            Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
+            Self::BadFinished => f.write_str("the Finished message is wrong"),
+            Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
+            Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
+            Self::IllegalCachingReply => f.write_str("a caching reply contradicts the offer"),
+            Self::IllegalCachedMessage => f.write_str("a message selected as cached is not in its cached form"),
+        }
+    }
+}
+
+/// Honest, but with nothing in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerIncompatible {
+    /// No protocol version.
+    NoCommonVersion,
+    /// No cipher suite.
+    NoCommonCipherSuite,
+    /// No key exchange group.
+    NoCommonGroup,
+    /// No signature scheme that this side's key can sign with.
+    NoCommonSignatureScheme,
+    /// No application protocol (RFC 7301, 3.2).
+    NoCommonApplicationProtocol,
+}
+
+impl PeerIncompatible {
+    const fn alert(self) -> AlertDescription {
+        match self {
+            Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
+            Self::NoCommonCipherSuite | Self::NoCommonGroup | Self::NoCommonSignatureScheme => {
+                AlertDescription::HANDSHAKE_FAILURE
+            }
+        }
+    }
+}
+
+impl fmt::Display for PeerIncompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoCommonVersion => "no protocol version (TLS 1.3 is required)",
+            Self::NoCommonCipherSuite => "no cipher suite",
+            Self::NoCommonGroup => "no key exchange group",
+            Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
+            Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
+        })
+    }
+}
+
+/// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// The client sent none, and one is required (RFC 9846, 4.5.1).
+    Required,
+    /// A certificate does not parse as X.509.
+    Malformed,
+    /// The validity ended at `not_after`.
+    Expired {
+        /// Which certificate of the chain.
+        depth: usize,
+        /// The end of its validity.
+        not_after: UnixTime,
+    },
+    /// The validity begins at `not_before`.
+    NotYetValid {
+        /// Which certificate of the chain.
+        depth: usize,
+        /// The beginning of its validity.
+        not_before: UnixTime,
+    },
+    /// The device has no wall-clock time, and the configuration does not accept certificates without it.
+    NoTime,
+    /// No path leads to a trust anchor.
+    UnknownIssuer,
+    /// Valid, but not for the name that was asked for.
+    WrongName,
+    /// Revoked by a configured CRL.
+    Revoked,
+    /// Revocation is required, and no configured CRL covers the certificate.
+    UnknownRevocationStatus,
+    /// A configured CRL is past its nextUpdate.
+    CrlExpired,
+    /// Not for this use: key usage, extended key usage, a CA where an end entity is due or the reverse.
+    WrongUsage,
+    /// Breaks a constraint of its issuer: path length, names.
+    ConstraintViolated,
+    /// A signature in the chain is wrong.
+    BadSignature,
+    /// A signature or key in the chain is of a kind that is not supported or too weak.
+    UnsupportedAlgorithm,
+    /// Anything else that path validation (RFC 5280) refuses.
+    Invalid,
+}
+
+impl CertificateError {
+    const fn alert(self) -> AlertDescription {
+        match self {
+            Self::Required => AlertDescription::CERTIFICATE_REQUIRED,
+            Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
+            Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
+            Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
+            Self::NoTime | Self::UnknownRevocationStatus => AlertDescription::CERTIFICATE_UNKNOWN,
+            Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
+                AlertDescription::BAD_CERTIFICATE
+            }
+        }
+    }
+
+    /// The message for `name`, the peer whose certificate it is: "the certificate of broker.plant.example expired on
+    /// 2026-03-01".
+    pub fn of<'a>(&'a self, name: &'a dyn fmt::Display) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match self {
+            Self::Required => write!(f, "{name} sent no certificate, and one is required"),
+            Self::Malformed => write!(f, "a certificate of {name} does not parse"),
+            Self::Expired { depth: 0, not_after } => {
+                write!(f, "the certificate of {name} expired on {}", Date(*not_after))
+            }
+            Self::Expired { depth, not_after } => {
+                write!(f, "a CA certificate (number {depth} above the leaf) of {name} expired on {}", Date(*not_after))
+            }
+            Self::NotYetValid { depth: 0, not_before } => {
+                write!(f, "the certificate of {name} is valid from {} on; is the clock right?", Date(*not_before))
+            }
+            Self::NotYetValid { depth, not_before } => write!(
+                f,
+                "a CA certificate (number {depth} above the leaf) of {name} is valid from {} on; is the clock right?",
+                Date(*not_before)
+            ),
+            Self::NoTime => write!(f, "the certificate of {name} cannot be checked without wall-clock time"),
+            Self::UnknownIssuer => write!(f, "the certificate of {name} was issued by no CA that is trusted here"),
+            Self::WrongName => write!(f, "the certificate of the peer is not valid for {name}"),
+            Self::Revoked => write!(f, "the certificate of {name} was revoked"),
+            Self::UnknownRevocationStatus => write!(f, "no CRL covers the certificate of {name}"),
+            Self::CrlExpired => write!(f, "the CRL for the certificate of {name} is out of date"),
+            Self::WrongUsage => write!(f, "the certificate of {name} is not meant for this use"),
+            Self::ConstraintViolated => write!(f, "the certificate of {name} breaks a constraint of its issuer"),
+            Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
+            Self::UnsupportedAlgorithm => {
+                write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
+        })
+    }
+}
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.of(&"the peer").fmt(f)
+    }
+}
+
+/// A day, as `2026-03-01`.
+struct Date(UnixTime);
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match x509_cert::der::DateTime::from_unix_duration(core::time::Duration::from_secs(self.0.as_secs())) {
+            Ok(date) => write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day()),
+            Err(_) => f.write_str("a date after the year 9999"),
+        }
+    }
+}
+
+/// The caller's mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ApiMisuse {
+    /// Application data or keys were asked for before the handshake was finished.
+    HandshakeNotFinished,
+    /// The connection is closed or has failed.
+    Closed,
+    /// The configuration offers nothing of this kind, so that no handshake could succeed.
+    EmptyConfiguration(&'static str),
+    /// A credential without certificates.
+    EmptyChain,
+    /// The private key does not belong to the first certificate of the chain.
+    KeyDoesNotMatchCertificate,
+    /// No trust anchor is configured, so that no certificate could be accepted.
+    NoTrustAnchors,
+    /// A certificate given as trust anchor or own chain does not parse.
+    MalformedCertificate,
+    /// A CRL does not parse.
+    MalformedCrl,
+    /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
+    LimitOutOfRange,
+    /// A name is longer than the protocol can carry.
+    NameTooLong,
+}
+
+impl fmt::Display for ApiMisuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HandshakeNotFinished => f.write_str("the handshake is not finished yet"),
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
+            Self::EmptyChain => f.write_str("the credential has no certificate"),
+            Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) is configured"),
+            Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
+            Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
+            Self::NameTooLong => f.write_str("a name is too long"),
+        }
+    }
+}
+
+impl From<InvalidMessage> for Error {
+    fn from(error: InvalidMessage) -> Self {
+        Self::InvalidMessage(error)
+    }
+}
+
+impl From<PeerMisbehaved> for Error {
+    fn from(error: PeerMisbehaved) -> Self {
+        Self::PeerMisbehaved(error)
+    }
+}
+
+impl From<PeerIncompatible> for Error {
+    fn from(error: PeerIncompatible) -> Self {
+        Self::PeerIncompatible(error)
+    }
+}
+
+impl From<CertificateError> for Error {
+    fn from(error: CertificateError) -> Self {
+        Self::Certificate(error)
+    }
+}
+
+impl From<CryptoError> for Error {
+    fn from(error: CryptoError) -> Self {
+        Self::Crypto(error)
+    }
+}
+
+impl From<ApiMisuse> for Error {
+    fn from(error: ApiMisuse) -> Self {
+        Self::ApiMisuse(error)
+    }
+}
+
+/// Only a configured value can be too long for its field; what a peer sent is bounded by the field it came in.
+impl From<EncodeError> for Error {
+    fn from(_: EncodeError) -> Self {
+        Self::ApiMisuse(ApiMisuse::NameTooLong)
+    }
+}

@@ -1,0 +1,161 @@
+//! Handshakes as state machines. A state is an enum variant that boxes exactly that state's data; each takes itself,
+//! a message and the [`Output`], and gives the next state. No state asks which link it runs on.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::cache::ClientSession;
+use crate::config::{Trace, TraceEvent};
+use crate::crypto::Rng;
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::link::Link;
+use crate::schedule::Transcript;
+use crate::schedule::tls13::TrafficSecret;
+use crate::summary::{CachedObject, Summary};
+use crate::time::Now;
+use crate::wire::{Encode, HandshakeType, Parse};
+
+pub(crate) mod client;
+pub(crate) mod server;
+pub(crate) mod tls13;
+
+/// A whole handshake message.
+#[derive(Clone, Copy)]
+pub(crate) struct Message<'a> {
+    pub(crate) kind: HandshakeType,
+    /// Without the header.
+    pub(crate) body: &'a [u8],
+    /// With the 4-byte header, as the transcript hashes it.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// From a message with its header.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
+        let (header, body) = bytes.split_first_chunk::<4>().ok_or(InvalidMessage::Truncated)?;
+        Ok(Self { kind: HandshakeType(header[0]), body, bytes })
+    }
+
+    /// The body as the message that is due now.
+    pub(crate) fn expect<M: Parse<'a>>(&self, kind: HandshakeType) -> Result<M, Error> {
+        if self.kind != kind {
+            return Err(self.unexpected());
+        }
+        Ok(M::parse_all(self.body)?)
+    }
+
+    pub(crate) fn unexpected(&self) -> Error {
+        PeerMisbehaved::UnexpectedHandshakeMessage(self.kind).into()
+    }
+}
+
+/// What a handshake can do to the world while it handles a message.
+pub(crate) struct Output<'a> {
+    pub(crate) link: &'a mut dyn Link,
+    pub(crate) rng: &'a mut dyn Rng,
+    pub(crate) now: Now,
+    pub(crate) summary: &'a mut Summary,
+    /// A client's dealings with its cache.
+    pub(crate) cache: Option<&'a mut ClientSession>,
+    pub(crate) agreed: &'a mut Agreed,
+    pub(crate) trace: Option<&'a dyn Trace>,
+    /// What the link is to change once the message is handled.
+    pub(crate) receive: Receive,
+}
+
+/// Changes to the receiving half, in effect after the message that is being handled.
+#[derive(Default)]
+pub(crate) struct Receive {
+    /// What comes next is protected under this secret.
+    pub(crate) keys: Option<TrafficSecret>,
+    /// Longest content of a protected record, with its type.
+    pub(crate) max_inner: Option<usize>,
+}
+
+/// What a handshake agreed on for the application.
+#[derive(Default)]
+pub(crate) struct Agreed {
+    /// ALPN (RFC 7301).
+    pub(crate) application_protocol: Option<Vec<u8>>,
+    /// The name that a client asked for (RFC 6066, 3).
+    pub(crate) server_name: Option<Box<str>>,
+}
+
+/// A handshake, from its beginning to the end of the connection.
+pub(crate) enum Handshake {
+    /// A client whose ServerHello will tell the version.
+    Client(Box<client::ExpectServerHello>),
+    /// A server whose ClientHello will tell the version.
+    Server(Box<server::ExpectClientHello>),
+    /// A client in TLS 1.3.
+    Tls13Client(tls13::client::State),
+    /// A server in TLS 1.3.
+    Tls13Server(tls13::server::State),
+    /// Finished, in TLS 1.3.
+    Tls13Traffic(Box<tls13::traffic::Traffic>),
+}
+
+impl Handshake {
+    /// Handles the next message.
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Self, Error> {
+        match self {
+            Self::Client(state) => state.handle(message, output),
+            Self::Server(state) => state.handle(message, output),
+            Self::Tls13Client(state) => state.handle(message, output),
+            Self::Tls13Server(state) => state.handle(message, output),
+            Self::Tls13Traffic(state) => state.handle(message, output).map(Self::Tls13Traffic),
+        }
+    }
+
+    /// Whether the handshake is complete, as far as this side knows.
+    pub(crate) const fn is_finished(&self) -> bool {
+        matches!(self, Self::Tls13Traffic(_))
+    }
+
+    /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
+    /// the peer's Finished.
+    pub(crate) const fn ignores_change_cipher_spec(&self) -> bool {
+        match self {
+            Self::Client(_) | Self::Tls13Client(_) | Self::Tls13Server(_) => true,
+            Self::Server(_) | Self::Tls13Traffic(_) => false,
+        }
+    }
+}
+
+impl Output<'_> {
+    /// Sends a message and adds it to the transcript.
+    pub(crate) fn send(
+        &mut self,
+        kind: HandshakeType,
+        body: &dyn Encode,
+        transcript: &mut Transcript,
+    ) -> Result<(), Error> {
+        transcript.add(self.push(kind, body)?);
+        Ok(())
+    }
+
+    /// Sends a message that no transcript covers, or not yet.
+    pub(crate) fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
+        let message = self.link.push(kind, body)?;
+        self.summary.sent.count_message(kind, message.len());
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::Sent(kind, message.len()));
+        }
+        Ok(message)
+    }
+
+    /// Notes an object that was cached.
+    pub(crate) fn left_out(&mut self, object: CachedObject) {
+        self.summary.cached.push(object);
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::LeftOut(object));
+        }
+    }
+
+    /// Says in the trace what the messages alone do not show.
+    pub(crate) fn note(&self, note: &str) {
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::Note(note));
+        }
+    }
+}

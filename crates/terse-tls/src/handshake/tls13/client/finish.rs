@@ -1,0 +1,101 @@
+//! The server's Finished, and the client's last flight (RFC 9846, 4.5).
+
+use alloc::boxed::Box;
+
+use super::super::signature::{self, Signer};
+use super::super::traffic::Traffic;
+use super::{ExpectCertificate, ExpectFinished, Hello, Secrets};
+use crate::cache::Learned;
+use crate::cert::Credential;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Handshake, Message, Output};
+use crate::summary::CachedObject;
+use crate::wire::{
+    CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
+};
+
+use alloc::vec::Vec;
+
+impl ExpectFinished {
+    /// RFC 9846, 4.5.3
+    pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { mut state, learned: server_certificate } = *self;
+        let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
+        let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
+        state.hello.transcript.add(message.bytes);
+        if let Some(session) = output.cache.as_deref_mut() {
+            session.server_finished(state.ticket_unknown);
+        }
+
+        let messages = state.hello.transcript.current();
+        let credential = state.authenticate(output)?;
+        let ExpectCertificate { hello, secrets, request, .. } = state;
+        let Hello { config, random, mut transcript, .. } = hello;
+        let Secrets { handshake, client, .. } = secrets;
+        let verify_data = client.verify_data(&transcript.current())?;
+        output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
+
+        let main = handshake.main_secret()?;
+        let (send, receive) = (main.client_traffic(&messages)?, main.server_traffic(&messages)?);
+        let exporter = main.exporter(&messages)?;
+        if let Some(log) = &config.common.key_log {
+            log.log("CLIENT_TRAFFIC_SECRET_0", &random, send.expose());
+            log.log("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
+            log.log("EXPORTER_SECRET", &random, exporter.expose());
+        }
+        output.link.new_keys(&send)?;
+        output.link.end_of_flight()?;
+        output.receive.keys = Some(receive.clone());
+
+        if let Some(session) = output.cache.as_deref_mut() {
+            let resumption = main.resumption(&transcript.current())?;
+            let ticket = match credential {
+                Some(own) if session.scheme_bithac() => {
+                    Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
+                }
+                _ => None,
+            };
+            let certificate_request = request.and_then(|request| request.learned);
+            session.finished(Learned { proof, server_certificate, certificate_request, ticket });
+        }
+        Ok(Handshake::Tls13Traffic(Box::new(Traffic::new(true, send, receive, exporter))))
+    }
+}
+
+impl ExpectCertificate {
+    /// Certificate and CertificateVerify, if the server asked. Returns the credential that was proven.
+    fn authenticate(&mut self, output: &mut Output<'_>) -> Result<Option<Credential>, Error> {
+        let Some(request) = &self.request else { return Ok(None) };
+        let transcript = &mut self.hello.transcript;
+        let accepts = |scheme| request.signature_algorithms.contains(&scheme);
+        let able = (self.hello.config.credential.as_ref())
+            .and_then(|credential| Some((credential, signature::choose(credential, accepts)?)));
+        let Some((credential, scheme)) = able else {
+            if self.selection.client_certificate {
+                return Err(PeerMisbehaved::IllegalCachingReply.into());
+            }
+            output.note("the server asks for a certificate, and there is none that fits");
+            if self.hello.config.credential.is_some() {
+                output.summary.fallback = Some(NO_SCHEME);
+            }
+            let none = Certificate { certificate_request_context: &[], certificate_list: List::Items(&[]) };
+            output.send(HandshakeType::CERTIFICATE, &none, transcript)?;
+            return Ok(None);
+        };
+        let entries: Vec<_> = if self.selection.client_certificate {
+            transcript.add_synthetic(credential.fingerprint());
+            output.left_out(CachedObject::ClientCertificate);
+            Vec::from([CertificateEntry::new(&[])])
+        } else {
+            credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        };
+        let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
+        output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;
+        let signature = signature::sign(credential, scheme, Signer::Client, &transcript.current(), output.rng)?;
+        let verify = CertificateVerify { algorithm: scheme, signature: &signature };
+        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, transcript)?;
+        Ok(Some(credential.clone()))
+    }
+}
+
+const NO_SCHEME: &str = "the server accepts no signature scheme of the client's key";

@@ -1,0 +1,370 @@
+//! A client in TLS 1.3, from the ServerHello on (RFC 9846, 2 and 4).
+//!
+//! ```text
+//!                        <--  EncryptedExtensions    what the server selects as cached stands here
+//!                             CertificateRequest*    maybe as its fingerprint
+//!                             Certificate            maybe as its fingerprint
+//!                             CertificateVerify
+//!                             Finished
+//! Certificate*           -->                         maybe reduced, under a ticket
+//! CertificateVerify*
+//! Finished
+//! ```
+//!
+//! What must always hold: a Certificate is believed because its chain was verified, now or before it entered the cache;
+//! CertificateVerify is checked in every handshake; nothing reaches the cache before the server's Finished was
+//! verified.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::signature::{self, Signer};
+use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection, ServerId, TrustId};
+use crate::cert::{PeerRole, VerifiedPeer};
+use crate::config::{ClientConfig, ServerAddress};
+use crate::crypto::{SharedSecret, Tls13Suite};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Handshake, Message, Output};
+use crate::schedule::Transcript;
+use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
+use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::wire::{
+    CachedCertificateRequest, CachedInformationType, Certificate, CertificateRequest, CertificateVerify,
+    EncryptedExtensions, ExtensionType, HandshakeType, MaxFragmentLength, Place, ProtocolNameList, ProtocolVersion,
+    Random, RecordSizeLimit, SelectedClientInfo, SelectedInformation, SignatureAlgorithms, SignatureScheme,
+};
+
+mod finish;
+
+/// What the ServerHello found.
+pub(crate) struct Hello {
+    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) server: ServerAddress,
+    pub(crate) random: Random,
+    pub(crate) offered: Vec<ExtensionType>,
+    pub(crate) transcript: Transcript,
+}
+
+/// Where a client is.
+pub(crate) enum State {
+    ExpectEncryptedExtensions(Box<Hello>, Secrets),
+    ExpectCertificateRequest(Box<ExpectCertificate>),
+    ExpectCertificate(Box<ExpectCertificate>),
+    ExpectCertificateVerify(Box<ExpectCertificateVerify>),
+    ExpectFinished(Box<ExpectFinished>),
+}
+
+/// The secrets until the server's Finished.
+pub(crate) struct Secrets {
+    handshake: HandshakeSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+}
+
+/// EncryptedExtensions came.
+pub(crate) struct ExpectCertificate {
+    hello: Hello,
+    secrets: Secrets,
+    selection: Selection,
+    /// The server took part in the scheme of the offered ticket, but did not select it.
+    ticket_unknown: bool,
+    request: Option<Request>,
+}
+
+/// The server's CertificateRequest, in full or cached.
+struct Request {
+    signature_algorithms: Vec<SignatureScheme>,
+    /// To be kept, if it came in full.
+    learned: Option<RequestEntry>,
+}
+
+/// The server's Certificate came, in full or cached, and is believed.
+pub(crate) struct ExpectCertificateVerify {
+    state: ExpectCertificate,
+    peer: VerifiedPeer,
+    /// To be kept, if it came in full.
+    learned: Option<PeerEntry>,
+}
+
+/// The server has signed.
+pub(crate) struct ExpectFinished {
+    state: ExpectCertificate,
+    learned: Option<PeerEntry>,
+}
+
+impl State {
+    /// From the ServerHello on, everything is encrypted.
+    pub(crate) fn start(
+        hello: Hello,
+        suite: &'static Tls13Suite,
+        shared_secret: &SharedSecret,
+        output: &mut Output<'_>,
+    ) -> Result<Self, Error> {
+        let schedule = Schedule { suite, label_prefix: output.link.label_prefix() };
+        let handshake = schedule.handshake_secret(shared_secret)?;
+        let messages = hello.transcript.current();
+        let client = handshake.client_traffic(&messages)?;
+        let server = handshake.server_traffic(&messages)?;
+        if let Some(log) = &hello.config.common.key_log {
+            log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
+            log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
+        }
+        output.receive.keys = Some(server.clone());
+        output.link.compatibility_point()?;
+        output.link.new_keys(&client)?;
+        Ok(Self::ExpectEncryptedExtensions(Box::new(hello), Secrets { handshake, client, server }))
+    }
+
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        Ok(Handshake::Tls13Client(match self {
+            Self::ExpectEncryptedExtensions(hello, secrets) => {
+                Self::ExpectCertificateRequest(hello.encrypted_extensions(secrets, message, output)?)
+            }
+            Self::ExpectCertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
+                Self::ExpectCertificate(state.certificate_request(message, output)?)
+            }
+            Self::ExpectCertificateRequest(state) | Self::ExpectCertificate(state) => {
+                Self::ExpectCertificateVerify(state.certificate(message, output)?)
+            }
+            Self::ExpectCertificateVerify(state) => Self::ExpectFinished(state.certificate_verify(message)?),
+            Self::ExpectFinished(state) => return state.finished(message, output),
+        }))
+    }
+}
+
+impl Hello {
+    /// RFC 9846, 4.4.1
+    fn encrypted_extensions(
+        mut self: Box<Self>,
+        secrets: Secrets,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectCertificate>, Error> {
+        let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
+        extensions.check_response(Place::EncryptedExtensions, &self.offered)?;
+        self.application_protocol(extensions.get()?, output)?;
+        self.record_sizes(extensions.get()?, extensions.get()?, output)?;
+        let (selection, ticket_unknown) = selected(extensions.get()?, extensions.get()?, output)?;
+        self.transcript.add(message.bytes);
+        Ok(Box::new(ExpectCertificate { hello: *self, secrets, selection, ticket_unknown, request: None }))
+    }
+
+    /// RFC 7301, 3.1: exactly one, of those that were offered.
+    fn application_protocol(
+        &self,
+        selected: Option<ProtocolNameList<'_>>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let Some(ProtocolNameList(list)) = selected else { return Ok(()) };
+        let mut names = list.iter();
+        match (names.next(), names.next()) {
+            (Some(name), None) if self.config.common.alpn_protocols.iter().any(|ours| ours == name.0) => {
+                output.agreed.application_protocol = Some(name.0.into());
+                Ok(())
+            }
+            _ => Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::APPLICATION_LAYER_PROTOCOL_NEGOTIATION).into()),
+        }
+    }
+
+    /// RFC 8449, 4 and RFC 6066, 4: not both.
+    fn record_sizes(
+        &self,
+        limit: Option<RecordSizeLimit>,
+        length: Option<MaxFragmentLength>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        match (limit, length) {
+            (Some(_), Some(_)) => {
+                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into());
+            }
+            (Some(RecordSizeLimit(limit)), None) => {
+                output.link.limit_records(usize::from(limit) - 1); // the content type counts
+                output.receive.max_inner = self.config.common.record_size_limit.map(usize::from);
+            }
+            (None, Some(length)) if Some(length) != self.config.max_fragment_length => {
+                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into());
+            }
+            (None, Some(length)) => {
+                output.link.limit_records(length.bytes());
+                output.receive.max_inner = Some(length.bytes() + 1);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    fn trust_id(&self) -> TrustId {
+        let common = &self.config.common;
+        let role = PeerRole::Server(&self.server.name);
+        self.config.trust.id(common.provider.sha256, role, &common.signature_schemes)
+    }
+}
+
+/// What the server selects as cached (RFC 7924, 4; paper 000, IV-B), checked against the offer. The second value says
+/// that the server did not know the ticket.
+fn selected(
+    server_objects: Option<SelectedInformation<'_>>,
+    client_objects: Option<SelectedClientInfo<'_>>,
+    output: &mut Output<'_>,
+) -> Result<(Selection, bool), Error> {
+    let mut selection = Selection::default();
+    let Some(session) = output.cache.as_deref_mut() else { return Ok((selection, false)) };
+    for kind in server_objects.iter().flat_map(|SelectedInformation(kinds)| kinds.iter()) {
+        let (offered, selected) = match kind {
+            CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
+            CachedInformationType::CERT_REQ => (session.offered_request(), &mut selection.certificate_request),
+            _ => (None, &mut selection.client_certificate),
+        };
+        if offered.is_none() || core::mem::replace(selected, true) {
+            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        }
+    }
+    let negotiated = client_objects.is_some();
+    if let Some(SelectedClientInfo(Some(objects))) = client_objects {
+        let mut objects = objects.iter();
+        selection.client_certificate = match (objects.next(), objects.next()) {
+            _ if session.offered_ticket().is_none() => return Err(PeerMisbehaved::IllegalCachingReply.into()),
+            (None, _) => false,
+            (Some(object), None) if object.kind == CachedInformationType::CERT && object.index == 0 => true,
+            _ => return Err(PeerMisbehaved::IllegalCachingReply.into()),
+        };
+    }
+    session.selected(selection);
+    let ticket_unknown = negotiated && session.offered_ticket().is_some() && !selection.client_certificate;
+    output.summary.fallback = match (session.reason(), ticket_unknown) {
+        (None, true) => Some("the server does not know the ticket"),
+        (None, false) if session.offered_certificate().is_some() && !selection.server_certificate => {
+            Some("the server did not take up what was offered")
+        }
+        (reason, _) => reason,
+    };
+    let any = selection.server_certificate || selection.certificate_request || selection.client_certificate;
+    output.summary.mode = match (any, negotiated) {
+        (false, _) => Mode::Full,
+        (true, false) => Mode::Rfc7924,
+        (true, true) => Mode::Bithac,
+    };
+    Ok((selection, ticket_unknown))
+}
+
+impl ExpectCertificate {
+    /// RFC 9846, 4.4.2; cached: context and fingerprint.
+    fn certificate_request(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        let kind = HandshakeType::CERTIFICATE_REQUEST;
+        let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
+        let (context, request) = if self.selection.certificate_request {
+            let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
+            let request: CachedCertificateRequest<'_> = message.expect(kind)?;
+            if request.hash_value != cached.fingerprint.0 {
+                return Err(PeerMisbehaved::IllegalCachedMessage.into());
+            }
+            let request = Request { signature_algorithms: cached.signature_algorithms.clone(), learned: None };
+            output.left_out(CachedObject::CertificateRequest);
+            (&[][..], request)
+        } else {
+            let request: CertificateRequest<'_> = message.expect(kind)?;
+            (request.certificate_request_context, self.full_request(&request, message)?)
+        };
+        if !context.is_empty() {
+            return Err(PeerMisbehaved::IllegalRequestContext.into());
+        }
+        self.request = Some(request);
+        self.hello.transcript.add(message.bytes);
+        Ok(self)
+    }
+
+    fn full_request(&self, request: &CertificateRequest<'_>, message: Message<'_>) -> Result<Request, Error> {
+        request.extensions.check_request(Place::CertificateRequest)?;
+        let SignatureAlgorithms(schemes) = request.extensions.require()?;
+        let signature_algorithms: Vec<_> = schemes.iter().collect();
+        let sha256 = self.hello.config.common.provider.sha256;
+        let learned = RequestEntry {
+            version: ProtocolVersion::TLS_1_3,
+            fingerprint: Fingerprint::of_request(sha256, request),
+            signature_algorithms: signature_algorithms.clone(),
+            length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
+        };
+        Ok(Request { signature_algorithms, learned: Some(learned) })
+    }
+
+    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate.
+    fn certificate(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectCertificateVerify>, Error> {
+        let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
+        let due = self.selection.certificate_request || self.selection.client_certificate;
+        if due && self.request.is_none() {
+            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        }
+        if !certificate.certificate_request_context.is_empty() {
+            return Err(PeerMisbehaved::IllegalRequestContext.into());
+        }
+        let (peer, learned) = if self.selection.server_certificate {
+            (self.cached_certificate(&certificate, output)?, None)
+        } else {
+            let (peer, entry) = self.full_certificate(&certificate, output)?;
+            (peer, Some(entry))
+        };
+        output.summary.peer.identity = Some(peer.identity.clone());
+        self.hello.transcript.add(message.bytes);
+        Ok(Box::new(ExpectCertificateVerify { state: *self, peer, learned }))
+    }
+
+    fn cached_certificate(
+        &self,
+        certificate: &Certificate<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<VerifiedPeer, Error> {
+        let mut chain = signature::chain(certificate)?.into_iter();
+        let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
+        let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
+        if chain.next().is_none_or(|hash| hash.as_ref() != cached.fingerprint().0) || chain.next().is_some() {
+            return Err(PeerMisbehaved::IllegalCachedMessage.into());
+        }
+        let peer = cached.peer().clone();
+        output.summary.signatures_saved += u32::from(peer.signatures);
+        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
+        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.left_out(CachedObject::ServerCertificate);
+        Ok(peer)
+    }
+
+    fn full_certificate(
+        &self,
+        certificate: &Certificate<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<(VerifiedPeer, PeerEntry), Error> {
+        let Hello { config, server, .. } = &self.hello;
+        let chain = signature::chain(certificate)?;
+        if chain.is_empty() {
+            return Err(PeerMisbehaved::EmptyServerCertificate.into());
+        }
+        let algorithms = signature::chain_algorithms(&config.common);
+        let role = PeerRole::Server(&server.name);
+        let (peer, time_unchecked) = config.trust.verify(&chain, role, &algorithms, output.now.unix)?;
+        output.summary.signatures_verified += u32::from(peer.signatures);
+        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+        output.summary.peer.time_unchecked = time_unchecked;
+        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let entry = PeerEntry::new(fingerprint, self.hello.trust_id(), ServerId::new(&server.name), peer.clone());
+        Ok((peer, entry))
+    }
+}
+
+impl ExpectCertificateVerify {
+    /// RFC 9846, 4.5.2
+    fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
+        let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
+        let Hello { config, transcript, .. } = &mut self.state.hello;
+        signature::verify(&config.common, &self.peer.public_key, Signer::Server, &verify, &transcript.current())?;
+        transcript.add(message.bytes);
+        Ok(Box::new(ExpectFinished { state: self.state, learned: self.learned }))
+    }
+}

@@ -1,0 +1,160 @@
+//! The client's flight: Certificate, CertificateVerify, Finished (RFC 9846, 4.5).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::super::signature::{self, Signer};
+use super::super::traffic::Traffic;
+use super::{State, trust_id};
+use crate::cache::{Fingerprint, PeerEntry, ServerId, ServerSession};
+use crate::cert::{PeerRole, VerifiedPeer};
+use crate::config::{ClientAuthentication, ServerConfig};
+use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::handshake::{Handshake, Message, Output};
+use crate::schedule::Transcript;
+use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
+use crate::summary::{AuthenticatedBy, CachedObject};
+use crate::wire::{CachedInformationType, Certificate, CertificateVerify, Finished, HandshakeType};
+
+/// What all states after the server's flight have.
+pub(super) struct Handshaking {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) transcript: Transcript,
+    /// The client's handshake traffic secret.
+    pub(super) client: TrafficSecret,
+    pub(super) main: MainSecret,
+    pub(super) send: TrafficSecret,
+    pub(super) receive: TrafficSecret,
+    pub(super) exporter: ExporterSecret,
+    pub(super) cache: Option<ServerSession>,
+}
+
+/// The client was asked for a certificate.
+pub(crate) struct ExpectCertificate {
+    pub(super) handshaking: Handshaking,
+    pub(super) server_name: Option<Box<str>>,
+}
+
+/// The client's Certificate came, in full or under a ticket, and is believed.
+pub(crate) struct ExpectCertificateVerify {
+    handshaking: Handshaking,
+    peer: VerifiedPeer,
+    /// What the cache keeps; `None` for a name that is no name.
+    entry: Option<PeerEntry>,
+}
+
+/// The client has signed, or was not asked.
+pub(crate) struct ExpectFinished {
+    pub(super) handshaking: Handshaking,
+    pub(super) client: Option<PeerEntry>,
+}
+
+impl ExpectCertificate {
+    /// RFC 9846, 4.5.1; under a ticket: one entry without a certificate.
+    pub(super) fn certificate(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
+        if !certificate.certificate_request_context.is_empty() {
+            return Err(PeerMisbehaved::IllegalRequestContext.into());
+        }
+        let cached = self.handshaking.cache.as_ref().and_then(ServerSession::client_certificate).cloned();
+        if let Some(entry) = cached {
+            return self.cached_certificate(&certificate, entry, message, output);
+        }
+        self.handshaking.transcript.add(message.bytes);
+        if certificate.certificate_list.is_empty() {
+            if let ClientAuthentication::Required(_) = self.handshaking.config.client_authentication {
+                return Err(CertificateError::Required.into());
+            }
+            output.note("the client has no certificate, and none is required");
+            let handshaking = self.handshaking;
+            return Ok(State::ExpectFinished(Box::new(ExpectFinished { handshaking, client: None })));
+        }
+        self.full_certificate(&certificate, output)
+    }
+
+    /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    fn cached_certificate(
+        mut self: Box<Self>,
+        certificate: &Certificate<'_>,
+        entry: PeerEntry,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let mut entries = certificate.certificate_list.iter();
+        let reduced = entries.next().filter(|entry| entry.cert_data.is_empty());
+        let (Some(reduced), None) = (reduced, entries.next()) else {
+            return Err(PeerMisbehaved::IllegalCachedMessage.into());
+        };
+        reduced.extensions.check_response(crate::wire::Place::Certificate, &[])?;
+        self.handshaking.transcript.add_synthetic(entry.fingerprint());
+        self.handshaking.transcript.add(message.bytes);
+        let peer = entry.peer().clone();
+        output.left_out(CachedObject::ClientCertificate);
+        output.summary.signatures_saved += u32::from(peer.signatures);
+        output.summary.peer.identity = Some(peer.identity.clone());
+        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
+        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        Ok(self.expect_certificate_verify(peer, Some(entry)))
+    }
+
+    fn full_certificate(
+        self: Box<Self>,
+        certificate: &Certificate<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let config = &self.handshaking.config;
+        let chain = signature::chain(certificate)?;
+        let algorithms = signature::chain_algorithms(&config.common);
+        let trust = config.client_authentication.trust();
+        let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
+        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        output.summary.signatures_verified += u32::from(peer.signatures);
+        output.summary.peer.identity = Some(peer.identity.clone());
+        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+        output.summary.peer.time_unchecked = time_unchecked;
+        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let host_name = self.server_name.as_deref().map(str::as_bytes);
+        let scope = trust_id(config).zip(ServerId::from_host_name(host_name));
+        let entry = scope.map(|(trust_id, server)| PeerEntry::new(fingerprint, trust_id, server, peer.clone()));
+        Ok(self.expect_certificate_verify(peer, entry))
+    }
+
+    fn expect_certificate_verify(self: Box<Self>, peer: VerifiedPeer, entry: Option<PeerEntry>) -> State {
+        let handshaking = self.handshaking;
+        State::ExpectCertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, entry }))
+    }
+}
+
+impl ExpectCertificateVerify {
+    /// RFC 9846, 4.5.2
+    pub(super) fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
+        let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
+        let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        signature::verify(&config.common, &self.peer.public_key, Signer::Client, &verify, &transcript.current())?;
+        transcript.add(message.bytes);
+        Ok(Box::new(ExpectFinished { handshaking: self.handshaking, client: self.entry }))
+    }
+}
+
+impl ExpectFinished {
+    /// RFC 9846, 4.5.3. The new ticket is committed here, before anything can be sent (`caching`, rule 2).
+    pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Handshaking { mut transcript, client, main, send, receive, exporter, cache, .. } = self.handshaking;
+        let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
+        let proof = client.verify(verify_data, &transcript.current())?;
+        transcript.add(message.bytes);
+        output.receive.keys = Some(receive.clone());
+        if let (Some(mut session), Some(entry)) = (cache, self.client) {
+            let resumption = main.resumption(&transcript.current())?;
+            let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;
+            if session.commit(proof, ticket, entry).is_err() {
+                output.note("the cache could not be saved: the next handshake may be a full one");
+            }
+        }
+        Ok(Handshake::Tls13Traffic(Box::new(Traffic::new(false, send, receive, exporter))))
+    }
+}

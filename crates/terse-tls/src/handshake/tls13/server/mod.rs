@@ -1,0 +1,168 @@
+//! A server in TLS 1.3 (RFC 9846, 2 and 4).
+//!
+//! ```text
+//! ClientHello            -->
+//!                        <--  HelloRetryRequest*     at most once; then a second ClientHello
+//!                        <--  ServerHello
+//!                             EncryptedExtensions    what is selected as cached stands here
+//!                             CertificateRequest*    maybe as its fingerprint
+//!                             Certificate            maybe as its fingerprint
+//!                             CertificateVerify
+//!                             Finished
+//! Certificate*           -->                         maybe reduced, under a ticket
+//! CertificateVerify*
+//! Finished
+//! ```
+//!
+//! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
+//! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
+//! cache, and because it signed this handshake; nothing is sent under the application's name, and nothing reaches the
+//! cache, before the client's Finished was verified.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::cert::PeerRole;
+use crate::config::ServerConfig;
+use crate::crypto::Digest;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Handshake, Message, Output, server::select_version};
+use crate::schedule::{Pending, Transcript};
+use crate::wire::{
+    ClientHello, Cookie, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
+    ProtocolVersion, SelectedVersion, ServerHello,
+};
+
+mod authenticate;
+mod flight;
+mod negotiate;
+
+use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectFinished};
+use negotiate::{Negotiated, Offer};
+
+/// Where a server is.
+pub(crate) enum State {
+    ExpectSecondClientHello(Box<ExpectSecondClientHello>),
+    ExpectCertificate(Box<ExpectCertificate>),
+    ExpectCertificateVerify(Box<ExpectCertificateVerify>),
+    ExpectFinished(Box<ExpectFinished>),
+}
+
+impl State {
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let state = match self {
+            Self::ExpectSecondClientHello(state) => state.client_hello(message, output)?,
+            Self::ExpectCertificate(state) => state.certificate(message, output)?,
+            Self::ExpectCertificateVerify(state) => Self::ExpectFinished(state.certificate_verify(message)?),
+            Self::ExpectFinished(state) => return state.finished(message, output),
+        };
+        Ok(Handshake::Tls13Server(state))
+    }
+}
+
+/// The first ClientHello: answered, or asked for again.
+pub(crate) fn client_hello(
+    config: Arc<ServerConfig>,
+    hello: &ClientHello<'_>,
+    message: Message<'_>,
+    output: &mut Output<'_>,
+) -> Result<Handshake, Error> {
+    let offer = Offer::parse(hello)?;
+    let negotiated = Negotiated::new(&config, &offer)?;
+    let transcript = Pending::new(message.bytes).start(negotiated.suite.hash);
+    if !hello.legacy_session_id.is_empty() {
+        output.link.compatibility_mode();
+    }
+    output.summary.round_trips = 1;
+    let state = match negotiated.key_share {
+        None => hello_retry_request(config, &offer, &negotiated, transcript, output)?,
+        Some(key_exchange) => flight::send(config, &offer, negotiated, key_exchange, transcript, output)?,
+    };
+    Ok(Handshake::Tls13Server(state))
+}
+
+/// A HelloRetryRequest was sent.
+pub(crate) struct ExpectSecondClientHello {
+    config: Arc<ServerConfig>,
+    transcript: Transcript,
+    suite: crate::wire::CipherSuite,
+    group: NamedGroup,
+    cookie: Vec<u8>,
+    /// What must not change.
+    first: Digest,
+}
+
+/// RFC 9846, 4.2.4
+fn hello_retry_request(
+    config: Arc<ServerConfig>,
+    offer: &Offer<'_>,
+    negotiated: &Negotiated<'_>,
+    transcript: Transcript,
+    output: &mut Output<'_>,
+) -> Result<State, Error> {
+    let mut cookie = Vec::from(if config.hello_retry_cookie { &[0; COOKIE_LEN][..] } else { &[] });
+    output.rng.fill(&mut cookie)?;
+    let mut extensions = ExtensionsBuilder::default();
+    extensions.push(&SelectedVersion(ProtocolVersion::TLS_1_3))?;
+    if !cookie.is_empty() {
+        extensions.push(&Cookie(&cookie))?;
+    }
+    extensions.push(&KeyShareHelloRetryRequest(negotiated.group.name()))?;
+    let request = ServerHello {
+        legacy_version: ProtocolVersion::TLS_1_2,
+        random: ServerHello::HELLO_RETRY_REQUEST,
+        legacy_session_id_echo: offer.hello.legacy_session_id,
+        cipher_suite: negotiated.suite.id,
+        legacy_compression_method: 0,
+        extensions: extensions.extensions(),
+    };
+    let mut transcript = transcript.replace_by_hash();
+    output.send(HandshakeType::SERVER_HELLO, &request, &mut transcript)?;
+    output.link.compatibility_point()?;
+    output.link.end_of_flight()?;
+    output.summary.round_trips = 2;
+    output.note("the client sent no key share that fits: HelloRetryRequest");
+    let first = offer.fixed_part(config.common.provider.sha256);
+    Ok(State::ExpectSecondClientHello(Box::new(ExpectSecondClientHello {
+        config,
+        transcript,
+        suite: negotiated.suite.id,
+        group: negotiated.group.name(),
+        cookie,
+        first,
+    })))
+}
+
+impl ExpectSecondClientHello {
+    fn client_hello(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { config, mut transcript, suite, group, cookie, first } = *self;
+        let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
+        hello.extensions.check_request(Place::ClientHello)?;
+        select_version(&hello)?;
+        let offer = Offer::parse(&hello)?;
+        let echoed = hello.extensions.get::<Cookie<'_>>()?.map_or(&[][..], |Cookie(echoed)| echoed);
+        if echoed != cookie || offer.fixed_part(config.common.provider.sha256) != first {
+            return Err(PeerMisbehaved::ChangedClientHello.into());
+        }
+        let negotiated = Negotiated::new(&config, &offer)?;
+        let Some(key_exchange) = negotiated.key_share else {
+            return Err(PeerMisbehaved::IllegalKeyShare.into());
+        };
+        if negotiated.suite.id != suite || negotiated.group.name() != group || offer.key_shares().count() != 1 {
+            return Err(PeerMisbehaved::ChangedClientHello.into());
+        }
+        transcript.add(message.bytes);
+        flight::send(config, &offer, negotiated, key_exchange, transcript, output)
+    }
+}
+
+/// Any value would do on a stream.
+const COOKIE_LEN: usize = 16;
+
+/// The policy that a client's chain is verified under, if clients are asked for one.
+fn trust_id(config: &ServerConfig) -> Option<crate::cache::TrustId> {
+    let common = &config.common;
+    let trust = config.client_authentication.trust()?;
+    Some(trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes))
+}

@@ -1,0 +1,153 @@
+//! Reading a ClientHello, and choosing from it: a list of named steps (RFC 9846, 4.2.2 and 4.3).
+
+use alloc::vec::Vec;
+
+use super::super::signature;
+use crate::config::ServerConfig;
+use crate::crypto::{Digest, Group, Hash, Tls13Suite};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::wire::{
+    CachedInformation, CertificateAuthorities, ClientCachedInfo, ClientHello, Encode, ExtensionType,
+    KeyShareClientHello, KeyShareEntry, MaxFragmentLength, ProtocolName, ProtocolNameList, RecordSizeLimit,
+    ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
+};
+
+/// A ClientHello with the extensions that matter, each parsed.
+pub(super) struct Offer<'a> {
+    pub(super) hello: &'a ClientHello<'a>,
+    pub(super) server_name: Option<&'a str>,
+    pub(super) record_size_limit: Option<RecordSizeLimit>,
+    pub(super) max_fragment_length: Option<MaxFragmentLength>,
+    pub(super) cached_info: Option<CachedInformation<'a>>,
+    pub(super) client_cached_info: Option<ClientCachedInfo<'a>>,
+    supported_groups: SupportedGroups<'a>,
+    signature_algorithms: SignatureAlgorithms<'a>,
+    key_share: KeyShareClientHello<'a>,
+    application_protocols: Option<ProtocolNameList<'a>>,
+}
+
+impl<'a> Offer<'a> {
+    pub(super) fn parse(hello: &'a ClientHello<'a>) -> Result<Self, Error> {
+        if hello.legacy_compression_methods != [0] {
+            return Err(PeerMisbehaved::IllegalLegacyField.into());
+        }
+        let extensions = hello.extensions;
+        // Not used, but a malformed one is refused all the same.
+        extensions.get::<SignatureAlgorithmsCert<'_>>()?;
+        extensions.get::<CertificateAuthorities<'_>>()?;
+        let server_name = match extensions.get()? {
+            Some(ServerNameList::HostName(name)) => Some(name),
+            Some(ServerNameList::Acknowledged) => return Err(crate::error::InvalidMessage::Truncated.into()),
+            None => None,
+        };
+        Ok(Self {
+            hello,
+            server_name,
+            record_size_limit: extensions.get()?,
+            max_fragment_length: extensions.get()?,
+            cached_info: extensions.get()?,
+            client_cached_info: extensions.get()?,
+            supported_groups: extensions.require()?,
+            signature_algorithms: extensions.require()?,
+            key_share: extensions.require()?,
+            application_protocols: extensions.get()?,
+        })
+    }
+
+    pub(super) fn key_shares(&self) -> impl Iterator<Item = KeyShareEntry<'a>> + use<'a> {
+        self.key_share.0.iter()
+    }
+
+    /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key and
+    /// padding.
+    pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
+        const PADDING: ExtensionType = ExtensionType(21);
+        let mut context = hash.start();
+        let without_extensions =
+            ClientHello { extensions: crate::wire::Extensions::EMPTY, ..self.hello.clone() }.to_vec();
+        context.update(&without_extensions.unwrap_or_default());
+        for (kind, body) in self.hello.extensions.iter() {
+            match kind {
+                ExtensionType::KEY_SHARE
+                | ExtensionType::COOKIE
+                | ExtensionType::EARLY_DATA
+                | ExtensionType::PRE_SHARED_KEY
+                | PADDING => {}
+                _ => {
+                    context.update(&kind.0.to_be_bytes());
+                    context.update(&(body.len() as u32).to_be_bytes());
+                    context.update(body);
+                }
+            }
+        }
+        context.finish()
+    }
+}
+
+/// What was chosen.
+pub(super) struct Negotiated<'a> {
+    pub(super) suite: &'static Tls13Suite,
+    pub(super) group: &'static dyn Group,
+    /// The client's share for that group; without one a HelloRetryRequest is due.
+    pub(super) key_share: Option<&'a [u8]>,
+    pub(super) scheme: SignatureScheme,
+    pub(super) application_protocol: Option<Vec<u8>>,
+}
+
+impl<'a> Negotiated<'a> {
+    pub(super) fn new(config: &ServerConfig, offer: &Offer<'a>) -> Result<Self, Error> {
+        let suite = select_suite(config, offer)?;
+        check_key_shares(config, offer)?;
+        let (group, key_share) = select_group(config, offer)?;
+        let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
+        let scheme = signature::choose(&config.credential, accepts).ok_or(PeerIncompatible::NoCommonSignatureScheme)?;
+        let application_protocol = select_application_protocol(config, offer)?;
+        Ok(Self { suite, group, key_share, scheme, application_protocol })
+    }
+}
+
+/// The server's preference decides.
+fn select_suite(config: &ServerConfig, offer: &Offer<'_>) -> Result<&'static Tls13Suite, Error> {
+    let common = &config.common;
+    let offered = |id| offer.hello.cipher_suites.0.iter().any(|other| other == id);
+    let id = common.suites.iter().copied().find(|id| common.provider.tls13_suite(*id).is_some() && offered(*id));
+    Ok(id.and_then(|id| common.provider.tls13_suite(id)).ok_or(PeerIncompatible::NoCommonCipherSuite)?)
+}
+
+/// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are
+/// not looked at.
+fn check_key_shares(config: &ServerConfig, offer: &Offer<'_>) -> Result<(), Error> {
+    for group in config.common.provider.groups {
+        let shares = offer.key_shares().filter(|share| share.group == group.name()).count();
+        let is_supported = offer.supported_groups.0.iter().any(|name| name == group.name());
+        if shares > 1 || (shares == 1 && !is_supported) {
+            return Err(PeerMisbehaved::IllegalKeyShare.into());
+        }
+    }
+    Ok(())
+}
+
+/// The server's preference, among groups with a share; without one, among those that need a HelloRetryRequest, which
+/// costs a round trip and half a kilobyte.
+fn select_group<'a>(config: &ServerConfig, offer: &Offer<'a>) -> Result<(&'static dyn Group, Option<&'a [u8]>), Error> {
+    let common = &config.common;
+    let groups = common.groups.iter().filter_map(|name| common.provider.group(*name));
+    for group in groups.clone() {
+        if let Some(share) = offer.key_shares().find(|share| share.group == group.name()) {
+            return Ok((group, Some(share.key_exchange)));
+        }
+    }
+    let supported = |group: &&dyn Group| offer.supported_groups.0.iter().any(|name| name == group.name());
+    let group = groups.clone().find(supported).ok_or(PeerIncompatible::NoCommonGroup)?;
+    Ok((group, None))
+}
+
+/// RFC 7301, 3.2: a server without ALPN ignores it; one with it insists.
+fn select_application_protocol(config: &ServerConfig, offer: &Offer<'_>) -> Result<Option<Vec<u8>>, Error> {
+    let ours = &config.common.alpn_protocols;
+    let Some(ProtocolNameList(theirs)) = offer.application_protocols.as_ref().filter(|_| !ours.is_empty()) else {
+        return Ok(None);
+    };
+    let chosen = ours.iter().find(|ours| theirs.iter().any(|ProtocolName(name)| name == **ours));
+    Ok(Some(chosen.ok_or(PeerIncompatible::NoCommonApplicationProtocol)?.clone()))
+}

@@ -1,0 +1,74 @@
+//! After the handshake (RFC 9846, 4.7): KeyUpdate, tickets that are not wanted, exporters.
+
+use alloc::boxed::Box;
+
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Message, Output};
+use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
+use crate::wire::{HandshakeType, KeyUpdate};
+
+/// KeyUpdates that may come without application data between them.
+const MAX_KEY_UPDATES: u8 = 32;
+
+/// The handshake is complete; application data flows.
+pub(crate) struct Traffic {
+    is_client: bool,
+    send: TrafficSecret,
+    receive: TrafficSecret,
+    exporter: ExporterSecret,
+    key_updates: u8,
+}
+
+impl Traffic {
+    pub(super) fn new(is_client: bool, send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {
+        Self { is_client, send, receive, exporter, key_updates: 0 }
+    }
+
+    pub(crate) fn handle(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        match message.kind {
+            HandshakeType::KEY_UPDATE => self.key_update(&message.expect(HandshakeType::KEY_UPDATE)?, output)?,
+            // RFC 9846, 4.7.1: a client without resumption ignores tickets.
+            HandshakeType::NEW_SESSION_TICKET if self.is_client => {
+                output.note("a session ticket, not wanted");
+                if let Some(session) = output.cache.as_deref_mut() {
+                    session.confirmed();
+                }
+            }
+            _ => return Err(message.unexpected()),
+        }
+        Ok(self)
+    }
+
+    /// Application data came: the peer does more than change keys.
+    pub(crate) fn received_data(&mut self) {
+        self.key_updates = 0;
+    }
+
+    /// Sends a KeyUpdate and changes this side's key (RFC 9846, 4.7.3).
+    pub(crate) fn update_keys(&mut self, update_requested: bool, output: &mut Output<'_>) -> Result<(), Error> {
+        output.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
+        self.send = self.send.update()?;
+        output.link.new_keys(&self.send)
+    }
+
+    pub(crate) const fn exporter(&self) -> &ExporterSecret {
+        &self.exporter
+    }
+
+    fn key_update(&mut self, update: &KeyUpdate, output: &mut Output<'_>) -> Result<(), Error> {
+        self.key_updates += 1;
+        if self.key_updates > MAX_KEY_UPDATES {
+            return Err(PeerMisbehaved::TooManyKeyUpdates.into());
+        }
+        self.receive = self.receive.update()?;
+        output.receive.keys = Some(self.receive.clone());
+        if update.update_requested {
+            self.update_keys(false, output)?;
+        }
+        Ok(())
+    }
+}

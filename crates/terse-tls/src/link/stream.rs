@@ -1,0 +1,396 @@
+//! The link over a stream: joins records into handshake messages, and packs flights into as few records as possible
+//! (RFC 9846, 5.1).
+//!
+//! What must always hold: no more is buffered than one record, one handshake message of the configured size, and what
+//! waits to be sent; no handshake message crosses a change of keys.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use zeroize::Zeroize;
+
+use super::Link;
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::tls13::TrafficSecret;
+use crate::wire::{Alert, ContentType, Encode, HandshakeType, Parse, Writer};
+
+/// Records without content, or ignored ones, that may come in a row.
+const MAX_IGNORED_RECORDS: u8 = 32;
+
+/// Length of a handshake message's header.
+pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
+
+/// What a record brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Nothing to act on: a part of a record, or one that is ignored.
+    Nothing,
+    /// Handshake bytes: see [`Receiver::message`].
+    Handshake,
+    /// Application data: see [`Receiver::read`].
+    ApplicationData,
+    /// An alert.
+    Alert(Alert),
+}
+
+/// The receiving half.
+pub(crate) struct Receiver {
+    /// The beginning of a record that has not arrived whole.
+    partial: Vec<u8>,
+    /// Handshake bytes, from `consumed` on.
+    joined: Vec<u8>,
+    consumed: usize,
+    /// Application data that waits to be read, from `read` on.
+    plaintext: Vec<u8>,
+    read: usize,
+    key: Option<RecordKey>,
+    /// Longest content of a protected record, with its type.
+    max_inner: usize,
+    max_message: usize,
+    /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
+    ignores_change_cipher_spec: bool,
+    ignored_records: u8,
+    last_record_len: usize,
+    /// Whether a record was received under the current kind of protection.
+    authenticated: bool,
+}
+
+impl Receiver {
+    pub(crate) const fn new(max_message: usize) -> Self {
+        Self {
+            partial: Vec::new(),
+            joined: Vec::new(),
+            consumed: 0,
+            plaintext: Vec::new(),
+            read: 0,
+            key: None,
+            max_inner: MAX_FRAGMENT + 1,
+            max_message,
+            ignores_change_cipher_spec: false,
+            ignored_records: 0,
+            last_record_len: 0,
+            authenticated: false,
+        }
+    }
+
+    /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
+    /// none while application data waits to be read.
+    pub(crate) fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+        if self.has_plaintext() {
+            return Ok((0, Received::Nothing));
+        }
+        if self.partial.is_empty()
+            && let Some(header) = input.first_chunk()
+        {
+            let header = self.check(Header::parse(*header))?;
+            if let Some(record) = input.get_mut(..HEADER_LEN + header.len) {
+                return Ok((record.len(), self.open(header, record)?));
+            }
+        }
+        let mut taken = self.fill(HEADER_LEN, input);
+        let Some(header) = self.partial.first_chunk() else {
+            return Ok((taken, Received::Nothing));
+        };
+        let header = self.check(Header::parse(*header))?;
+        taken += self.fill(HEADER_LEN + header.len, &input[taken..]);
+        if self.partial.len() < HEADER_LEN + header.len {
+            return Ok((taken, Received::Nothing));
+        }
+        let mut record = core::mem::take(&mut self.partial);
+        let received = self.open(header, &mut record);
+        record.zeroize();
+        Ok((taken, received?))
+    }
+
+    /// The next whole handshake message, header included.
+    pub(crate) fn message(&self) -> Result<Option<&[u8]>, Error> {
+        let bytes = &self.joined[self.consumed..];
+        let Some([_, len @ ..]) = bytes.first_chunk::<MESSAGE_HEADER_LEN>() else {
+            return Ok(None);
+        };
+        let len = len.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
+        if len > self.max_message {
+            return Err(InvalidMessage::HandshakeTooLarge.into());
+        }
+        Ok(bytes.get(..MESSAGE_HEADER_LEN + len))
+    }
+
+    /// Drops the message that [`Receiver::message`] gave.
+    pub(crate) fn consume(&mut self, len: usize) {
+        self.consumed += len;
+        if self.consumed >= self.joined.len() {
+            self.joined = Vec::new(); // gives the memory back: the next flight may be long in coming
+            self.consumed = 0;
+        }
+    }
+
+    /// From here on records come under `key`. Nothing may be left of the old ones (RFC 9846, 5.1).
+    pub(crate) fn new_key(&mut self, key: RecordKey) -> Result<(), Error> {
+        if !self.joined.is_empty() {
+            return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
+        }
+        self.key = Some(key);
+        Ok(())
+    }
+
+    /// From here on protected records with more than `bytes` of content and type are refused.
+    pub(crate) fn limit_records(&mut self, bytes: usize) {
+        self.max_inner = bytes;
+    }
+
+    /// Whether ChangeCipherSpec is ignored from here on.
+    pub(crate) fn ignore_change_cipher_spec(&mut self, ignore: bool) {
+        self.ignores_change_cipher_spec = ignore;
+    }
+
+    pub(crate) fn has_plaintext(&self) -> bool {
+        self.read < self.plaintext.len()
+    }
+
+    /// Moves application data to `out`.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.plaintext[self.read..];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.read += len;
+        if !self.has_plaintext() {
+            self.plaintext.zeroize();
+            self.plaintext = Vec::new();
+            self.read = 0;
+        }
+        len
+    }
+
+    /// Length of the record that came last, header included.
+    pub(crate) const fn last_record_len(&self) -> usize {
+        self.last_record_len
+    }
+
+    fn check(&self, header: Header) -> Result<Header, Error> {
+        header.check(self.key.is_some())?;
+        Ok(header)
+    }
+
+    fn fill(&mut self, up_to: usize, input: &[u8]) -> usize {
+        let missing = up_to.saturating_sub(self.partial.len()).min(input.len());
+        self.partial.extend_from_slice(&input[..missing]);
+        missing
+    }
+
+    fn open(&mut self, header: Header, record: &mut [u8]) -> Result<Received, Error> {
+        self.last_record_len = record.len();
+        let content_type = header.content_type;
+        if content_type == ContentType::CHANGE_CIPHER_SPEC {
+            return self.change_cipher_spec(&record[HEADER_LEN..]);
+        }
+        let (content_type, len) = match &mut self.key {
+            // An alert from a peer that failed before it had keys.
+            Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
+            Some(key) if content_type == ContentType::APPLICATION_DATA => {
+                let opened = key.deprotect(record, self.max_inner)?;
+                self.authenticated = true;
+                opened
+            }
+            None if content_type != ContentType::APPLICATION_DATA => (content_type, header.len),
+            _ => return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()),
+        };
+        self.content(content_type, &record[HEADER_LEN..HEADER_LEN + len])
+    }
+
+    fn content(&mut self, content_type: ContentType, content: &[u8]) -> Result<Received, Error> {
+        if !self.joined.is_empty() && content_type != ContentType::HANDSHAKE {
+            return Err(PeerMisbehaved::InterleavedRecord.into());
+        }
+        match content_type {
+            ContentType::HANDSHAKE if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
+            ContentType::HANDSHAKE => {
+                self.joined.extend_from_slice(content);
+                self.ignored_records = 0;
+                Ok(Received::Handshake)
+            }
+            ContentType::ALERT if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
+            ContentType::ALERT => Ok(Received::Alert(Alert::parse_all(content)?)),
+            ContentType::APPLICATION_DATA if content.is_empty() => {
+                self.ignored()?;
+                Ok(Received::ApplicationData)
+            }
+            ContentType::APPLICATION_DATA => {
+                self.plaintext = content.into();
+                self.read = 0;
+                self.ignored_records = 0;
+                Ok(Received::ApplicationData)
+            }
+            other => Err(PeerMisbehaved::UnexpectedRecord(other).into()),
+        }
+    }
+
+    fn change_cipher_spec(&mut self, content: &[u8]) -> Result<Received, Error> {
+        if content != [1] || !self.ignores_change_cipher_spec || !self.joined.is_empty() {
+            return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+        }
+        self.ignored()?;
+        Ok(Received::Nothing)
+    }
+
+    /// Counts a record that brings nothing; too many in a row are refused.
+    pub(crate) fn ignored(&mut self) -> Result<(), Error> {
+        self.ignored_records += 1;
+        if self.ignored_records > MAX_IGNORED_RECORDS {
+            return Err(PeerMisbehaved::TooManyEmptyRecords.into());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.plaintext.zeroize();
+    }
+}
+
+/// The sending half.
+pub(crate) struct Sender {
+    /// Records, from `sent` on.
+    output: Vec<u8>,
+    sent: usize,
+    /// Handshake messages that are not yet in records.
+    flight: Vec<u8>,
+    key: Option<RecordKey>,
+    max_fragment: usize,
+    /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
+    owes_change_cipher_spec: bool,
+    /// All bytes of records that were made.
+    produced: u64,
+    /// The last alert was sent: `close_notify` or a fatal one.
+    closed: bool,
+}
+
+impl Sender {
+    pub(crate) const fn new(compatibility_mode: bool) -> Self {
+        Self {
+            output: Vec::new(),
+            sent: 0,
+            flight: Vec::new(),
+            key: None,
+            max_fragment: MAX_FRAGMENT,
+            owes_change_cipher_spec: compatibility_mode,
+            produced: 0,
+            closed: false,
+        }
+    }
+
+    /// Moves records to `out`. Returns how many bytes; 0 when there are none.
+    pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.output[self.sent..];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.sent += len;
+        if self.sent == self.output.len() {
+            self.output = Vec::new();
+            self.sent = 0;
+        }
+        len
+    }
+
+    /// How many bytes wait to be sent.
+    pub(crate) fn pending(&self) -> usize {
+        self.output.len() - self.sent
+    }
+
+    /// All bytes of records so far.
+    pub(crate) const fn produced(&self) -> u64 {
+        self.produced
+    }
+
+    /// Whether the key has protected nearly as much as it may.
+    pub(crate) fn key_is_worn(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_worn)
+    }
+
+    /// The most application data that fits into one record.
+    pub(crate) const fn max_fragment(&self) -> usize {
+        self.max_fragment
+    }
+
+    /// Makes one record; none after the last alert (RFC 9846, 6.1).
+    pub(crate) fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        if self.closed {
+            return Ok(());
+        }
+        let before = self.output.len();
+        match &mut self.key {
+            Some(key) => {
+                if let Err(error) = key.protect(content_type, fragment, &mut self.output) {
+                    self.output.truncate(before); // no plaintext may leave
+                    return Err(error.into());
+                }
+            }
+            None => write_plaintext(content_type, fragment, &mut self.output),
+        }
+        self.produced += (self.output.len() - before) as u64;
+        Ok(())
+    }
+
+    /// Sends an alert, after what is complete and instead of what is not.
+    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.flight = Vec::new();
+        let mut bytes = [0; 2];
+        alert.encode(&mut Writer::new(&mut bytes));
+        self.record(ContentType::ALERT, &bytes)?;
+        self.closed = true;
+        Ok(())
+    }
+}
+
+impl Link for Sender {
+    fn label_prefix(&self) -> &'static [u8] {
+        b"tls13 "
+    }
+
+    fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
+        let mut count = Writer::new(&mut []);
+        body.encode(&mut count);
+        let start = self.flight.len();
+        let mut message = vec![0; MESSAGE_HEADER_LEN + count.len()];
+        let mut writer = Writer::new(&mut message);
+        kind.encode(&mut writer);
+        writer.vec::<3>(|writer| body.encode(writer));
+        writer.finish()?;
+        if start == 0 {
+            self.flight = message;
+        } else {
+            self.flight.extend_from_slice(&message);
+        }
+        Ok(&self.flight[start..])
+    }
+
+    fn new_keys(&mut self, secret: &TrafficSecret) -> Result<(), Error> {
+        self.end_of_flight()?;
+        self.key = Some(RecordKey::new(secret)?);
+        Ok(())
+    }
+
+    fn limit_records(&mut self, bytes: usize) {
+        self.max_fragment = bytes.min(MAX_FRAGMENT);
+    }
+
+    fn compatibility_mode(&mut self) {
+        self.owes_change_cipher_spec = true;
+    }
+
+    fn compatibility_point(&mut self) -> Result<(), Error> {
+        if core::mem::take(&mut self.owes_change_cipher_spec) {
+            self.end_of_flight()?;
+            let before = self.output.len();
+            write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
+            self.produced += (self.output.len() - before) as u64;
+        }
+        Ok(())
+    }
+
+    fn end_of_flight(&mut self) -> Result<(), Error> {
+        let flight = core::mem::take(&mut self.flight);
+        flight.chunks(self.max_fragment).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
+    }
+}

@@ -1,0 +1,3 @@
+//! Protecting and deprotecting records.
+
+pub(crate) mod stream;

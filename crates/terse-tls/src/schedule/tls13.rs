@@ -1,0 +1,218 @@
+//! The TLS 1.3 key schedule (RFC 9846, 7.1), one type for each stage, so that no secret is derived from the wrong one.
+//!
+//! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
+
+use crate::cache::{Fingerprint, FinishedProof, Ticket};
+use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, Tls13Suite};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::wire::{CachedInformationType, Writer};
+
+/// What the key schedule is told once: the suite, and the label prefix of the link.
+#[derive(Clone, Copy)]
+pub(crate) struct Schedule {
+    pub(crate) suite: &'static Tls13Suite,
+    pub(crate) label_prefix: &'static [u8],
+}
+
+impl Schedule {
+    /// Without a pre-shared key the Early Secret is HKDF-Extract(0, 0), straight on to the Handshake Secret.
+    pub(crate) fn handshake_secret(self, shared: &SharedSecret) -> Result<HandshakeSecret, CryptoError> {
+        let zeros = [0; crate::crypto::MAX_HASH_LEN];
+        let zeros = &zeros[..self.hash().output_len()];
+        let early_secret = self.hash().hkdf_extract(zeros, zeros);
+        let salt = self.derive_secret(&early_secret, b"derived", &self.hash().hash(&[]))?;
+        Ok(HandshakeSecret { schedule: self, secret: self.hash().hkdf_extract(salt.as_ref(), shared.as_ref()) })
+    }
+
+    fn hash(&self) -> &'static dyn Hash {
+        self.suite.hash
+    }
+
+    /// `Derive-Secret(Secret, Label, Messages)`, given the hash of the messages.
+    fn derive_secret(&self, secret: &Secret, label: &[u8], messages: &Digest) -> Result<Secret, CryptoError> {
+        let mut derived = Secret::zero(self.hash().output_len());
+        self.expand_label(secret, label, messages.as_ref(), derived.as_mut())?;
+        Ok(derived)
+    }
+
+    /// `HKDF-Expand-Label(Secret, Label, Context, Length)`
+    fn expand_label(&self, secret: &Secret, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), CryptoError> {
+        let mut info = [0; 2 + 1 + 255 + 1 + 255];
+        let mut writer = Writer::new(&mut info);
+        writer.u16(u16::try_from(out.len()).map_err(|_| CryptoError::InvalidLength)?);
+        writer.vec::<1>(|writer| {
+            writer.bytes(self.label_prefix);
+            writer.bytes(label);
+        });
+        writer.vec8(context);
+        let len = writer.finish().map_err(|_| CryptoError::InvalidLength)?;
+        self.hash().hkdf_expand(secret.as_ref(), &[&info[..len]], out)
+    }
+}
+
+/// The Handshake Secret.
+pub(crate) struct HandshakeSecret {
+    schedule: Schedule,
+    secret: Secret,
+}
+
+impl HandshakeSecret {
+    /// `client_handshake_traffic_secret`; the messages are ClientHello...ServerHello.
+    pub(crate) fn client_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
+        self.traffic(b"c hs traffic", messages)
+    }
+
+    /// `server_handshake_traffic_secret`; the messages are ClientHello...ServerHello.
+    pub(crate) fn server_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
+        self.traffic(b"s hs traffic", messages)
+    }
+
+    /// On to the next stage.
+    pub(crate) fn main_secret(self) -> Result<MainSecret, CryptoError> {
+        let Schedule { suite, .. } = self.schedule;
+        let salt = self.schedule.derive_secret(&self.secret, b"derived", &suite.hash.hash(&[]))?;
+        let zeros = [0; crate::crypto::MAX_HASH_LEN];
+        let secret = suite.hash.hkdf_extract(salt.as_ref(), &zeros[..suite.hash.output_len()]);
+        Ok(MainSecret { schedule: self.schedule, secret })
+    }
+
+    fn traffic(&self, label: &[u8], messages: &Digest) -> Result<TrafficSecret, CryptoError> {
+        let secret = self.schedule.derive_secret(&self.secret, label, messages)?;
+        Ok(TrafficSecret { schedule: self.schedule, secret })
+    }
+}
+
+/// The Main Secret.
+pub(crate) struct MainSecret {
+    schedule: Schedule,
+    secret: Secret,
+}
+
+impl MainSecret {
+    /// `client_application_traffic_secret_0`; the messages end with the server's Finished.
+    pub(crate) fn client_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
+        let secret = self.schedule.derive_secret(&self.secret, b"c ap traffic", messages)?;
+        Ok(TrafficSecret { schedule: self.schedule, secret })
+    }
+
+    /// `server_application_traffic_secret_0`; the messages end with the server's Finished.
+    pub(crate) fn server_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
+        let secret = self.schedule.derive_secret(&self.secret, b"s ap traffic", messages)?;
+        Ok(TrafficSecret { schedule: self.schedule, secret })
+    }
+
+    /// `exporter_secret`; the messages end with the server's Finished.
+    pub(crate) fn exporter(&self, messages: &Digest) -> Result<ExporterSecret, CryptoError> {
+        let secret = self.schedule.derive_secret(&self.secret, b"exp master", messages)?;
+        Ok(ExporterSecret { schedule: self.schedule, secret })
+    }
+
+    /// `resumption_secret`; the messages end with the client's Finished.
+    pub(crate) fn resumption(self, messages: &Digest) -> Result<ResumptionSecret, CryptoError> {
+        let secret = self.schedule.derive_secret(&self.secret, b"res master", messages)?;
+        Ok(ResumptionSecret { schedule: self.schedule, secret })
+    }
+}
+
+/// A secret that protects records in one direction.
+#[derive(Clone)]
+pub(crate) struct TrafficSecret {
+    schedule: Schedule,
+    secret: Secret,
+}
+
+impl TrafficSecret {
+    pub(crate) const fn suite(&self) -> &'static Tls13Suite {
+        self.schedule.suite
+    }
+
+    /// The secret itself, for the key log.
+    pub(crate) fn expose(&self) -> &[u8] {
+        self.secret.as_ref()
+    }
+
+    /// `[sender]_write_key` (RFC 9846, 7.3). As long a key as `key` is.
+    pub(crate) fn write_key(&self, key: &mut [u8]) -> Result<(), CryptoError> {
+        self.schedule.expand_label(&self.secret, b"key", &[], key)
+    }
+
+    /// `[sender]_write_iv` (RFC 9846, 7.3).
+    pub(crate) fn write_iv(&self) -> Result<[u8; NONCE_LEN], CryptoError> {
+        let mut iv = [0; NONCE_LEN];
+        self.schedule.expand_label(&self.secret, b"iv", &[], &mut iv)?;
+        Ok(iv)
+    }
+
+    /// `verify_data` of a Finished (RFC 9846, 4.5.3).
+    pub(crate) fn verify_data(&self, messages: &Digest) -> Result<Digest, CryptoError> {
+        let hash = self.schedule.hash();
+        let mut finished_key = Secret::zero(hash.output_len());
+        self.schedule.expand_label(&self.secret, b"finished", &[], finished_key.as_mut())?;
+        Ok(hash.hmac(finished_key.as_ref(), &[messages.as_ref()]))
+    }
+
+    /// Checks a Finished of the peer, in constant time.
+    pub(crate) fn verify(&self, verify_data: &[u8], messages: &Digest) -> Result<FinishedProof, Error> {
+        let expected = self.verify_data(messages)?;
+        if verify_data.len() != expected.as_ref().len() {
+            return Err(InvalidMessage::IllegalLength.into());
+        }
+        if Digest::new(verify_data) != expected {
+            return Err(PeerMisbehaved::BadFinished.into());
+        }
+        Ok(FinishedProof::after_finished())
+    }
+
+    /// The next generation (RFC 9846, 7.2).
+    pub(crate) fn update(&self) -> Result<Self, CryptoError> {
+        let mut secret = Secret::zero(self.schedule.hash().output_len());
+        self.schedule.expand_label(&self.secret, b"traffic upd", &[], secret.as_mut())?;
+        Ok(Self { schedule: self.schedule, secret })
+    }
+}
+
+/// The `exporter_secret` (RFC 9846, 7.5).
+pub(crate) struct ExporterSecret {
+    schedule: Schedule,
+    secret: Secret,
+}
+
+impl ExporterSecret {
+    /// The secret itself, for the key log.
+    pub(crate) fn expose(&self) -> &[u8] {
+        self.secret.as_ref()
+    }
+
+    /// `TLS-Exporter(label, context_value, key_length)`
+    pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), CryptoError> {
+        let hash = self.schedule.hash();
+        if self.schedule.label_prefix.len() + label.len() > 255 {
+            return Err(CryptoError::InvalidLength);
+        }
+        let secret = self.schedule.derive_secret(&self.secret, label, &hash.hash(&[]))?;
+        self.schedule.expand_label(&secret, b"exporter", hash.hash(&[context]).as_ref(), out)
+    }
+}
+
+/// The `resumption_secret` (RFC 9846, 7.1).
+pub(crate) struct ResumptionSecret {
+    schedule: Schedule,
+    secret: Secret,
+}
+
+impl ResumptionSecret {
+    /// The ticket that names a cached client object in the next handshake (paper 000, IV-B, for TLS 1.3):
+    /// `HKDF-Expand-Label(resumption_secret, "ssc_ticket", object_type || object_hash, 8)`.
+    pub(crate) fn ssc_ticket(
+        &self,
+        object_type: CachedInformationType,
+        object_hash: Fingerprint,
+    ) -> Result<Ticket, CryptoError> {
+        let mut context = [0; 33];
+        context[0] = object_type.0;
+        context[1..].copy_from_slice(&object_hash.0);
+        let mut ticket = [0; 8];
+        self.schedule.expand_label(&self.secret, b"ssc_ticket", &context, &mut ticket)?;
+        Ok(Ticket(ticket))
+    }
+}

@@ -1,0 +1,177 @@
+//! A connection's summary: what a handshake did, as data. The command line, metrics, the simulator and the benchmarks
+//! all read this one structure.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::cert::PeerIdentity;
+use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion};
+
+/// What a connection did. Complete once the handshake is; `post_handshake_bytes` grow until the end.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The negotiated version.
+    pub version: Option<ProtocolVersion>,
+    /// The kind of link.
+    pub transport: Transport,
+    /// The negotiated cipher suite.
+    pub cipher_suite: Option<CipherSuite>,
+    /// The group of the key exchange.
+    pub group: Option<NamedGroup>,
+    /// What the handshake could leave out.
+    pub mode: Mode,
+    /// The objects that were cached, in the order of the handshake.
+    pub cached: Vec<CachedObject>,
+    /// Who the peer is, and how it proved that.
+    pub peer: Peer,
+    /// Signatures in certificate chains that were verified here. The peer's CertificateVerify, which is verified in
+    /// every handshake, is not counted.
+    pub signatures_verified: u32,
+    /// Signatures in certificate chains that were not verified again, because the chain was verified before.
+    pub signatures_saved: u32,
+    /// Round trips before the client may send application data; 0 until the handshake is complete.
+    pub round_trips: u32,
+    /// Why a better mode was not used.
+    pub fallback: Option<&'static str>,
+    /// What this side sent.
+    pub sent: Traffic,
+    /// What this side received.
+    pub received: Traffic,
+    /// How many datagrams were sent again; 0 on a stream.
+    pub retransmissions: u32,
+    /// Duration of the handshake in milliseconds of the caller's clock.
+    pub handshake_ms: u64,
+}
+
+/// The kind of link under a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Transport {
+    /// Bytes in order, without loss: TCP.
+    #[default]
+    Stream,
+}
+
+impl Transport {
+    /// As in reports: `stream`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// What a handshake could leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Nothing.
+    #[default]
+    Full,
+    /// Server objects, by RFC 7924.
+    Rfc7924,
+    /// Objects of both sides, by BiTHaC (paper 000).
+    Bithac,
+}
+
+impl Mode {
+    /// As in reports: `full`, `rfc7924`, `bithac`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Rfc7924 => "rfc7924",
+            Self::Bithac => "bithac",
+        }
+    }
+}
+
+/// An object of the handshake that was cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CachedObject {
+    /// The server's Certificate.
+    ServerCertificate,
+    /// The server's CertificateRequest.
+    CertificateRequest,
+    /// The client's Certificate.
+    ClientCertificate,
+}
+
+impl CachedObject {
+    /// As in reports: `server_certificate` and so on.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ServerCertificate => "server_certificate",
+            Self::CertificateRequest => "certificate_request",
+            Self::ClientCertificate => "client_certificate",
+        }
+    }
+}
+
+/// The peer.
+#[derive(Clone, Debug, Default)]
+pub struct Peer {
+    /// The identity in its certificate, the same whether the certificate was sent or cached.
+    pub identity: Option<PeerIdentity>,
+    /// How it proved its identity.
+    pub authenticated_by: AuthenticatedBy,
+    /// The identity's certificate was accepted although the device does not know the time.
+    pub time_unchecked: bool,
+}
+
+/// How a peer proved its identity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthenticatedBy {
+    /// Not at all.
+    #[default]
+    None,
+    /// With a certificate that it sent.
+    Certificate,
+    /// With the key of a certificate that was verified in an earlier handshake.
+    CachedCertificate,
+}
+
+impl AuthenticatedBy {
+    /// As in reports: `none`, `certificate`, `cached_certificate`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Certificate => "certificate",
+            Self::CachedCertificate => "cached_certificate",
+        }
+    }
+}
+
+/// Bytes in one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Bytes by handshake message, header (4 bytes) included, record overhead not; repeats summed.
+    pub messages: Vec<(HandshakeType, u32)>,
+    /// Their sum.
+    pub handshake_bytes: u64,
+    /// All bytes on the transport until the handshake was complete on both sides: record headers, tags and
+    /// ChangeCipherSpec included.
+    pub record_bytes: u64,
+    /// Bytes of handshake messages (tickets, key updates) after that, in their records.
+    pub post_handshake_bytes: u64,
+    /// Datagrams until the handshake was complete; 0 on a stream.
+    pub datagrams: u32,
+}
+
+impl Traffic {
+    pub(crate) fn count_message(&mut self, message: HandshakeType, len: usize) {
+        let len = len as u32;
+        self.handshake_bytes += u64::from(len);
+        match self.messages.iter_mut().find(|(counted, _)| *counted == message) {
+            Some((_, sum)) => *sum += len,
+            None => self.messages.push((message, len)),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

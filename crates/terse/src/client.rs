@@ -1,0 +1,271 @@
+//! `terse client`: connects, shakes hands, exchanges a little data, and says what happened.
+//!
+//! What must always hold: the connection ends only after the server has had its chance to answer, because its answer is
+//! what tells the client that its cache entry may be used next time (`caching`, rule 2).
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use terse_net::pki_types::ServerName;
+use terse_net::{Clock, NetError, OsRng, Stream, Timed, explain};
+use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
+
+use crate::export;
+use crate::failure::Failure;
+use crate::options::{HostPort, Shared};
+use crate::output::{self, Ended};
+use crate::trace::TraceLog;
+
+const EXAMPLE: &str = "Example:
+  terse client --connect 127.0.0.1:4433 --server-name broker.plant.example --ca ca.pem \\
+      --cert device.pem --key device.key --send hello --expect 5 --repeat 2";
+
+/// A client that connects to any TLS server.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct ClientArgs {
+    /// The server
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: HostPort,
+    /// The CAs to trust (PEM or DER)
+    #[arg(long, value_name = "FILE")]
+    ca: PathBuf,
+    /// The name or IP address that the server's certificate must have; the host of --connect unless given
+    #[arg(long, value_name = "NAME", value_parser = server_name)]
+    server_name: Option<ServerName<'static>>,
+    /// Check the name, but do not send it
+    #[arg(long)]
+    no_sni: bool,
+    /// Own certificate, and the intermediate certificates above it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Text to send
+    #[arg(long, value_name = "TEXT")]
+    send: Option<String>,
+    /// Wait for N bytes from the server and print them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    expect: Option<u32>,
+    /// Change the keys after sending, and ask the server to do the same
+    #[arg(long)]
+    key_update: bool,
+    /// Connect N times, one after the other
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+fn server_name(name: &str) -> Result<ServerName<'static>, String> {
+    ServerName::try_from(name.to_owned()).map_err(|_| "not a DNS name or an IP address".into())
+}
+
+/// How long to wait for the server's close_notify after sending one.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// Runs the command.
+pub(crate) fn run(args: ClientArgs, json: bool) -> Result<(), Failure> {
+    let client = Client::new(args, json)?;
+    for number in 1..=client.args.repeat {
+        client.connect_once(number)?;
+    }
+    Ok(())
+}
+
+struct Client {
+    args: ClientArgs,
+    json: bool,
+    config: Arc<ClientConfig>,
+    server: ServerAddress,
+    clock: Clock,
+}
+
+impl Client {
+    fn new(args: ClientArgs, json: bool) -> Result<Self, Failure> {
+        let shared = &args.shared;
+        let name = match &args.server_name {
+            Some(name) => name.clone(),
+            None => server_name(&args.connect.host).map_err(|_| {
+                let host = output::printable(&args.connect.host);
+                Failure::Failed(format!("{host} is not a DNS name or an IP address; give the server's --server-name"))
+            })?,
+        };
+        let mut config = ClientConfig::new(shared.crypto.provider(), shared.trust(&args.ca)?);
+        if let (Some(chain), Some(key)) = (&args.cert, &args.key) {
+            config.credential = Some(shared.credential(chain, key)?);
+        }
+        config.send_server_name = !args.no_sni;
+        config.max_fragment_length = shared.max_fragment_length;
+        config.compatibility_mode = shared.compat;
+        config.cache = shared.client_cache()?;
+        shared.configure(&mut config.common)?;
+        if shared.verbose {
+            config.common.trace = Some(Arc::new(TraceLog::new("")));
+        }
+        config.check().map_err(|error| Failure::Failed(error.to_string()))?;
+        let clock = shared.clock();
+        let server = ServerAddress { name, port: args.connect.port };
+        Ok(Self { config: Arc::new(config), server, clock, json, args })
+    }
+
+    /// One connection, from TCP to close_notify, and its report.
+    fn connect_once(&self, number: u32) -> Result<(), Failure> {
+        let mut stream = match self.open() {
+            Ok(stream) => stream,
+            Err(error) => return self.failed(&Summary::default(), &error),
+        };
+        match self.converse(&mut stream) {
+            Ok((data, exported)) => self.report(number, &stream, &data, exported.as_deref()),
+            Err(error) => {
+                let summary = stream.connection().summary().clone();
+                stream.transport_mut().linger(CLOSING_TIME);
+                self.failed(&summary, &error)
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Stream<Timed>, NetError> {
+        let socket = self.connect_tcp().map_err(NetError::Io)?;
+        let mut transport = Timed::new(socket).map_err(NetError::Io)?;
+        transport.set_limit(self.args.shared.timeout());
+        let connection = Connection::client(self.config.clone(), self.server.clone(), self.clock.now(), &mut OsRng)?;
+        Ok(Stream::new(connection, transport, self.clock))
+    }
+
+    /// Tries the addresses of the host in turn.
+    fn connect_tcp(&self) -> io::Result<TcpStream> {
+        let HostPort { host, port } = &self.args.connect;
+        let addresses: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.collect();
+        let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, self.args.shared.timeout()) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Everything between connecting and closing. Returns the data that was received, and the exported bytes.
+    fn converse(&self, stream: &mut Stream<Timed>) -> Result<(Vec<u8>, Option<String>), Trouble> {
+        let ClientArgs { send, expect, key_update, shared, .. } = &self.args;
+        stream.handshake()?;
+        let exported = export::hex(stream.connection(), shared.export.as_deref())?;
+        stream.transport_mut().set_limit(shared.timeout());
+        if let Some(text) = send {
+            stream.send(text.as_bytes())?;
+        }
+        if *key_update {
+            stream.update_keys(true)?;
+        }
+        let mut data = Vec::new();
+        if let Some(expected) = expect {
+            receive(stream, *expected as usize, &mut data)?;
+        }
+        stream.close()?;
+        await_close(stream, expect.is_none().then_some(&mut data))?;
+        Ok((data, exported))
+    }
+
+    fn report(&self, number: u32, stream: &Stream<Timed>, data: &[u8], exported: Option<&str>) -> Result<(), Failure> {
+        let ended = Ended::new(stream.connection(), exported);
+        if self.json {
+            return ended.print_json();
+        }
+        if !data.is_empty() {
+            output::data(data)?;
+        }
+        let HostPort { host, port } = &self.args.connect;
+        let of = if self.args.repeat > 1 { format!(", connection {number}") } else { String::new() };
+        ended.print_table(&format!("{host}:{port}{of}"))
+    }
+
+    fn failed(&self, summary: &Summary, error: &impl Explain) -> Result<(), Failure> {
+        let problem = output::printable(&error.explain(&self.server.name.to_str()));
+        if self.json {
+            Ended { summary, error: Some(&problem), alpn: None, exported: None }.print_json()?;
+        }
+        Err(Failure::Failed(problem))
+    }
+}
+
+/// Waits for `expected` bytes.
+fn receive(stream: &mut Stream<Timed>, expected: usize, data: &mut Vec<u8>) -> Result<(), Trouble> {
+    let mut chunk = [0; 4096];
+    while data.len() < expected {
+        let room = chunk.len().min(expected - data.len());
+        match stream.receive(&mut chunk[..room]) {
+            Ok(0) => return Err(Trouble::TooLittle { received: data.len(), expected }),
+            Ok(len) => data.extend_from_slice(&chunk[..len]),
+            Err(error) => {
+                if matches!(error, NetError::TimedOut { .. }) {
+                    stream.give_up();
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits a little for the server's close_notify. A server that refuses the client's certificate says so only now,
+/// because a client's handshake is complete before the server has seen the certificate. Many servers close without a
+/// word, which is their business.
+fn await_close(stream: &mut Stream<Timed>, mut data: Option<&mut Vec<u8>>) -> Result<(), NetError> {
+    const MAX_KEPT: usize = 0x10_0000;
+    let end = Instant::now() + CLOSING_TIME;
+    let mut chunk = [0; 4096];
+    stream.transport_mut().set_limit(CLOSING_TIME);
+    while Instant::now() < end {
+        match stream.receive(&mut chunk) {
+            Ok(0) | Err(NetError::TimedOut { .. } | NetError::Io(_) | NetError::Tls(Error::Truncated)) => break,
+            Ok(len) => {
+                if let Some(data) = data.as_mut().filter(|data| data.len() < MAX_KEPT) {
+                    data.extend_from_slice(&chunk[..len]);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Why a conversation failed.
+enum Trouble {
+    Net(NetError),
+    TooLittle { received: usize, expected: usize },
+}
+
+impl From<NetError> for Trouble {
+    fn from(error: NetError) -> Self {
+        Self::Net(error)
+    }
+}
+
+/// A line for people about a connection with `peer`.
+trait Explain {
+    fn explain(&self, peer: &str) -> String;
+}
+
+impl Explain for NetError {
+    fn explain(&self, peer: &str) -> String {
+        explain(self, &peer).to_string()
+    }
+}
+
+impl Explain for Trouble {
+    fn explain(&self, peer: &str) -> String {
+        match self {
+            Self::Net(error) => error.explain(peer),
+            Self::TooLittle { received, expected } => {
+                format!("{peer} closed the connection after {received} of {expected} expected bytes; check --expect")
+            }
+        }
+    }
+}

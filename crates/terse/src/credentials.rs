@@ -1,0 +1,130 @@
+//! Certificates, keys, trust and caches from the files that the options name.
+//!
+//! What must always hold: whatever is wrong with a file is found before a connection is made, and the message names
+//! the file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use terse_net::pki_types::CertificateDer;
+use terse_net::{CacheFile, KeyLogFile, files};
+use terse_tls::cache::{MemoryClientStore, MemoryServerStore, Schemes};
+use terse_tls::{ApiMisuse, ClientCache, Common, Credential, ServerCache, Trust};
+
+use crate::failure::Failure;
+use crate::options::{CacheMode, Shared};
+use crate::output;
+
+/// How many servers a client remembers, and how many clients a server does.
+const CACHE_CAPACITY: usize = 4096;
+
+impl Shared {
+    /// The certificate chain and private key that this side proves its identity with.
+    pub(crate) fn credential(&self, chain: &Path, key: &Path) -> Result<Credential, Failure> {
+        let provider = self.crypto.provider();
+        let certificates = files::read_certificates(chain).map_err(failed)?;
+        let passphrase = self.passphrase_file.as_deref().map(files::read_passphrase).transpose().map_err(failed)?;
+        let der = files::read_private_key(key, passphrase.as_ref().map(|passphrase| passphrase.as_slice()));
+        let der = der.map_err(|error| match error.problem() {
+            files::Problem::PassphraseNeeded => {
+                Failure::Failed(format!("{}: the private key is encrypted; give --passphrase-file", key.display()))
+            }
+            _ => failed(error),
+        })?;
+        let signing = (provider.load_key)(&der).map_err(|error| in_file(key, error))?;
+        Credential::new(provider, certificates, signing).map_err(|error| match error {
+            ApiMisuse::KeyDoesNotMatchCertificate => Failure::Failed(format!(
+                "{}: the private key does not belong to the first certificate of {}; give the pair that was issued \
+                 together, leaf certificate first",
+                key.display(),
+                chain.display()
+            )),
+            error => in_file(chain, error),
+        })
+    }
+
+    /// Trust in the CAs of a file, with the CRLs that were given.
+    pub(crate) fn trust(&self, anchors: &Path) -> Result<Trust, Failure> {
+        let provider = self.crypto.provider();
+        let certificates: Vec<CertificateDer<'_>> = files::read_certificates(anchors).map_err(failed)?;
+        let trust = Trust::new(provider, &certificates).map_err(|error| in_file(anchors, error))?;
+        if self.crls.is_empty() {
+            return Ok(trust);
+        }
+        let mut crls = Vec::new();
+        for path in &self.crls {
+            crls.extend(files::read_crls(path).map_err(failed)?);
+        }
+        trust.with_crls(provider, &crls).map_err(|error| in_file(&self.crls[0], error)) // not empty, see above
+    }
+
+    /// A client's cache, unless it is off.
+    pub(crate) fn client_cache(&self) -> Result<Option<ClientCache>, Failure> {
+        let Some(schemes) = self.cache.schemes() else { return Ok(None) };
+        let store: Arc<dyn terse_tls::cache::ClientStore> = match &self.cache_file {
+            Some(path) => Arc::new(open_cache(path)?),
+            None => Arc::new(MemoryClientStore::new(CACHE_CAPACITY)),
+        };
+        Ok(Some(ClientCache { store, schemes }))
+    }
+
+    /// A server's cache, unless it is off.
+    pub(crate) fn server_cache(&self) -> Result<Option<ServerCache>, Failure> {
+        let Some(schemes) = self.cache.schemes() else { return Ok(None) };
+        let store: Arc<dyn terse_tls::cache::ServerStore> = match &self.cache_file {
+            Some(path) => Arc::new(open_cache(path)?),
+            None => Arc::new(MemoryServerStore::new(CACHE_CAPACITY)),
+        };
+        Ok(Some(ServerCache { store, schemes }))
+    }
+
+    /// What both sides configure alike.
+    pub(crate) fn configure(&self, common: &mut Common) -> Result<(), Failure> {
+        if !self.suites.is_empty() {
+            common.suites.clone_from(&self.suites);
+        }
+        if !self.groups.is_empty() {
+            common.groups.clone_from(&self.groups);
+        }
+        if !self.signature_schemes.is_empty() {
+            common.signature_schemes.clone_from(&self.signature_schemes);
+        }
+        common.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        common.record_size_limit = self.record_size_limit;
+        if let Some(path) = &self.keylog {
+            let log = KeyLogFile::append(path).map_err(|error| {
+                Failure::Failed(format!("{}: cannot be written: {error}; check the path", path.display()))
+            })?;
+            common.key_log = Some(Arc::new(log));
+        }
+        Ok(())
+    }
+}
+
+impl CacheMode {
+    const fn schemes(self) -> Option<Schemes> {
+        match self {
+            Self::Off => None,
+            Self::Rfc7924 => Some(Schemes::RFC7924),
+            Self::Bithac => Some(Schemes::BITHAC),
+        }
+    }
+}
+
+/// A damaged cache is worth a warning, not a failure: it costs one full handshake.
+fn open_cache(path: &PathBuf) -> Result<CacheFile, Failure> {
+    let (file, damage) = CacheFile::open(path, CACHE_CAPACITY).map_err(failed)?;
+    if let Some(damage) = damage {
+        output::warn(&damage);
+    }
+    Ok(file)
+}
+
+/// Errors of `terse-net` say which file, what is wrong and what to do.
+fn failed(error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()))
+}

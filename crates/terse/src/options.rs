@@ -1,0 +1,197 @@
+//! The options that `terse client` and `terse server` have in common, and the values that they take.
+//!
+//! What must always hold: a value that no run could use is refused here, with what may stand in its place.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use terse_net::Clock;
+use terse_net::pki_types::UnixTime;
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{CipherSuite, MaxFragmentLength, NamedGroup, SignatureScheme};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// What both sides of a connection can be told.
+#[derive(Args, Debug)]
+pub(crate) struct Shared {
+    /// Trace the handshake on standard error: a line per message, with sizes and what was left out and why
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// What may be left out of a handshake because the other side has it from an earlier one
+    #[arg(long, value_name = "SCHEME", default_value = "bithac", help_heading = "Caching")]
+    pub(crate) cache: CacheMode,
+    /// Keep the cache in this file (mode 0600); without it, it lasts as long as this program
+    #[arg(long, value_name = "FILE", help_heading = "Caching")]
+    pub(crate) cache_file: Option<PathBuf>,
+
+    /// Accept only certificates that a CRL in this file covers (PEM or DER; repeatable)
+    #[arg(long = "crl", value_name = "FILE", help_heading = "Certificates")]
+    pub(crate) crls: Vec<PathBuf>,
+    /// The passphrase of an encrypted private key is the first line of this file
+    #[arg(long, value_name = "FILE", help_heading = "Certificates")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+    /// Judge certificates as if it were this time: 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970
+    #[arg(long, value_name = "DATE", value_parser = date, help_heading = "Certificates")]
+    pub(crate) at: Option<UnixTime>,
+
+    /// Protocol version
+    #[arg(long, value_name = "VERSION", value_parser = ["1.3"], help_heading = "Protocol")]
+    pub(crate) tls: Vec<String>,
+    /// Allow only this cipher suite (repeatable, preferred first)
+    #[arg(long = "suite", value_name = "NAME", value_parser = suite, help_heading = "Protocol")]
+    pub(crate) suites: Vec<CipherSuite>,
+    /// Allow only this key exchange group (repeatable, preferred first)
+    #[arg(long = "group", value_name = "NAME", value_parser = group, help_heading = "Protocol")]
+    pub(crate) groups: Vec<NamedGroup>,
+    /// Accept only this signature scheme (repeatable, preferred first)
+    #[arg(long = "sigalg", value_name = "NAME", value_parser = signature_scheme, help_heading = "Protocol")]
+    pub(crate) signature_schemes: Vec<SignatureScheme>,
+    /// An application protocol (repeatable, preferred first)
+    #[arg(long = "alpn", value_name = "NAME", value_parser = alpn, help_heading = "Protocol")]
+    pub(crate) alpn: Vec<String>,
+    /// The largest record to receive, in bytes of plaintext
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(64..=16385), help_heading = "Protocol")]
+    pub(crate) record_size_limit: Option<u16>,
+    /// Ask for records of at most N bytes: 512, 1024, 2048 or 4096 (a server follows its client)
+    #[arg(long, value_name = "N", value_parser = max_fragment_length, help_heading = "Protocol")]
+    pub(crate) max_fragment_length: Option<MaxFragmentLength>,
+    /// Look like TLS 1.2 to middleboxes: TLS 1.3 compatibility mode (a server follows its client)
+    #[arg(long, help_heading = "Protocol")]
+    pub(crate) compat: bool,
+    /// Where the cryptography comes from
+    #[arg(long, value_name = "PROVIDER", default_value = "aws-lc", help_heading = "Protocol")]
+    pub(crate) crypto: Crypto,
+
+    /// Append the secrets to this file, for Wireshark (NSS key log format)
+    #[arg(long, value_name = "FILE", help_heading = "Debugging")]
+    pub(crate) keylog: Option<PathBuf>,
+    /// Print 32 bytes exported under this label (RFC 9846, 7.5), in hexadecimal
+    #[arg(long, value_name = "LABEL", help_heading = "Debugging")]
+    pub(crate) export: Option<String>,
+    /// How long to wait for the peer: for the connection, for the handshake, and for data that is due
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Debugging")]
+    pub(crate) timeout: u32,
+}
+
+impl Shared {
+    /// The clock of all connections.
+    pub(crate) fn clock(&self) -> Clock {
+        self.at.map_or_else(Clock::new, Clock::starting_at)
+    }
+
+    /// How long to wait for the peer.
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout.into())
+    }
+}
+
+/// What may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheMode {
+    /// Nothing
+    Off,
+    /// The server's Certificate and CertificateRequest (RFC 7924)
+    Rfc7924,
+    /// Those, and the client's Certificate (BiTHaC), falling back to what the peer supports
+    Bithac,
+}
+
+/// Where the cryptography comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Crypto {
+    /// RustCrypto and dalek: what devices use; does not sign with RSA keys
+    Rustcrypto,
+    /// AWS-LC: what servers use
+    AwsLc,
+}
+
+impl Crypto {
+    /// The provider.
+    pub(crate) const fn provider(self) -> &'static CryptoProvider {
+        match self {
+            Self::Rustcrypto => &terse_rustcrypto::PROVIDER,
+            Self::AwsLc => &terse_aws_lc::PROVIDER,
+        }
+    }
+}
+
+/// Host and port, as in `broker.plant.example:8883` or `[::1]:8883`.
+#[derive(Clone, Debug)]
+pub(crate) struct HostPort {
+    /// A name or an address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl core::str::FromStr for HostPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write HOST:PORT, as in broker.plant.example:8883 or [::1]:8883".to_owned();
+        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        match bare.unwrap_or(host) {
+            host if host.is_empty() || (bare.is_none() && host.contains(':')) => Err(wrong()),
+            host => Ok(Self { host: host.into(), port }),
+        }
+    }
+}
+
+fn suite(name: &str) -> Result<CipherSuite, String> {
+    let known = terse_aws_lc::PROVIDER.tls13_suites.iter().map(|suite| suite.id);
+    named(name, CipherSuite::from_name(name), known)
+}
+
+fn group(name: &str) -> Result<NamedGroup, String> {
+    named(name, NamedGroup::from_name(name), terse_aws_lc::PROVIDER.groups.iter().map(|group| group.name()))
+}
+
+fn signature_scheme(name: &str) -> Result<SignatureScheme, String> {
+    let known = terse_aws_lc::PROVIDER.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
+    named(name, SignatureScheme::from_name(name), known)
+}
+
+/// The code point that `name` stands for, if it is among `known`.
+fn named<T: PartialEq + ToString>(
+    name: &str,
+    value: Option<T>,
+    known: impl Iterator<Item = T> + Clone,
+) -> Result<T, String> {
+    value.filter(|value| known.clone().any(|known| known == *value)).ok_or_else(|| {
+        let names: Vec<_> = known.map(|known| known.to_string()).collect();
+        format!("{name} is not known here; use one of {}", names.join(", "))
+    })
+}
+
+fn max_fragment_length(text: &str) -> Result<MaxFragmentLength, String> {
+    let bytes = text.parse().ok().and_then(MaxFragmentLength::from_bytes);
+    bytes.ok_or_else(|| "use 512, 1024, 2048 or 4096".into())
+}
+
+fn alpn(name: &str) -> Result<String, String> {
+    match name.len() {
+        1..=255 => Ok(name.into()),
+        _ => Err("the name of a protocol has 1 to 255 bytes".into()),
+    }
+}
+
+/// A date, a date with time and offset (RFC 3339), or seconds since 1970.
+fn date(text: &str) -> Result<UnixTime, String> {
+    let seconds = match text.parse::<u64>() {
+        Ok(seconds) => Some(seconds),
+        Err(_) => OffsetDateTime::parse(text, &Rfc3339)
+            .or_else(|_| OffsetDateTime::parse(&format!("{text}T00:00:00Z"), &Rfc3339))
+            .ok()
+            .and_then(|date| date.unix_timestamp().try_into().ok()),
+    };
+    seconds
+        .map(|seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
+        .ok_or_else(|| "write 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970".into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! `terse server`: serves any number of connections, a thread each, and says what happened on each.
+//!
+//! What must always hold: no peer stops the server or holds a thread for ever; standard output carries `listening`
+//! first, and then one report per connection.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use terse_net::{Clock, NetError, Stream, Timed, explain};
+use terse_tls::{ClientAuthentication, Connection, ServerConfig, Summary};
+
+use crate::export;
+use crate::failure::Failure;
+use crate::options::{HostPort, Shared};
+use crate::output::{self, Ended};
+use crate::trace::TraceLog;
+
+const EXAMPLE: &str = "Example:
+  terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
+      --client-ca ca.pem --require-client-cert --echo";
+
+/// A server for any TLS client.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct ServerArgs {
+    /// Where to listen; port 0 picks one
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: HostPort,
+    /// Own certificate, and the intermediate certificates above it
+    #[arg(long, value_name = "FILE")]
+    cert: PathBuf,
+    /// Private key of the certificate
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Ask clients for a certificate from one of these CAs (PEM or DER)
+    #[arg(long, value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// Refuse clients without one
+    #[arg(long, requires = "client_ca")]
+    require_client_cert: bool,
+    /// Name the CAs in the CertificateRequest
+    #[arg(long, requires = "client_ca")]
+    ca_names: bool,
+    /// Send no session tickets
+    #[arg(long)]
+    no_tickets: bool,
+    /// Send a cookie in HelloRetryRequest
+    #[arg(long)]
+    hello_retry_cookie: bool,
+    /// Send back what clients send
+    #[arg(long, conflicts_with = "reply")]
+    echo: bool,
+    /// Send this text to each client
+    #[arg(long, value_name = "TEXT")]
+    reply: Option<String>,
+    /// Exit after N connections
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: Option<u32>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// Connections that are served at a time; more wait to be accepted.
+const MAX_CONCURRENT: usize = 256;
+
+/// How long a connection may be idle after its handshake.
+const MAX_IDLE: Duration = Duration::from_secs(300);
+
+/// How long a connection may take to end.
+const CLOSING_TIME: Duration = Duration::from_secs(2);
+
+/// Runs the command.
+pub(crate) fn run(args: ServerArgs, json: bool) -> Result<(), Failure> {
+    let server = Server::new(args, json)?;
+    let listener = server.listen()?;
+    server.serve(&listener);
+    Ok(())
+}
+
+struct Server {
+    args: ServerArgs,
+    json: bool,
+    config: ServerConfig,
+    clock: Clock,
+    slots: Slots,
+}
+
+impl Server {
+    fn new(args: ServerArgs, json: bool) -> Result<Self, Failure> {
+        let shared = &args.shared;
+        let mut config = ServerConfig::new(shared.crypto.provider(), shared.credential(&args.cert, &args.key)?);
+        if let Some(path) = &args.client_ca {
+            let trust = shared.trust(path)?;
+            config.client_authentication = match args.require_client_cert {
+                true => ClientAuthentication::Required(trust),
+                false => ClientAuthentication::Optional(trust),
+            };
+        }
+        config.certificate_authorities = args.ca_names;
+        config.hello_retry_cookie = args.hello_retry_cookie;
+        config.cache = shared.server_cache()?;
+        shared.configure(&mut config.common)?;
+        config.check().map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Self { clock: shared.clock(), config, json, args, slots: Slots::default() })
+    }
+
+    fn listen(&self) -> Result<TcpListener, Failure> {
+        let HostPort { host, port } = &self.args.listen;
+        let listening = TcpListener::bind((host.as_str(), *port)).and_then(|listener| {
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        });
+        let (listener, address) = listening.map_err(|error| {
+            let problem = output::printable(&format!("cannot listen on {host}:{port}: {error}"));
+            Failure::Failed(match explain(&NetError::Io(error), &host).advice {
+                Some(advice) => format!("{problem}; {advice}"),
+                None => problem,
+            })
+        })?;
+        output::line(format_args!("listening {address}"))?;
+        Ok(listener)
+    }
+
+    fn serve(&self, listener: &TcpListener) {
+        thread::scope(|scope| {
+            let mut left = self.args.max_connections;
+            while left != Some(0) {
+                let slot = self.slots.take();
+                let (socket, peer) = match listener.accept() {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        wait_out(&error);
+                        continue;
+                    }
+                };
+                left = left.map(|left| left - 1); // the loop ends at 0
+                let serve = move || {
+                    self.serve_one(socket, peer);
+                    drop(slot);
+                };
+                if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
+                    output::warn(&format!("{peer}: no thread for this connection: {error}"));
+                }
+            }
+        });
+    }
+
+    /// One connection, from TCP to close_notify, and its report.
+    fn serve_one(&self, socket: TcpStream, peer: SocketAddr) {
+        let mut stream = match self.open(socket, peer) {
+            Ok(stream) => stream,
+            Err(error) => return self.failed(peer, &Summary::default(), &error),
+        };
+        let result = self.converse(&mut stream);
+        // The report comes first: a client that has seen its connection end may look for it.
+        match result {
+            Ok(exported) => self.report(peer, stream.connection(), exported.as_deref()),
+            Err(error) => self.failed(peer, stream.connection().summary(), &error),
+        }
+        stream.transport_mut().linger(CLOSING_TIME);
+    }
+
+    fn open(&self, socket: TcpStream, peer: SocketAddr) -> Result<Stream<Timed>, NetError> {
+        let mut transport = Timed::new(socket).map_err(NetError::Io)?;
+        transport.set_limit(self.args.shared.timeout());
+        let mut config = self.config.clone();
+        if self.args.shared.verbose {
+            config.common.trace = Some(Arc::new(TraceLog::new(&peer.to_string())));
+        }
+        let connection = Connection::server(Arc::new(config), self.clock.now())?;
+        Ok(Stream::new(connection, transport, self.clock))
+    }
+
+    /// Everything until the client closes. Returns the exported bytes.
+    fn converse(&self, stream: &mut Stream<Timed>) -> Result<Option<String>, NetError> {
+        stream.handshake()?;
+        let exported = export::hex(stream.connection(), self.args.shared.export.as_deref())?;
+        if let Some(text) = &self.args.reply {
+            stream.transport_mut().set_limit(self.args.shared.timeout());
+            stream.send(text.as_bytes())?;
+        }
+        let mut chunk = [0; 4096];
+        loop {
+            stream.transport_mut().set_limit(MAX_IDLE);
+            match stream.receive(&mut chunk) {
+                Ok(0) => break,
+                Ok(len) if self.args.echo => {
+                    stream.transport_mut().set_limit(self.args.shared.timeout());
+                    stream.send(&chunk[..len])?;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    if matches!(error, NetError::TimedOut { .. }) {
+                        stream.transport_mut().set_limit(CLOSING_TIME);
+                        let _ = stream.close(); // the error to report is that nothing came
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        stream.transport_mut().set_limit(CLOSING_TIME);
+        match stream.close() {
+            // A client that does not wait for the answer to its close_notify loses nothing.
+            Ok(()) | Err(NetError::Io(_) | NetError::TimedOut { .. }) => Ok(exported),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn report(&self, peer: SocketAddr, connection: &Connection, exported: Option<&str>) {
+        let ended = Ended::new(connection, exported);
+        let printed = match self.json {
+            true => ended.print_json(),
+            false => ended.print_line(&peer.to_string()),
+        };
+        self.warn_unprinted(printed);
+    }
+
+    fn failed(&self, peer: SocketAddr, summary: &Summary, error: &NetError) {
+        let client = format!("the client {peer}");
+        let problem = output::printable(&explain(error, &client).to_string());
+        output::warn(&problem);
+        if self.json {
+            let ended = Ended { summary, error: Some(&problem), alpn: None, exported: None };
+            self.warn_unprinted(ended.print_json());
+        }
+    }
+
+    /// Whoever read the reports may have gone; the clients have not.
+    fn warn_unprinted(&self, printed: Result<(), Failure>) {
+        if let Err(failure) = printed {
+            output::warn(&failure);
+        }
+    }
+}
+
+/// A client may be gone before it is accepted, which concerns nobody else; a process may be out of descriptors for a
+/// while.
+fn wait_out(error: &io::Error) {
+    if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
+        output::warn(&format!("cannot accept a connection: {error}; trying again"));
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Counts the connections that are being served.
+#[derive(Default)]
+struct Slots {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// The place of one connection, free again when it is dropped.
+struct Slot<'a>(&'a Slots);
+
+impl Slots {
+    /// Waits for a place.
+    fn take(&self) -> Slot<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |taken: &mut usize| *taken >= MAX_CONCURRENT;
+        *self.freed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner) += 1;
+        Slot(self)
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1; // `take` added it
+        self.0.freed.notify_one();
+    }
+}
