@@ -4,12 +4,10 @@ use aws_lc_rs::{digest, hkdf, hmac};
 use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Secret};
 
 /// SHA-256.
-pub static SHA256: &dyn Hash =
-    &Sha2 { digest: &digest::SHA256, hmac: hmac::HMAC_SHA256, hkdf: hkdf::HKDF_SHA256 };
+pub static SHA256: &dyn Hash = &Sha2 { digest: &digest::SHA256, hmac: hmac::HMAC_SHA256, hkdf: hkdf::HKDF_SHA256 };
 
 /// SHA-384.
-pub static SHA384: &dyn Hash =
-    &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC_SHA384, hkdf: hkdf::HKDF_SHA384 };
+pub static SHA384: &dyn Hash = &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC_SHA384, hkdf: hkdf::HKDF_SHA384 };
 
 struct Sha2 {
     digest: &'static digest::Algorithm,

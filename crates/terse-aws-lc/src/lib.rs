@@ -17,6 +17,8 @@
 //! [`CryptoProvider`]: terse_tls::crypto::CryptoProvider
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 use terse_tls::crypto::CryptoProvider;
 
 pub mod aead;

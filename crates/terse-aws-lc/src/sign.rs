@@ -2,7 +2,7 @@
 //!
 //! AWS-LC draws the randomness of ECDSA and of RSA-PSS itself; the `rng` arguments are not used.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::error::Unspecified;
@@ -45,11 +45,8 @@ pub fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError
     }
 }
 
-static RSA_SCHEMES: &[SignatureScheme] = &[
-    SignatureScheme::RSA_PSS_RSAE_SHA256,
-    SignatureScheme::RSA_PSS_RSAE_SHA384,
-    SignatureScheme::RSA_PSS_RSAE_SHA512,
-];
+static RSA_SCHEMES: &[SignatureScheme] =
+    &[SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA384, SignatureScheme::RSA_PSS_RSAE_SHA512];
 
 /// From the bare scalar, so that every encoding goes the same way. A public key that the file states must belong to it.
 fn ecdsa(
@@ -105,7 +102,9 @@ impl SigningKey for Key {
             return Err(CryptoError::UnsupportedScheme);
         }
         let signature = match &self.signer {
-            Signer::Ecdsa(pair) => pair.sign(&SystemRandom::new(), message).map(|signature| signature.as_ref().to_vec()),
+            Signer::Ecdsa(pair) => {
+                pair.sign(&SystemRandom::new(), message).map(|signature| signature.as_ref().to_vec())
+            }
             Signer::Ed25519(pair) => pair.try_sign(message).map(|signature| signature.as_ref().to_vec()),
             Signer::Rsa(pair) => {
                 let encoding = match scheme {

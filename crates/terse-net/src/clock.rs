@@ -3,7 +3,8 @@
 //! What must always hold: one program uses one [`Clock`] for everything that shares a cache, because points in time
 //! are counted from where the clock was made.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pki_types::UnixTime;
 use terse_tls::{Instant, Now};

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a line is written whole, so that several programs can append to one file.
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;

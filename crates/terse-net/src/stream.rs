@@ -138,10 +138,8 @@ impl<S: Read + Write> Stream<S> {
     fn end_of_input(&mut self) -> Result<(), NetError> {
         let in_handshake = self.connection.is_handshaking();
         match self.connection.handle_end_of_input(self.clock.now()) {
-            Ok(()) => {
-                self.peer_closed = true;
-                Ok(())
-            }
+            Ok(()) if self.peer_closed => Ok(()),
+            Ok(()) => Err(Error::Truncated.into()), // after a failure; never to be taken for a proper end
             Err(Error::Truncated) if in_handshake => Err(NetError::ClosedInHandshake),
             Err(error) => Err(error.into()),
         }

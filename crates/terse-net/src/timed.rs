@@ -1,8 +1,9 @@
 //! A TCP connection whose reads and writes end at a deadline, however slowly the peer feeds it.
 
+use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A TCP connection with a deadline for all its calls together. A socket's own time limit starts anew with every call,
 /// so that a peer that sends a byte now and then would never meet it.

@@ -56,10 +56,8 @@ where
         if tag.len() != A::TagSize::USIZE {
             return Err(CryptoError::InvalidLength);
         }
-        let computed = self
-            .0
-            .encrypt_inout_detached(&Array(*nonce), aad, data.into())
-            .map_err(|_| CryptoError::InvalidLength)?;
+        let computed =
+            self.0.encrypt_inout_detached(&Array(*nonce), aad, data.into()).map_err(|_| CryptoError::InvalidLength)?;
         tag.copy_from_slice(&computed);
         Ok(())
     }

@@ -10,8 +10,8 @@ pub(crate) struct BoundedRng<'a> {
 }
 
 /// One candidate for an RSA-4096 blinding factor takes 64 draws, and at least every second candidate is usable: a good
-/// source fails with a probability below 2^-100.
-const MAX_DRAWS: u32 = 8_192;
+/// source fails with a probability below 2^-60.
+const MAX_DRAWS: u32 = 4_096;
 
 impl<'a> BoundedRng<'a> {
     pub(crate) fn new(rng: &'a mut dyn Rng) -> Self {

@@ -40,6 +40,23 @@ pub struct Common {
     pub key_log: Option<Arc<dyn KeyLog>>,
     /// Hears of every message, for people who want to watch.
     pub trace: Option<Arc<dyn Trace>>,
+    /// Makes this side misbehave, for tests of the other one.
+    #[cfg(feature = "testing")]
+    pub fault: Option<Arc<dyn Fault>>,
+}
+
+/// Changes what this side sends, before it is hashed and encrypted: what a hostile peer could do.
+#[cfg(feature = "testing")]
+pub trait Fault: Send + Sync {
+    /// `message` has its header; whatever bytes it holds afterwards are sent.
+    fn message(&self, kind: HandshakeType, message: &mut Vec<u8>);
+}
+
+#[cfg(feature = "testing")]
+impl fmt::Debug for dyn Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fault")
+    }
 }
 
 impl Common {
@@ -59,6 +76,8 @@ impl Common {
             max_send_buffer: 0x1_0000,
             key_log: None,
             trace: None,
+            #[cfg(feature = "testing")]
+            fault: None,
         }
     }
 

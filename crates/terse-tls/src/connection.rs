@@ -1,6 +1,5 @@
 //! A connection: the engine's face. No sockets, no clock, no randomness of its own; bytes go in and out by calls.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::cache::{self, ClientSession, Scope, ServerId};
@@ -120,6 +119,8 @@ impl Connection {
     }
 
     fn new(config: Config, sender: Sender, now: Now) -> Self {
+        #[cfg(feature = "testing")]
+        let sender = sender.with_fault(config.common().fault.clone());
         Self {
             receiver: Receiver::new(config.common().max_handshake_message),
             sender,

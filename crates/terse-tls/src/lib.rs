@@ -26,6 +26,8 @@ mod wire;
 
 pub use cert::{Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
 pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
+#[cfg(feature = "testing")]
+pub use config::Fault;
 pub use connection::{Connection, Event};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 pub use summary::Summary;

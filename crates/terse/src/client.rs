@@ -3,11 +3,13 @@
 //! What must always hold: the connection ends only after the server has had its chance to answer, because its answer is
 //! what tells the client that its cache entry may be used next time (`caching`, rule 2).
 
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::time::Duration;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use terse_net::pki_types::ServerName;

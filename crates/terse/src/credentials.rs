@@ -3,13 +3,13 @@
 //! What must always hold: whatever is wrong with a file is found before a connection is made, and the message names
 //! the file.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use alloc::sync::Arc;
+use std::path::Path;
 
 use terse_net::pki_types::CertificateDer;
 use terse_net::{CacheFile, KeyLogFile, files};
-use terse_tls::cache::{MemoryClientStore, MemoryServerStore, Schemes};
-use terse_tls::{ApiMisuse, ClientCache, Common, Credential, ServerCache, Trust};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::{ApiMisuse, Common, Credential, Trust};
 
 use crate::failure::Failure;
 use crate::options::{CacheMode, Shared};
@@ -112,7 +112,7 @@ impl CacheMode {
 }
 
 /// A damaged cache is worth a warning, not a failure: it costs one full handshake.
-fn open_cache(path: &PathBuf) -> Result<CacheFile, Failure> {
+fn open_cache(path: &Path) -> Result<CacheFile, Failure> {
     let (file, damage) = CacheFile::open(path, CACHE_CAPACITY).map_err(failed)?;
     if let Some(damage) = damage {
         output::warn(&damage);

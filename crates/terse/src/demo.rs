@@ -3,20 +3,21 @@
 //!
 //! What must always hold: the exit code is 0 only if every step did what its name says.
 
+use alloc::sync::Arc;
+use core::time::Duration;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use terse_net::pki_types::ServerName;
 use terse_net::{Clock, NetError, OsRng, Report, Stream, Timed, explain};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
-use terse_tls::cache::{MemoryClientStore, MemoryServerStore, Schemes};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::summary::{Mode, Summary};
 use terse_tls::{
-    ClientAuthentication, ClientCache, ClientConfig, Connection, Credential, Mode, ServerAddress, ServerCache,
-    ServerConfig, Summary, Trust,
+    ClientAuthentication, ClientConfig, Connection, Credential, ServerAddress, ServerConfig, Trust,
 };
 
 use crate::failure::Failure;

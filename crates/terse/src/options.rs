@@ -2,8 +2,8 @@
 //!
 //! What must always hold: a value that no run could use is refused here, with what may stand in its place.
 
+use core::time::Duration;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use terse_net::Clock;

@@ -7,7 +7,8 @@ use core::fmt;
 use std::io::{self, Write};
 
 use terse_net::Report;
-use terse_tls::{Connection, Summary, Traffic};
+use terse_tls::summary::{Summary, Traffic};
+use terse_tls::Connection;
 
 use crate::failure::Failure;
 

@@ -3,12 +3,14 @@
 //! What must always hold: no peer stops the server or holds a thread for ever; standard output carries `listening`
 //! first, and then one report per connection.
 
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::time::Duration;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use clap::Args;
 use terse_net::{Clock, NetError, Stream, Timed, explain};

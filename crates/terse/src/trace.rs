@@ -26,6 +26,7 @@ impl Trace for TraceLog {
             TraceEvent::Note(note) => format!("   {note}"),
             TraceEvent::AlertSent(alert) => format!("-> alert {alert}"),
             TraceEvent::AlertReceived(alert) => format!("<- alert {alert}"),
+            event => format!("   {event:?}"),
         };
         let _ = writeln!(std::io::stderr().lock(), "{}{line}", self.prefix); // nowhere to report a failure
     }

@@ -26,13 +26,8 @@ pub static SECP384R1: &dyn Group = &Curve {
     first_byte: UNCOMPRESSED,
 };
 
-pub(super) static X25519_CURVE: Curve = Curve {
-    name: NamedGroup::X25519,
-    algorithm: &agreement::X25519,
-    secret_len: 32,
-    share_len: 32,
-    first_byte: None,
-};
+pub(super) static X25519_CURVE: Curve =
+    Curve { name: NamedGroup::X25519, algorithm: &agreement::X25519, secret_len: 32, share_len: 32, first_byte: None };
 
 /// RFC 9846, 4.3.8.2: the only point format.
 const UNCOMPRESSED: Option<u8> = Some(0x04);

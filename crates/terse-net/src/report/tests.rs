@@ -1,6 +1,7 @@
 //! The JSON report, letter for letter.
 
-use terse_tls::{AuthenticatedBy, CipherSuite, Mode, NamedGroup, ProtocolVersion};
+use terse_tls::summary::{AuthenticatedBy, Mode};
+use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion};
 
 use super::*;
 

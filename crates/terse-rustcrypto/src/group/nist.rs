@@ -16,12 +16,10 @@ use terse_tls::crypto::{CryptoError, Group, KeyExchange, Rng, SharedSecret};
 use crate::rng::BoundedRng;
 
 /// secp256r1, also called P-256, at a security level of 128 bits.
-pub static SECP256R1: &dyn Group =
-    &Algorithm::<p256::NistP256> { name: NamedGroup::SECP256R1, curve: PhantomData };
+pub static SECP256R1: &dyn Group = &Algorithm::<p256::NistP256> { name: NamedGroup::SECP256R1, curve: PhantomData };
 
 /// secp384r1, also called P-384, at a security level of 192 bits.
-pub static SECP384R1: &dyn Group =
-    &Algorithm::<p384::NistP384> { name: NamedGroup::SECP384R1, curve: PhantomData };
+pub static SECP384R1: &dyn Group = &Algorithm::<p384::NistP384> { name: NamedGroup::SECP384R1, curve: PhantomData };
 
 struct Algorithm<C> {
     name: NamedGroup,
@@ -98,7 +96,8 @@ where
     AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
     FieldBytesSize<C>: ModulusSize,
 {
-    if key_share.len() != UncompressedPointSize::<C>::USIZE || key_share.first() != Some(&0x04) {
+    // no other form is as long
+    if key_share.len() != UncompressedPointSize::<C>::USIZE {
         return Err(CryptoError::InvalidKeyShare);
     }
     PublicKey::from_sec1_bytes(key_share).map_err(|_| CryptoError::InvalidKeyShare)

@@ -10,9 +10,7 @@ mod rsa;
 
 pub use ecdsa::{ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384};
 pub use ed25519::ED25519;
-pub use rsa::{
-    RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512,
-};
+pub use rsa::{RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512};
 
 /// All algorithms, and the schemes of TLS 1.3 (RFC 9846, 4.3.3) that they serve, preferred first.
 pub static ALL: SignatureAlgorithms = SignatureAlgorithms { all: ALGORITHMS, by_scheme: SCHEMES };

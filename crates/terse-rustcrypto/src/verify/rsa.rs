@@ -65,11 +65,7 @@ fn number(bytes: &[u8]) -> Result<BoxedUint, InvalidSignature> {
     BoxedUint::from_be_slice(bytes, bits).map_err(|_| InvalidSignature)
 }
 
-fn pkcs1<D: Digest + AssociatedOid>(
-    key: &RsaPublicKey,
-    message: &[u8],
-    signature: &[u8],
-) -> rsa::Result<()> {
+fn pkcs1<D: Digest + AssociatedOid>(key: &RsaPublicKey, message: &[u8], signature: &[u8]) -> rsa::Result<()> {
     key.verify(Pkcs1v15Sign::new::<D>(), &D::digest(message), signature)
 }
 

@@ -1,6 +1,8 @@
 //! Private keys in all encodings, and signing with them.
 
-use std::sync::Arc;
+extern crate alloc;
+
+use alloc::sync::Arc;
 
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 use terse_tls::SignatureScheme;
@@ -162,7 +164,8 @@ pub fn malformed(provider: &CryptoProvider) {
             refused(bytes[..len].to_vec());
         }
         refused([bytes, &[0]].concat());
-        for position in 0..bytes.len() {
+        // checking an RSA key takes its time
+        for position in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
             let mut changed = bytes.to_vec();
             changed[position] ^= 1 << (position % 8);
             if let Ok(key) = (provider.load_key)(&like(&key, changed)) {

@@ -32,7 +32,7 @@ macro_rules! checks {
             $($($topic::$check(provider);)*)*
         }
 
-        /// Expands to one `#[test]` for each check of [`provider_suite`](crate::provider_suite), run on the provider.
+        /// Expands to one `#[test]` for each check of [`provider_suite`](mod@crate::provider_suite).
         #[macro_export]
         macro_rules! provider_suite {
             ($provider:expr) => {

@@ -17,10 +17,7 @@ pub fn everything(provider: &CryptoProvider) {
         ]
     );
     let groups: Vec<_> = provider.groups.iter().map(|group| group.name()).collect();
-    assert_eq!(
-        groups,
-        [NamedGroup::X25519, NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::X25519MLKEM768]
-    );
+    assert_eq!(groups, [NamedGroup::X25519, NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::X25519MLKEM768]);
     let schemes: Vec<_> = provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme).collect();
     assert_eq!(
         schemes,

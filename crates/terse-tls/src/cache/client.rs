@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::entry::Unusable;
-use super::health::Health;
+use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
     ClientStore, Fingerprint, FinishedProof, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope, ScopeRecord,
@@ -142,14 +142,20 @@ impl ClientSession {
             self.reason = Some("first contact");
         }
         let health = record.health;
-        if let Err(reason) = record.health.begin(context.now.unix.map(|time| time.as_secs())) {
-            self.reason = Some(reason);
-            return if record.health == health { Save::Later } else { Save::Now };
+        let permission = record.health.begin(context.now.unix.map(|time| time.as_secs()));
+        self.bithac = self.own_certificate.is_some()
+            && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac))
+            && !matches!(permission, Permission::Nothing(_));
+        match permission {
+            Permission::Offer => {
+                self.offer_server_certificate(record, context);
+                self.offer.certificate_request =
+                    record.request(context.version).filter(|request| request.pays()).cloned();
+                self.offer_ticket(record);
+            }
+            Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
-        self.offer_server_certificate(record, context);
-        self.offer.certificate_request = record.request(context.version).filter(|request| request.pays()).cloned();
-        self.offer_ticket(record);
-        Save::Later
+        if record.health == health { Save::Later } else { Save::Now }
     }
 
     fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context) {
@@ -170,11 +176,7 @@ impl ClientSession {
     }
 
     fn offer_ticket(&mut self, record: &mut ScopeRecord) {
-        let Some(own_certificate) = self.own_certificate else { return };
-        self.bithac = self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac));
-        if !self.bithac {
-            return;
-        }
+        let Some(own_certificate) = self.own_certificate.filter(|_| self.bithac) else { return };
         match record.ticket(own_certificate) {
             None => self.reason = self.reason.or(Some("no ticket")),
             Some(_) if record.holders > 0 => {

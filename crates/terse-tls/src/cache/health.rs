@@ -19,6 +19,17 @@ pub(super) enum Health {
     Off { until: Option<u64>, connections: u8 },
 }
 
+/// What a connection may do, and why not more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Permission {
+    /// Offer what there is.
+    Offer,
+    /// Say that caching is supported, and offer nothing. So the full attempt brings a ticket for the next one.
+    Support(&'static str),
+    /// Send no extension of a caching scheme.
+    Nothing(&'static str),
+}
+
 impl Health {
     pub(super) const GOOD: Self = Self::Working { unanswered: 0 };
     /// How long a scheme is off, in seconds.
@@ -27,11 +38,11 @@ impl Health {
     const OFF_CONNECTIONS: u8 = 24;
     const MAX_UNANSWERED: u8 = 2;
 
-    /// Before a connection: why it makes no offer, if it may not make one. `now` is in seconds.
-    pub(super) fn begin(&mut self, now: Option<u64>) -> Result<(), &'static str> {
+    /// Before a connection. `now` is in seconds.
+    pub(super) fn begin(&mut self, now: Option<u64>) -> Permission {
         match self {
-            Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Ok(()),
-            Self::Alternating { cached_next: false } => Err("full attempt after unanswered offers"),
+            Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Permission::Offer,
+            Self::Alternating { cached_next: false } => Permission::Support("full attempt after unanswered offers"),
             Self::Off { until, connections } => {
                 let over = match (now, until) {
                     (Some(now), Some(until)) => {
@@ -46,10 +57,10 @@ impl Health {
                     }
                 };
                 if !over {
-                    return Err("switched off after repeated failures");
+                    return Permission::Nothing("switched off after repeated failures");
                 }
                 *self = Self::OnTrial;
-                Ok(())
+                Permission::Offer
             }
         }
     }

@@ -264,6 +264,8 @@ pub(crate) struct Sender {
     produced: u64,
     /// The last alert was sent: `close_notify` or a fatal one.
     closed: bool,
+    #[cfg(feature = "testing")]
+    fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
 }
 
 impl Sender {
@@ -277,7 +279,14 @@ impl Sender {
             owes_change_cipher_spec: compatibility_mode,
             produced: 0,
             closed: false,
+            #[cfg(feature = "testing")]
+            fault: None,
         }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
+        Self { fault, ..self }
     }
 
     /// Moves records to `out`. Returns how many bytes; 0 when there are none.
@@ -357,6 +366,10 @@ impl Link for Sender {
         kind.encode(&mut writer);
         writer.vec::<3>(|writer| body.encode(writer));
         writer.finish()?;
+        #[cfg(feature = "testing")]
+        if let Some(fault) = &self.fault {
+            fault.message(kind, &mut message);
+        }
         if start == 0 {
             self.flight = message;
         } else {

@@ -21,7 +21,7 @@ pub use code_points::{
     AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
     ProtocolVersion, SignatureScheme,
 };
-pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer, non_empty};
+pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,

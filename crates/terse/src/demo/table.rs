@@ -3,7 +3,8 @@
 use core::fmt::Write;
 
 use terse_pki::Chain;
-use terse_tls::{HandshakeType, Traffic};
+use terse_tls::HandshakeType;
+use terse_tls::summary::Traffic;
 
 use super::Step;
 
@@ -17,7 +18,7 @@ pub(super) fn table(chain: Chain, steps: &[Step]) -> String {
         chain.certificates()
     );
     row(&mut text, "", steps.iter().map(|step| step.client.mode.to_string()));
-    let sizes: [(&str, fn(&Step) -> u64); 5] = [
+    let sizes: [(&str, Size); 5] = [
         ("server Certificate", |step| size(&step.client.received, HandshakeType::CERTIFICATE)),
         ("CertificateRequest", |step| size(&step.client.received, HandshakeType::CERTIFICATE_REQUEST)),
         ("client Certificate", |step| size(&step.client.sent, HandshakeType::CERTIFICATE)),
@@ -51,6 +52,9 @@ rfc7924  The broker sent the SHA-256 of its Certificate and CertificateRequest i
 bithac   The sensor's chain was not sent either: an 8-byte ticket, which both had derived
          in the full handshake, told the broker which one it had verified.
 Every time there was a fresh key exchange, and both sides signed.";
+
+/// A number of bytes of a step.
+type Size = fn(&Step) -> u64;
 
 const COLUMN: usize = 12;
 

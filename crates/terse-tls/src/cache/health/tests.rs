@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::Health;
+use super::{Health, Permission};
 
 /// A network on which what is offered fails, and the rest fails where `outages` says.
 fn failures(outages: &[bool], offers_fail: bool) -> (Vec<bool>, Vec<bool>) {
@@ -10,7 +10,7 @@ fn failures(outages: &[bool], offers_fail: bool) -> (Vec<bool>, Vec<bool>) {
     let (mut offered, mut failed) = (Vec::new(), Vec::new());
     for (hour, outage) in (0..).zip(outages) {
         let now = Some(1_000_000 + hour * 3600);
-        let offers = health.begin(now).is_ok();
+        let offers = health.begin(now) == Permission::Offer;
         let fails = *outage || offers && offers_fail;
         if fails {
             health.failed(offers, now)

@@ -1,6 +1,7 @@
 //! The server's Finished, and the client's last flight (RFC 9846, 4.5).
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::super::signature::{self, Signer};
 use super::super::traffic::Traffic;
@@ -13,8 +14,6 @@ use crate::summary::CachedObject;
 use crate::wire::{
     CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
 };
-
-use alloc::vec::Vec;
 
 impl ExpectFinished {
     /// RFC 9846, 4.5.3

@@ -20,7 +20,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::signature::{self, Signer};
-use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection, ServerId, TrustId};
+use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
@@ -193,12 +193,6 @@ impl Hello {
         }
         Ok(())
     }
-
-    fn trust_id(&self) -> TrustId {
-        let common = &self.config.common;
-        let role = PeerRole::Server(&self.server.name);
-        self.config.trust.id(common.provider.sha256, role, &common.signature_schemes)
-    }
 }
 
 /// What the server selects as cached (RFC 7924, 4; paper 000, IV-B), checked against the offer. The second value says
@@ -309,8 +303,7 @@ impl ExpectCertificate {
         let (peer, learned) = if self.selection.server_certificate {
             (self.cached_certificate(&certificate, output)?, None)
         } else {
-            let (peer, entry) = self.full_certificate(&certificate, output)?;
-            (peer, Some(entry))
+            self.full_certificate(&certificate, output)?
         };
         output.summary.peer.identity = Some(peer.identity.clone());
         self.hello.transcript.add(message.bytes);
@@ -340,7 +333,7 @@ impl ExpectCertificate {
         &self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(VerifiedPeer, PeerEntry), Error> {
+    ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
         let chain = signature::chain(certificate)?;
         if chain.is_empty() {
@@ -353,7 +346,7 @@ impl ExpectCertificate {
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
         let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let entry = PeerEntry::new(fingerprint, self.hello.trust_id(), ServerId::new(&server.name), peer.clone());
+        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok((peer, entry))
     }
 }

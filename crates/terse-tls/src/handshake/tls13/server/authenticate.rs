@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 
 use super::super::signature::{self, Signer};
 use super::super::traffic::Traffic;
-use super::{State, trust_id};
-use crate::cache::{Fingerprint, PeerEntry, ServerId, ServerSession};
+use super::State;
+use crate::cache::{Fingerprint, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
@@ -32,14 +32,13 @@ pub(super) struct Handshaking {
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
-    pub(super) server_name: Option<Box<str>>,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed.
 pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
     peer: VerifiedPeer,
-    /// What the cache keeps; `None` for a name that is no name.
+    /// What the cache keeps, if there is one.
     entry: Option<PeerEntry>,
 }
 
@@ -117,9 +116,8 @@ impl ExpectCertificate {
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
         let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let host_name = self.server_name.as_deref().map(str::as_bytes);
-        let scope = trust_id(config).zip(ServerId::from_host_name(host_name));
-        let entry = scope.map(|(trust_id, server)| PeerEntry::new(fingerprint, trust_id, server, peer.clone()));
+        let session = self.handshaking.cache.as_ref();
+        let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(self.expect_certificate_verify(peer, entry))
     }
 

@@ -86,10 +86,7 @@ pub(super) fn send(
     let handshaking =
         Handshaking { config, transcript, client, main, send, receive, exporter, cache: selected.session };
     Ok(if asked {
-        State::ExpectCertificate(Box::new(ExpectCertificate {
-            handshaking,
-            server_name: output.agreed.server_name.clone(),
-        }))
+        State::ExpectCertificate(Box::new(ExpectCertificate { handshaking }))
     } else {
         State::ExpectFinished(Box::new(ExpectFinished { handshaking, client: None }))
     })

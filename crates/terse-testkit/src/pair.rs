@@ -1,0 +1,173 @@
+//! A client and a server on a virtual clock, with a wire between them that a test can look at and change.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use pki_types::UnixTime;
+use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerConfig};
+
+use crate::pki::{self, server_address};
+use crate::rng::SeededRng;
+
+/// Which end of a [`Pair`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+/// An error, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The side whose call failed.
+    pub side: Side,
+    /// Why.
+    pub error: Error,
+}
+
+/// A client and a server.
+pub struct Pair {
+    /// The client.
+    pub client: Connection,
+    /// The server.
+    pub server: Connection,
+    /// The time of both.
+    pub now: Now,
+    /// All bytes that the client sent.
+    pub from_client: Vec<u8>,
+    /// All bytes that the server sent.
+    pub from_server: Vec<u8>,
+    /// Sizes of the stretches of bytes in which input is handed over: 1 means byte by byte.
+    pub stretch: usize,
+    client_rng: SeededRng,
+    server_rng: SeededRng,
+}
+
+impl Pair {
+    /// A new connection at [`pki::NOW`].
+    pub fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64) -> Self {
+        Self::at(client, server, seed, at(0))
+    }
+
+    /// A new connection at `now`.
+    pub fn at(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64, now: Now) -> Self {
+        let (mut client_rng, server_rng) = (SeededRng::new(seed), SeededRng::new(!seed));
+        Self {
+            client: Connection::client(client.clone(), server_address(), now, &mut client_rng).expect("a client"),
+            server: Connection::server(server.clone(), now).expect("a server"),
+            now,
+            from_client: Vec::new(),
+            from_server: Vec::new(),
+            stretch: usize::MAX,
+            client_rng,
+            server_rng,
+        }
+    }
+
+    /// Carries bytes both ways until nobody has more to say. Both sides are told of an error; the first one is returned.
+    pub fn run(&mut self) -> Result<(), Failed> {
+        let mut first = Ok(());
+        loop {
+            let to_server = self.transmit(Side::Client);
+            let to_client = self.transmit(Side::Server);
+            if to_server.is_empty() && to_client.is_empty() {
+                return first;
+            }
+            for (side, bytes) in [(Side::Server, to_server), (Side::Client, to_client)] {
+                let result = self.deliver(side, bytes);
+                first = first.and(result);
+            }
+        }
+    }
+
+    /// Takes what `side` has to send.
+    pub fn transmit(&mut self, side: Side) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 2048];
+        let now = self.now;
+        while let Some(len) = self.side(side).0.poll_transmit(now, &mut buffer) {
+            bytes.extend_from_slice(&buffer[..len]);
+        }
+        match side {
+            Side::Client => self.from_client.extend_from_slice(&bytes),
+            Side::Server => self.from_server.extend_from_slice(&bytes),
+        }
+        bytes
+    }
+
+    /// Hands `bytes` to `side`, as far as it takes them: what follows application data is lost.
+    pub fn deliver(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<(), Failed> {
+        let (now, stretch) = (self.now, self.stretch);
+        let (connection, rng) = self.side(side);
+        for part in bytes.chunks_mut(stretch) {
+            connection.handle_input(now, rng, part).map_err(|error| Failed { side, error })?;
+        }
+        Ok(())
+    }
+
+    /// Runs the handshake; both sides must be connected afterwards.
+    pub fn handshake(&mut self) -> Result<(), Failed> {
+        self.run()?;
+        for side in [Side::Client, Side::Server] {
+            assert_eq!(self.side(side).0.poll_event(), Some(Event::Connected), "{side:?} is not connected");
+        }
+        Ok(())
+    }
+
+    /// Sends `data` from `side`, and returns what the other side receives.
+    pub fn carry(&mut self, side: Side, data: &[u8]) -> Result<Vec<u8>, Failed> {
+        let taken = self.side(side).0.send(data).map_err(|error| Failed { side, error })?;
+        assert_eq!(taken, data.len(), "the send buffer is full");
+        let bytes = self.transmit(side);
+        self.receive(side.other(), bytes)
+    }
+
+    /// Hands `bytes` to `side` and returns the application data in them.
+    pub fn receive(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<Vec<u8>, Failed> {
+        let mut received = Vec::new();
+        let mut rest = &mut bytes[..];
+        let now = self.now;
+        let (connection, rng) = self.side(side);
+        while !rest.is_empty() {
+            let taken = connection.handle_input(now, rng, rest).map_err(|error| Failed { side, error })?;
+            rest = &mut rest[taken..];
+            let mut buffer = [0; 0x4000];
+            let len = connection.recv(&mut buffer);
+            received.extend_from_slice(&buffer[..len]);
+        }
+        Ok(received)
+    }
+
+    /// Closes both sides in order, the server first, so that the client hears of it.
+    pub fn close(&mut self) -> Result<(), Failed> {
+        self.server.close();
+        self.run()?;
+        self.client.close();
+        self.run()
+    }
+
+    fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
+        match side {
+            Side::Client => (&mut self.client, &mut self.client_rng),
+            Side::Server => (&mut self.server, &mut self.server_rng),
+        }
+    }
+}
+
+impl Side {
+    /// The peer.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// [`pki::NOW`] and `seconds` more, on both clocks.
+pub fn at(seconds: u64) -> Now {
+    let unix = UnixTime::since_unix_epoch(Duration::from_secs(pki::NOW + seconds));
+    Now { monotonic: Instant(seconds * 1000), unix: Some(unix) }
+}

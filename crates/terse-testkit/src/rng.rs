@@ -1,0 +1,37 @@
+//! Randomness that can be replayed: the same seed gives the same bytes. Never for keys that protect anything.
+
+use terse_tls::crypto::{CryptoError, Rng};
+
+/// A generator seeded with a number (SplitMix64, Steele et al., 2014).
+#[derive(Clone, Debug)]
+pub struct SeededRng(u64);
+
+impl SeededRng {
+    /// The generator of `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`, which must not be 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.next_u64() % limit as u64) as usize
+    }
+}
+
+impl Rng for SeededRng {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        for chunk in out.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next_u64().to_be_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}

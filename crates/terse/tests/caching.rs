@@ -1,0 +1,131 @@
+//! Cached handshakes through the command line: what is left out, across processes and in spite of damage.
+
+mod common;
+
+use std::fs;
+
+use common::{Pki, mode};
+use serde_json::{Value, json};
+use terse_pki::LeafOptions;
+
+const MUTUAL: &str = "--client-ca @ca.pem --require-client-cert --ca-names --echo";
+const DEVICE: &str = "--cert @client.pem --key @client.key --send hello --expect 5";
+
+fn modes(objects: &[Value]) -> Vec<&str> {
+    objects.iter().map(|object| object["mode"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn repeated_connections_leave_out_what_is_known() {
+    let pki = Pki::new();
+    let server = pki.server(MUTUAL);
+    let objects = pki.client(&server, &format!("{DEVICE} --repeat 4")).objects();
+    assert_eq!(modes(&objects), ["full", "bithac", "bithac", "bithac"]);
+    let (full, cached) = (&objects[0], &objects[1]);
+    assert_eq!(cached["peer"]["authenticated_by"], "cached_certificate");
+    assert_eq!(cached["peer"]["name"], full["peer"]["name"]);
+    assert_eq!(full["cached"], json!([]));
+    assert_eq!((&cached["signatures_verified"], &cached["signatures_saved"]), (&json!(0), &json!(2)));
+    assert!(cached["fallback"].is_null(), "{cached}");
+    let certificates = |object: &Value| {
+        let len = |direction: &str| object[direction]["messages"]["Certificate"].as_u64().unwrap();
+        (len("sent"), len("received"))
+    };
+    assert_eq!(certificates(cached), (13, 45)); // header, context, one entry: empty, or the fingerprint
+    assert!(certificates(full).0 > 500 && certificates(full).1 > 500);
+    let reports: Vec<_> = (0..4).map(|_| server.report()).collect();
+    assert_eq!(modes(&reports), ["full", "bithac", "bithac", "bithac"]);
+    assert_eq!(reports[3]["peer"]["name"], common::CLIENT);
+    assert_eq!(reports[3]["cached"], objects[3]["cached"]);
+    assert_eq!((&reports[3]["signatures_verified"], &reports[3]["signatures_saved"]), (&json!(0), &json!(2)));
+}
+
+#[test]
+fn a_cache_file_outlives_both_programs() {
+    let pki = Pki::new();
+    let options = format!("{MUTUAL} --cache-file @server.cache");
+    let device = format!("{DEVICE} --cache-file @client.cache");
+    let mut address = None;
+    for expected in ["full", "bithac", "bithac"] {
+        // The port is part of what is cached for: the server must come back to it.
+        let listen = address.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
+        let server = common::Server::start(
+            pki.command(&format!("server --listen {listen} --cert @server.pem --key @server.key --json"), &options),
+        );
+        address = Some(server.address.clone());
+        assert_eq!(pki.client(&server, &device).object()["mode"], expected);
+        assert_eq!(server.report()["mode"], expected);
+        assert_eq!(mode(pki.path("server.cache")), 0o600);
+        assert_eq!(mode(pki.path("client.cache")), 0o600);
+    }
+}
+
+#[test]
+fn a_damaged_cache_file_is_reported_and_costs_one_full_handshake() {
+    let pki = Pki::new();
+    let server = pki.server(MUTUAL);
+    let device = format!("{DEVICE} --cache-file @client.cache");
+    assert_eq!(pki.client(&server, &device).object()["mode"], "full");
+    let mut bytes = fs::read(pki.path("client.cache")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    fs::write(pki.path("client.cache"), bytes).unwrap();
+    let outcome = pki.client(&server, &device);
+    assert_eq!(outcome.object()["mode"], "full");
+    assert!(outcome.stderr.contains("client.cache"), "{outcome:?}");
+    let outcome = pki.client(&server, &device);
+    assert_eq!(outcome.object()["mode"], "bithac");
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn each_side_may_allow_less() {
+    let pki = Pki::new();
+    for (server, client, expected) in [
+        ("off", "bithac", "full"),
+        ("bithac", "off", "full"),
+        ("rfc7924", "bithac", "rfc7924"),
+        ("bithac", "rfc7924", "rfc7924"),
+    ] {
+        let server = pki.server(&format!("{MUTUAL} --cache {server}"));
+        let objects = pki.client(&server, &format!("{DEVICE} --repeat 3 --cache {client}")).objects();
+        assert_eq!(modes(&objects)[1..], [expected, expected]);
+        let fallback = objects[2]["fallback"].clone();
+        assert_eq!(fallback.is_string(), client == "bithac", "{fallback}");
+    }
+}
+
+#[test]
+fn a_new_server_certificate_is_sent_and_verified() {
+    let pki = Pki::new();
+    let start = |listen: &str| {
+        common::Server::start(pki.command(
+            &format!("server --listen {listen} --cert @server.pem --key @server.key --json"),
+            &format!("{MUTUAL} --cache-file @server.cache"),
+        ))
+    };
+    let device = format!("{DEVICE} --cache-file @client.cache");
+    let server = start("127.0.0.1:0");
+    let address = server.address.clone();
+    pki.client(&server, &device).object();
+    assert_eq!(pki.client(&server, &device).object()["mode"], "bithac");
+    drop(server);
+    pki.issue("server", &LeafOptions::new(common::SERVER, common::validity()));
+    let server = start(&address);
+    let object = pki.client(&server, &device).object();
+    assert_eq!(object["peer"]["authenticated_by"], "certificate");
+    assert_eq!(object["signatures_verified"], 2);
+    let cached = object["cached"].as_array().unwrap();
+    assert!(!cached.contains(&json!("server_certificate")), "{object}");
+}
+
+#[test]
+fn an_expired_entry_is_not_used() {
+    let pki = Pki::new();
+    let server = pki.server(MUTUAL);
+    let device = format!("{DEVICE} --cache-file @client.cache");
+    assert_eq!(pki.client(&server, &device).object()["mode"], "full");
+    let later = common::now() + 100 * 86_400;
+    let outcome = pki.client(&server, &format!("{device} --at {later}"));
+    outcome.refused(1, &["certificate of broker.plant.example expired on"]);
+}

@@ -1,0 +1,238 @@
+//! Drives the built binary: certificates in a temporary directory, servers in the background, clients to their end.
+//!
+//! A safety limit ends what hangs; no test asserts how long anything takes.
+#![allow(dead_code, unreachable_pub)] // each test file uses a part
+
+use core::time::Duration;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::{self, JoinHandle};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use terse_pki::{Authority, AuthorityOptions, Chain, LeafOptions, Validity};
+
+/// After this, something hangs.
+const SAFETY_LIMIT: Duration = Duration::from_secs(120);
+
+pub const SERVER: &str = "broker.plant.example";
+pub const CLIENT: &str = "sensor17.plant.example";
+
+/// A CA, a server and a client, in files: `ca.pem`, `server.pem`, `server.key`, `client.pem`, `client.key`.
+pub struct Pki {
+    pub directory: tempfile::TempDir,
+    pub authority: Authority,
+}
+
+impl Pki {
+    pub fn new() -> Self {
+        Self::with_chain("p256x3")
+    }
+
+    pub fn with_chain(chain: &str) -> Self {
+        let chain: Chain = chain.parse().unwrap();
+        let authority = Authority::new(&AuthorityOptions::new(chain, validity())).unwrap();
+        let pki = Self { directory: tempfile::tempdir().unwrap(), authority };
+        pki.write("ca.pem", &pki.authority.root_pem());
+        pki.issue("server", &LeafOptions::new(SERVER, validity()));
+        pki.issue("client", &LeafOptions::new(CLIENT, validity()));
+        pki
+    }
+
+    /// Issues `name.pem` and `name.key`.
+    pub fn issue(&self, name: &str, options: &LeafOptions) {
+        let credential = self.authority.issue(options).unwrap();
+        self.write(&format!("{name}.pem"), &credential.chain_pem());
+        self.write(&format!("{name}.key"), &credential.key_pem());
+    }
+
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.directory.path().join(file)
+    }
+
+    pub fn write(&self, file: &str, contents: &str) {
+        fs::write(self.path(file), contents).unwrap();
+    }
+
+    /// `terse server` on a free port, with the server's certificate, and `options`: words separated by spaces; one
+    /// that starts with `@` is a file of this directory.
+    pub fn server(&self, options: &str) -> Server {
+        Server::start(self.command("server --listen 127.0.0.1:0 --cert @server.pem --key @server.key --json", options))
+    }
+
+    /// `terse client` to `server` with `options`.
+    pub fn client(&self, server: &Server, options: &str) -> Outcome {
+        self.client_at(&server.address, options)
+    }
+
+    /// The same, for threads that cannot share a [`Server`].
+    pub fn client_at(&self, address: &str, options: &str) -> Outcome {
+        let always = format!("client --connect {address} --server-name {SERVER} --ca @ca.pem --json");
+        run(self.command(&always, options))
+    }
+
+    /// `terse` with `always` and `options`.
+    pub fn command(&self, always: &str, options: &str) -> Command {
+        let mut command = terse();
+        for word in always.split_whitespace().chain(options.split_whitespace()) {
+            match word.strip_prefix('@') {
+                Some(file) => command.arg(self.path(file)),
+                None => command.arg(word),
+            };
+        }
+        command
+    }
+}
+
+pub fn validity() -> Validity {
+    Validity::days(now() - 86_400, 30)
+}
+
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+pub fn terse() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_terse"))
+}
+
+/// What a program that has ended left behind.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// Its lines of JSON, after a success.
+    #[track_caller]
+    pub fn objects(&self) -> Vec<Value> {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self.lines()
+    }
+
+    /// Its only line of JSON, after a success.
+    #[track_caller]
+    pub fn object(&self) -> Value {
+        let mut objects = self.objects();
+        assert_eq!(objects.len(), 1, "{self:#?}");
+        objects.remove(0)
+    }
+
+    /// Its lines of JSON.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<Value> {
+        self.stdout.lines().map(json).collect()
+    }
+
+    /// Checks the exit code, and that one line on standard error holds `parts`.
+    #[track_caller]
+    pub fn refused(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        let line = self.stderr.lines().next().unwrap_or_default();
+        for part in parts {
+            assert!(line.contains(part), "{part:?} is not in the first line: {self:#?}");
+        }
+    }
+}
+
+#[track_caller]
+pub fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+/// Runs a program to its end.
+#[track_caller]
+pub fn run(mut command: Command) -> Outcome {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (stdout, stderr) = (collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap()));
+    let code = wait(&mut child);
+    Outcome { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+}
+
+/// A server in the background, stopped when dropped.
+pub struct Server {
+    child: Child,
+    lines: Receiver<String>,
+    stderr: Option<JoinHandle<String>>,
+    pub address: String,
+}
+
+impl Server {
+    #[track_caller]
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let stderr = Some(collect(child.stderr.take().unwrap()));
+        let mut server = Self { child, lines, stderr, address: String::new() };
+        let Ok(first) = server.lines.recv_timeout(SAFETY_LIMIT) else { panic!("no output: {:?}", server.end()) };
+        server.address = first.strip_prefix("listening ").expect("the first line").into();
+        server
+    }
+
+    /// The next line of standard output.
+    #[track_caller]
+    pub fn line(&self) -> String {
+        self.lines.recv_timeout(SAFETY_LIMIT).expect("a line from the server")
+    }
+
+    /// The report of the next connection.
+    #[track_caller]
+    pub fn report(&self) -> Value {
+        json(&self.line())
+    }
+
+    /// Stops it; what it wrote to standard error.
+    pub fn end(&mut self) -> String {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.stderr.take().map(|stderr| stderr.join().unwrap()).unwrap_or_default()
+    }
+
+    /// Waits until it exits by itself; the exit code.
+    #[track_caller]
+    pub fn wait(&mut self) -> Option<i32> {
+        wait(&mut self.child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn collect(mut source: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = source.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+#[track_caller]
+fn wait(child: &mut Child) -> Option<i32> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if start.elapsed() > SAFETY_LIMIT {
+            let _ = child.kill();
+            panic!("still running after {SAFETY_LIMIT:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(unix)]
+pub fn mode(path: impl AsRef<Path>) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
