@@ -168,8 +168,49 @@ impl World {
     }
 }
 
+#[test]
+fn rule_2_failures_are_remembered_over_restarts() {
+    let mut world = World::new();
+    let connect = |world: &mut World, reach, end| {
+        let mut connection = world.client_hello(OWN);
+        let reason = connection.client.reason();
+        while connection.reached < reach {
+            world.advance(&mut connection);
+        }
+        world.end(connection, end);
+        world.crash();
+        reason
+    };
+    connect(&mut world, Reach::Confirmation, End::Drop);
+    assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
+    assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
+    let full = connect(&mut world, Reach::Confirmation, End::Drop);
+    assert_eq!(full, Some("full attempt after unanswered offers"));
+    assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
+    for _ in 0..2 {
+        let off = connect(&mut world, Reach::Confirmation, End::Drop);
+        assert_eq!(off, Some("switched off after repeated failures"));
+    }
+}
+
+#[test]
+fn rule_2_a_device_without_clock_that_restarts_for_each_connection_is_not_off_for_ever() {
+    let mut world = World::new();
+    let mut record = ScopeRecord::default();
+    record.health = health::Health::Off { until: None, connections: 3 };
+    world.client.memory.insert(scope(), record);
+    let mut off = 0;
+    for _ in 0..10 {
+        let context = Context { now: no_clock(), ..context() };
+        let session = ClientSession::begin(&client_cache(world.client.clone()), scope(), context);
+        off += u32::from(session.reason() == Some("switched off after repeated failures"));
+        world.crash();
+    }
+    assert_eq!(off, 3);
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     /// One connection a day, so that what was switched off is on again. An unconfirmed handshake that both sides ended
     /// well costs nothing; each loss, crash or alert costs one full handshake at most, besides the first.
