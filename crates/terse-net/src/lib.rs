@@ -2,17 +2,34 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
+//! | [`Stream`] | a connection over any blocking byte stream |
 //! | [`Timed`] | a TCP connection with a deadline |
+//! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
+//! | [`CacheFile`] | what is cached, in a file |
+//! | [`KeyLogFile`] | secrets for Wireshark |
+//! | [`Report`], [`explain()`] | a summary as JSON, an error as a line for people |
 //!
 //! There is no protocol logic here: it is all in [`terse_tls`].
 
+mod cache_file;
 mod clock;
+mod error;
+mod explain;
 pub mod files;
+mod keylog;
+mod report;
 mod rng;
+mod stream;
 mod timed;
 
+pub use cache_file::{CacheFile, CacheFileError, Damage};
 pub use clock::Clock;
+pub use error::NetError;
+pub use explain::{Explanation, explain};
+pub use keylog::KeyLogFile;
+pub use pki_types;
+pub use report::Report;
 pub use rng::OsRng;
+pub use stream::Stream;
 pub use timed::Timed;

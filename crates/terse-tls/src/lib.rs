@@ -25,9 +25,9 @@ mod time;
 mod wire;
 
 pub use cert::{Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
-pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
 #[cfg(feature = "testing")]
 pub use config::Fault;
+pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
 pub use connection::{Connection, Event};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 pub use summary::Summary;

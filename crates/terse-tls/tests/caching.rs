@@ -31,7 +31,10 @@ fn second_handshake_is_cached() {
         pair.carry(Side::Server, b"world").unwrap();
         pair.close().unwrap();
         let summary = pair.client.summary();
-        println!("{} {:?} {:?} {} {}", summary.mode, summary.cached, summary.fallback, summary.sent.record_bytes, summary.received.record_bytes);
+        println!(
+            "{} {:?} {:?} {} {}",
+            summary.mode, summary.cached, summary.fallback, summary.sent.record_bytes, summary.received.record_bytes
+        );
         println!("{:?}", pair.server.summary());
         assert_eq!(summary.mode, if round == 0 { Mode::Full } else { Mode::Bithac });
     }

@@ -16,9 +16,7 @@ use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, V
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{Mode, Summary};
-use terse_tls::{
-    ClientAuthentication, ClientConfig, Connection, Credential, ServerAddress, ServerConfig, Trust,
-};
+use terse_tls::{ClientAuthentication, ClientConfig, Connection, Credential, ServerAddress, ServerConfig, Trust};
 
 use crate::failure::Failure;
 use crate::output;

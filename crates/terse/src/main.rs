@@ -1,11 +1,21 @@
 //! The `terse` command: arguments in, exit code out (0 done, 1 failed, 2 wrong use). Each subcommand has its module.
 
+extern crate alloc;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod client;
+mod credentials;
+mod demo;
+mod export;
 mod failure;
+mod options;
+mod output;
 mod pki;
+mod server;
+mod trace;
 
 #[derive(Debug, Parser)]
 #[command(version, about)]
@@ -19,6 +29,12 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// The whole story in one go, everything embedded, on loopback
+    Demo(demo::DemoArgs),
+    /// Connect to a TLS server, and say what the handshake cost
+    Client(Box<client::ClientArgs>),
+    /// Serve TLS to any client, and say what each handshake cost
+    Server(Box<server::ServerArgs>),
     /// A small CA for trying things
     #[command(subcommand)]
     Pki(pki::PkiCommand),
@@ -28,12 +44,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let json = arguments.json;
     let result = match arguments.command {
+        Command::Demo(args) => demo::run(&args, json),
+        Command::Client(args) => client::run(*args, json),
+        Command::Server(args) => server::run(*args, json),
         Command::Pki(command) => pki::run(command, json),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("terse: {failure}");
+            output::warn(&failure);
             failure.exit_code()
         }
     }

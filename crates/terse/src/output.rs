@@ -7,8 +7,8 @@ use core::fmt;
 use std::io::{self, Write};
 
 use terse_net::Report;
-use terse_tls::summary::{Summary, Traffic};
 use terse_tls::Connection;
+use terse_tls::summary::{Summary, Traffic};
 
 use crate::failure::Failure;
 
@@ -110,7 +110,7 @@ impl<'a> Ended<'a> {
             ("peer", peer(summary)),
             ("mode", mode(summary)),
         ];
-        rows.extend(summary.fallback.map(|reason| ("not better", format!("because: {reason}"))));
+        rows.extend(summary.fallback.map(|reason| ("fallback", reason.to_owned())));
         rows.extend([
             ("signatures", format!("{} verified, {} saved", summary.signatures_verified, summary.signatures_saved)),
             ("sent", traffic(&summary.sent)),

@@ -128,7 +128,9 @@ fn the_trace_names_the_messages_and_what_was_left_out() {
     let server = pki.server("--client-ca @ca.pem --require-client-cert --echo");
     let outcome = pki.client(&server, "-v --cert @client.pem --key @client.key --send x --expect 1 --repeat 2");
     assert_eq!(outcome.objects().len(), 2); // the trace is not on standard output
-    for part in ["-> ClientHello, ", "<- ServerHello, ", "<- CertificateVerify, ", "-> Finished, ", "server_certificate"] {
+    for part in
+        ["-> ClientHello, ", "<- ServerHello, ", "<- CertificateVerify, ", "-> Finished, ", "server_certificate"]
+    {
         assert!(outcome.stderr.contains(part), "{part}: {}", outcome.stderr);
     }
 }
@@ -158,7 +160,9 @@ fn the_server_prints_a_line_for_people() {
 
 #[test]
 fn the_demo_saves_step_by_step() {
-    for options in [&["--algorithm", "p256"][..], &["--algorithm", "ed25519", "--chain", "2"], &["--algorithm", "rsa2048"]] {
+    for options in
+        [&["--algorithm", "p256"][..], &["--algorithm", "ed25519", "--chain", "2"], &["--algorithm", "rsa2048"]]
+    {
         let mut command = terse();
         command.args(["demo", "--json"]).args(options);
         let steps = run(command).objects();

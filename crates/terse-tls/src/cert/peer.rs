@@ -6,7 +6,13 @@
 
 use alloc::boxed::Box;
 
+use core::fmt;
+
 use pki_types::UnixTime;
+use x509_cert::der::Decode;
+use x509_cert::ext::pkix::SubjectAltName;
+use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::name::Name;
 
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{Encode, Parse, Reader, Writer};
@@ -69,6 +75,27 @@ impl PeerIdentity {
     /// The subject alternative names, DER `GeneralNames` (RFC 5280, 4.2.1.6); empty if there are none.
     pub fn subject_alt_name_der(&self) -> &[u8] {
         &self.subject_alt_name
+    }
+}
+
+/// The first DNS name, else the common name, else the subject as RFC 4514 writes it.
+impl fmt::Display for PeerIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = SubjectAltName::from_der(&self.subject_alt_name);
+        let dns_name = names.iter().flat_map(|names| names.0.iter()).find_map(|name| match name {
+            GeneralName::DnsName(name) => Some(name.as_str()),
+            _ => None,
+        });
+        if let Some(name) = dns_name {
+            return f.write_str(name);
+        }
+        match Name::from_der(&self.subject) {
+            Ok(subject) => match subject.common_name() {
+                Ok(Some(name)) => f.write_str(&name.value()),
+                _ => write!(f, "{subject}"),
+            },
+            Err(_) => f.write_str("unnamed"),
+        }
     }
 }
 

@@ -90,8 +90,7 @@ impl Trust {
 
     /// The names of the trust anchors, each a DER `Name`.
     pub(crate) fn names(&self) -> impl Iterator<Item = Vec<u8>> {
-        // webpki keeps the contents of the SEQUENCE.
-        self.inner.anchors.iter().filter_map(|anchor| AnyRef::new(Tag::Sequence, &anchor.subject).ok()?.to_der().ok())
+        self.inner.anchors.iter().filter_map(|anchor| name(&anchor.subject).ok())
     }
 
     /// Whether revocation is checked.
@@ -173,7 +172,7 @@ impl Trust {
             public_key: end_entity.subject_public_key_info().as_ref().into(),
             validity,
             identity: PeerIdentity {
-                subject: end_entity.subject().into(),
+                subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
                 subject_alt_name: fields.subject_alt_name.into(),
             },
             signatures,
@@ -200,6 +199,11 @@ impl Validity {
             (self.not_after, self.not_after_depth) = (fields.not_after, depth);
         }
     }
+}
+
+/// A DER `Name` from its contents, which is what webpki gives.
+fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
+    AnyRef::new(Tag::Sequence, contents)?.to_der()
 }
 
 fn policy_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>], crls: &[CertificateRevocationListDer<'_>]) -> Digest {

@@ -83,7 +83,7 @@ pub trait Hash: Send + Sync {
     fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret;
     /// HKDF-Expand (RFC 5869, 2.3) with the concatenation of `info`, filling `out`.
     ///
-    /// Fails only when `out` is longer than 255 times the output of the hash.
+    /// Fails when `out` is longer than 255 times the output of the hash, or the key is not as long as that output.
     fn hkdf_expand(&self, pseudorandom_key: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), CryptoError>;
 
     /// The hash of the concatenation of `parts`.

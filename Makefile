@@ -1,0 +1,41 @@
+# The two commands: `make demo` and `make test`. Everything else is a part of them.
+
+CARGO ?= cargo
+DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
+DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
+
+.PHONY: help demo test prepare lint devices unit interop bytes
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: ## Connect in full, then cached, on loopback, and show what was saved
+	@$(CARGO) run --quiet --bin terse -- demo
+
+test: prepare lint devices unit interop ## Everything that must hold; ends with the interoperability matrix
+
+prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
+	@tools/prepare.sh
+
+lint: ## Formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+devices: ## Build the device crates for Cortex-M
+	@for target in $(DEVICE_TARGETS); do \
+		if tools/prepare.sh has-target $$target; then \
+			echo "building the device crates for $$target"; \
+			$(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
+		fi; \
+	done
+
+unit: ## Unit tests, properties, client against server, the command
+	$(CARGO) test --workspace --exclude terse-interop
+	$(CARGO) test -p terse-rustcrypto --features rsa-signing
+
+interop: ## Against OpenSSL, GnuTLS and rustls; prints the matrix
+	$(CARGO) test -p terse-interop
+
+bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
+	@$(CARGO) run --quiet -p terse-interop --bin record-bytes

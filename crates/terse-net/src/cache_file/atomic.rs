@@ -1,0 +1,124 @@
+//! A file is replaced as a whole: written under another name in the same directory, forced to the disk, and renamed.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Replaces the file at `path`, or creates it, with mode 0600.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = Temporary::create(path)?;
+    (&temporary.file).write_all(bytes)?;
+    temporary.file.sync_all()?;
+    fs::rename(&temporary.path, path)?;
+    sync_directory(path)
+}
+
+/// Finds out whether [`replace`] would work, and clears away what a lost power left of earlier calls.
+pub(super) fn probe(path: &Path) -> io::Result<Owner> {
+    clear_away(path);
+    let temporary = Temporary::create(path)?;
+    Ok(Owner::of(&temporary.file.metadata()?))
+}
+
+/// The user whose files this process creates.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    #[cfg(unix)]
+    user: u32,
+}
+
+#[cfg(unix)]
+impl Owner {
+    fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { user: metadata.uid() }
+    }
+
+    /// Whether only this user, or root, can have written to the file.
+    pub(super) fn alone_writes(self, metadata: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        metadata.mode() & 0o022 == 0 && (metadata.uid() == self.user || metadata.uid() == 0)
+    }
+}
+
+#[cfg(not(unix))]
+impl Owner {
+    const fn of(_: &Metadata) -> Self {
+        Self {}
+    }
+
+    /// Left to the directory's access list.
+    pub(super) const fn alone_writes(self, _: &Metadata) -> bool {
+        true
+    }
+}
+
+/// A new file next to another, which is gone when this is dropped, unless it was renamed.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn create(target: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut name = temporary_prefix(target)?;
+        name.push(format!("{}-{count}{TEMPORARY_SUFFIX}", std::process::id()));
+        let path = target.with_file_name(name);
+        // Left by a process of the same number that lost its power.
+        let _ = fs::remove_file(&path);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        Ok(Self { path, file })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+fn temporary_prefix(target: &Path) -> io::Result<OsString> {
+    let name = target.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    Ok(prefix)
+}
+
+/// Temporary files of an hour ago belong to nobody any more. What cannot be removed does no harm.
+fn clear_away(target: &Path) {
+    const OLD: Duration = Duration::from_secs(60 * 60);
+    let (Ok(prefix), Ok(entries)) = (temporary_prefix(target), fs::read_dir(directory(target))) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let ours = name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes());
+        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        if ours && modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > OLD) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The new name is on the disk once its directory is.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory(path))?.sync_all() } else { Ok(()) }
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

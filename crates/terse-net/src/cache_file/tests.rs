@@ -1,0 +1,343 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use terse_tls::cache::{
+    ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, Row, Save, Scope, ScopeRecord, ServerId,
+    ServerStore, Ticket, snapshot,
+};
+use terse_tls::summary::Transport;
+
+use super::{CacheFile, Damage, MAGIC, MAX_LEN, checksum, encode};
+
+fn vector<const N: usize>(content: &[u8]) -> Vec<u8> {
+    [&(content.len() as u64).to_be_bytes()[8 - N..], content].concat()
+}
+
+fn scope() -> Scope {
+    let server = ServerId::new(&"device.example".try_into().expect("a name"));
+    Scope { server, port: 443, transport: Transport::Stream, credential: Some(Fingerprint([1; 32])) }
+}
+
+/// A record of [`scope`] with a confirmed ticket, and a row under ticket 1, as a snapshot writes them.
+fn example() -> (ScopeRecord, Row) {
+    let server = vector::<2>(b"\x01device.example");
+    let scope = [server.as_slice(), &443_u16.to_be_bytes(), &[0, 1], &[1; 32]].concat();
+    let confirmed = [[1; 1].as_slice(), &[9; 8], &[1; 32]].concat();
+    let record = [[0, 0].as_slice(), &confirmed, &[0, 0, 0]].concat();
+    let validity = [0_u64.to_be_bytes().as_slice(), &[0], &u64::MAX.to_be_bytes(), &[1]].concat();
+    let peer = [vector::<2>(&[4; 91]), validity, vector::<2>(&[0x30; 20]), vector::<2>(&[]), vec![2]].concat();
+    let entry = [[1; 32].as_slice(), &[7; 8], &server, &peer].concat();
+    let row = [ticket(1).0.as_slice(), &[0; 4], &[0]].concat();
+    let bytes = [vector::<4>(&[scope, record].concat()), vector::<4>(&entry), vector::<4>(&row)].concat();
+
+    let (client, server) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
+    (record_of(&client), server.find(&ticket(1)).expect("it is there"))
+}
+
+const fn ticket(n: u64) -> Ticket {
+    Ticket(n.to_be_bytes())
+}
+
+fn record_of(store: &dyn ClientStore) -> ScopeRecord {
+    let mut found = ScopeRecord::default();
+    let updated = store.update(&self::scope(), &mut |record| {
+        found = record.clone();
+        Save::Later
+    });
+    assert_eq!(updated, Ok(()));
+    found
+}
+
+fn open(path: &Path) -> (CacheFile, Option<Damage>) {
+    CacheFile::open(path, 8).expect("a usable path")
+}
+
+/// A directory with a cache file that has the example, and tickets 1 and 2.
+fn filled() -> (TempDir, PathBuf) {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("cache");
+    let (file, damage) = open(&path);
+    assert_eq!(damage, None);
+    let (example, row) = example();
+    file.update(&scope(), &mut |record| {
+        *record = example.clone();
+        Save::Now
+    })
+    .expect("writable");
+    file.commit(Commit { ticket: ticket(1), row: row.clone(), parent: None }).expect("writable");
+    file.commit(Commit { ticket: ticket(2), row, parent: Some(ticket(1)) }).expect("writable");
+    (directory, path)
+}
+
+fn names(directory: &TempDir) -> BTreeSet<String> {
+    let entries = fs::read_dir(directory.path()).expect("readable");
+    entries.map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8")).collect()
+}
+
+#[test]
+fn both_tables_survive_a_restart() {
+    let (directory, path) = filled();
+    let (file, damage) = open(&path);
+    assert_eq!(damage, None);
+    let (record, row) = example();
+    assert_eq!(record_of(&file), record);
+    assert_eq!([1, 2, 3].map(|n| file.find(&ticket(n))), [Some(row.clone()), Some(row), None]);
+    file.remove(&ticket(1)).expect("writable");
+    let (file, _) = open(&path);
+    assert_eq!([1, 2].map(|n| file.find(&ticket(n)).is_some()), [false, true]);
+    assert_eq!(names(&directory), BTreeSet::from(["cache".to_owned()]));
+}
+
+#[test]
+fn new_file_appears_with_the_first_change_that_matters() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("cache");
+    let (file, damage) = open(&path);
+    assert_eq!(damage, None);
+    assert!(!path.exists());
+    file.update(&scope(), &mut |record| {
+        *record = example().0;
+        Save::Later
+    })
+    .expect("in memory");
+    assert!(!path.exists());
+    file.update(&scope(), &mut |_| Save::Now).expect("writable");
+    assert_eq!(record_of(&open(&path).0), example().0);
+}
+
+#[cfg(unix)]
+#[test]
+fn file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_directory, path) = filled();
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("own file");
+    let (file, damage) = open(&path);
+    assert_eq!(damage, None, "others could read it, not write");
+    file.remove(&ticket(1)).expect("writable");
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[cfg(unix)]
+#[test]
+fn content_that_others_can_write_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    for mode in [0o620, 0o602] {
+        let (_directory, path) = filled();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("own file");
+        let (file, damage) = open(&path);
+        assert!(damage.expect("reported").to_string().ends_with("other users can write to it; starting afresh"));
+        assert!(record_of(&file).is_empty());
+    }
+}
+
+/// The bytes are not used, and a report names the file.
+fn assert_damaged(path: &Path, bytes: &[u8], what: &str) {
+    fs::write(path, bytes).expect("writable");
+    let (file, damage) = open(path);
+    let report = damage.unwrap_or_else(|| panic!("{what}: not reported")).to_string();
+    assert!(report.starts_with(&format!("cache file {}: ", path.display())), "{report}");
+    assert!(record_of(&file).is_empty() && file.find(&ticket(1)).is_none(), "{what}");
+}
+
+#[test]
+fn damage_at_every_byte_is_reported() {
+    let (_directory, path) = filled();
+    let bytes = fs::read(&path).expect("readable");
+    for place in 0..bytes.len() {
+        for bit in [0x01, 0x80] {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= bit;
+            assert_damaged(&path, &damaged, &format!("byte {place}"));
+        }
+    }
+}
+
+#[test]
+fn every_shorter_file_is_reported() {
+    let (_directory, path) = filled();
+    let bytes = fs::read(&path).expect("readable");
+    for len in 0..bytes.len() {
+        assert_damaged(&path, &bytes[..len], &format!("{len} bytes"));
+    }
+    assert_damaged(&path, &[bytes.as_slice(), &[0]].concat(), "one byte more");
+}
+
+#[test]
+fn reports_say_what_is_wrong() {
+    let (_directory, path) = filled();
+    let report = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("writable");
+        open(&path).1.map(|damage| damage.to_string().replace(path.to_str().expect("UTF-8"), "FILE"))
+    };
+    let good = fs::read(&path).expect("readable");
+    let nothing = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0)).expect("small");
+    let other = [MAGIC.as_slice(), &[0, 9], &checksum([0, 9], &nothing), &nothing].concat();
+    let mut flipped = good.clone();
+    flipped[60] ^= 1;
+    assert_eq!(report(&good), None);
+    assert_eq!(report(&encode(&nothing)), None);
+    for (bytes, expected) in [
+        (b"not a cache".as_slice(), "cache file FILE: it does not begin like a cache file; starting afresh"),
+        (&other, "cache file FILE: its format is version 9, not 1; starting afresh"),
+        (&flipped, "cache file FILE: its checksum does not match; starting afresh"),
+        (&encode(&[1]), "cache file FILE: its content makes no sense; starting afresh"),
+    ] {
+        assert_eq!(report(bytes).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn longer_files_are_not_read() {
+    let (_directory, path) = filled();
+    let file = fs::OpenOptions::new().write(true).open(&path).expect("writable");
+    file.set_len(MAX_LEN + 1).expect("sparse");
+    let (_, damage) = open(&path);
+    assert!(damage.expect("reported").to_string().contains("longer than 64 MiB"));
+}
+
+#[test]
+fn damaged_file_is_replaced_by_the_next_change() {
+    let (_directory, path) = filled();
+    fs::write(&path, b"rubbish").expect("writable");
+    let (file, damage) = open(&path);
+    assert!(damage.is_some());
+    file.commit(Commit { ticket: ticket(5), row: example().1, parent: None }).expect("writable");
+    let (file, damage) = open(&path);
+    assert_eq!(damage, None);
+    assert!(file.find(&ticket(5)).is_some());
+}
+
+/// What a lost power can leave: any part of the new file under its temporary name, and the old one in place.
+#[test]
+fn power_lost_at_any_byte_leaves_the_old_file() {
+    let (directory, path) = filled();
+    let old = fs::read(&path).expect("readable");
+    let temporary = directory.path().join(".cache.1-0.tmp");
+    for len in 0..old.len() {
+        fs::write(&temporary, &old[..len]).expect("writable");
+        let (file, damage) = open(&path);
+        assert_eq!(damage, None);
+        assert_eq!(record_of(&file), example().0);
+    }
+    assert_eq!(fs::read(&path).expect("readable"), old);
+}
+
+/// A reader sees only whole files, whenever it looks.
+#[test]
+fn replacing_is_atomic() {
+    let (_directory, path) = filled();
+    let (file, _) = open(&path);
+    let row = example().1;
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for n in 10..100 {
+                file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None }).expect("writable");
+            }
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        while !done.load(std::sync::atomic::Ordering::SeqCst) {
+            assert_eq!(open(&path).1, None);
+        }
+    });
+}
+
+#[test]
+fn parallel_changes_are_all_saved() {
+    let (_directory, path) = filled();
+    let (file, _) = CacheFile::open(&path, 1000).expect("usable");
+    let row = example().1;
+    std::thread::scope(|threads| {
+        for thread in 1..5 {
+            let (file, row) = (&file, &row);
+            threads.spawn(move || {
+                for n in 0..20 {
+                    let commit = Commit { ticket: ticket(thread * 100 + n), row: row.clone(), parent: None };
+                    file.commit(commit).expect("writable");
+                    // Another process would find it by now.
+                    let (saved, _) = CacheFile::open(file.path(), 1000).expect("usable");
+                    assert!(saved.find(&ticket(thread * 100 + n)).is_some());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn old_temporary_files_are_cleared_away() {
+    let (directory, path) = filled();
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3700);
+    for (name, old) in [(".cache.1-0.tmp", true), (".cache.2-0.tmp", false), (".other.1-0.tmp", true)] {
+        let file = fs::File::create(directory.path().join(name)).expect("writable");
+        if old {
+            file.set_modified(hour_ago).expect("own file");
+        }
+    }
+    open(&path);
+    assert_eq!(names(&directory), [".cache.2-0.tmp", ".other.1-0.tmp", "cache"].map(str::to_owned).into());
+}
+
+#[test]
+fn unusable_paths_are_errors_with_advice() {
+    let (directory, path) = filled();
+    for (bad, expected) in [
+        (directory.path().join("missing/cache"), "cannot be written: "),
+        (path.join("cache"), "cannot be written: "),
+        (PathBuf::from("/"), "cannot be written: it names no file"),
+        (directory.path().to_owned(), "cannot be read: it is not a regular file; "),
+    ] {
+        let error = CacheFile::open(&bad, 8).expect_err("unusable").to_string();
+        assert!(error.starts_with(&format!("cache file {} {expected}", bad.display())), "{error}");
+        assert!(!error.contains('\n') && error.contains("; "), "{error}");
+    }
+}
+
+#[test]
+fn failed_save_keeps_the_change_and_its_reason() {
+    let (directory, path) = filled();
+    let (file, _) = open(&path);
+    fs::remove_dir_all(directory.path()).expect("own directory");
+    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None });
+    assert!(commit(3).is_err());
+    assert!(file.find(&ticket(3)).is_some());
+    assert!(file.take_error().expect("a reason").to_string().contains("cannot be written: "));
+    assert!(file.take_error().is_none());
+    fs::create_dir(directory.path()).expect("writable");
+    assert!(commit(4).is_ok());
+    let (file, _) = open(&path);
+    assert!([3, 4].map(|n| file.find(&ticket(n)).is_some()).into_iter().all(|found| found));
+}
+
+#[cfg(unix)]
+#[test]
+fn link_stays_a_link() {
+    let (directory, path) = filled();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).expect("a file system with links");
+    let (file, _) = open(&link);
+    file.commit(Commit { ticket: ticket(7), row: example().1, parent: None }).expect("writable");
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert!(open(&path).0.find(&ticket(7)).is_some());
+}
+
+#[test]
+fn least_recently_used_goes_first_over_restarts() {
+    let (_directory, path) = filled();
+    let (file, _) = CacheFile::open(&path, 2).expect("usable");
+    assert!(file.find(&ticket(1)).is_some());
+    file.commit(Commit { ticket: ticket(3), row: example().1, parent: None }).expect("writable");
+    assert_eq!([1, 2, 3].map(|n| file.find(&ticket(n)).is_some()), [true, false, true]);
+}
+
+#[test]
+fn serves_both_sides_at_once() {
+    let (_directory, path) = filled();
+    let file = Arc::new(open(&path).0);
+    let (client, server): (Arc<dyn ClientStore>, Arc<dyn ServerStore>) = (file.clone(), file);
+    assert!(!record_of(&*client).is_empty() && server.find(&ticket(1)).is_some());
+}

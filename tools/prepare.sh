@@ -1,0 +1,60 @@
+#!/bin/sh
+# Installs what the tests need and is missing: Debian packages with apt-get (as root or through sudo), Rust targets with
+# rustup. What cannot be installed is said plainly; with TERSE_REQUIRE_ALL=1 it is an error.
+#
+#   tools/prepare.sh                    install
+#   tools/prepare.sh has-target NAME    succeed if Rust can build for NAME
+set -eu
+
+missing() {
+    echo "prepare: $1" >&2
+    if [ "${TERSE_REQUIRE_ALL:-}" = 1 ]; then
+        exit 1
+    fi
+}
+
+has_target() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]
+}
+
+install_package() { # command package
+    command -v "$1" >/dev/null 2>&1 && return
+    command -v apt-get >/dev/null 2>&1 || { missing "$1 is not installed, and there is no apt-get: its tests are skipped"; return; }
+    if [ "$(id -u)" = 0 ]; then
+        sudo=
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        sudo=sudo
+    else
+        missing "$1 is not installed: its tests are skipped; to have them, run: sudo apt-get install $2"
+        return
+    fi
+    echo "prepare: installing $2"
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null 2>&1 ||
+        { $sudo apt-get update -qq >/dev/null 2>&1 || true
+          $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null; } ||
+        missing "$2 could not be installed: the tests against $1 are skipped"
+}
+
+install_target() {
+    has_target "$1" && return
+    command -v rustup >/dev/null 2>&1 || { missing "no rustup: not building for $1"; return; }
+    rustup target add "$1" >/dev/null 2>&1 || missing "rustup could not add $1: not building for it"
+}
+
+install_component() { # cargo-command component
+    cargo "$1" --version >/dev/null 2>&1 && return
+    rustup component add "$2" >/dev/null 2>&1 || missing "no $2: install it with: rustup component add $2"
+}
+
+if [ "${1:-}" = has-target ]; then
+    has_target "$2" || { missing "skipping $2: Rust cannot build for it (rustup target add $2)"; exit 1; }
+    exit 0
+fi
+
+install_package cc build-essential
+install_package openssl openssl
+install_package gnutls-cli gnutls-bin
+install_target thumbv7em-none-eabihf
+install_target thumbv7m-none-eabi
+install_component fmt rustfmt
+install_component clippy clippy
