@@ -8,12 +8,12 @@
 //! - Content that is damaged, or that another user could have written, is reported and not used.
 //! - Nobody but the owner can read the file.
 
-use std::error::Error;
-use std::fmt;
+use core::error::Error;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};

@@ -54,9 +54,7 @@ impl From<NetError> for io::Error {
     fn from(error: NetError) -> Self {
         match error {
             NetError::Io(error) => error,
-            NetError::Tls(Error::Truncated) | NetError::ClosedInHandshake => {
-                Self::new(ErrorKind::UnexpectedEof, error)
-            }
+            NetError::Tls(Error::Truncated) | NetError::ClosedInHandshake => Self::new(ErrorKind::UnexpectedEof, error),
             NetError::Tls(_) => Self::new(ErrorKind::InvalidData, error),
             NetError::TimedOut { .. } => Self::new(ErrorKind::TimedOut, error),
         }

@@ -57,9 +57,7 @@ fn advice(error: &NetError) -> Option<&'static str> {
             Some("something on the way changes the bytes, or the peer's implementation is wrong")
         }
         NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.3 on this port"),
-        NetError::TimedOut { in_handshake: true } => {
-            Some("check the address and the network, or allow more time")
-        }
+        NetError::TimedOut { in_handshake: true } => Some("check the address and the network, or allow more time"),
         NetError::Io(error) => match error.kind() {
             ErrorKind::ConnectionRefused => Some("check the address, and that the server runs"),
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("check the address and the network"),
@@ -89,6 +87,9 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
             "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client"
         }
         CertificateError::UnsupportedAlgorithm => "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits",
+        CertificateError::BadSignature => {
+            "check that it was the trusted CA that issued it, and not one of the same name"
+        }
         CertificateError::ConstraintViolated => "check path length and name constraints of its CA",
         _ => return None,
     })

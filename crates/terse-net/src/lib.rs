@@ -12,6 +12,8 @@
 //!
 //! There is no protocol logic here: it is all in [`terse_tls`].
 
+extern crate alloc;
+
 mod cache_file;
 mod clock;
 mod error;

@@ -2,8 +2,8 @@
 //! line): these fields, in this order.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use terse_tls::summary::{CachedObject, Summary, Traffic};
 use terse_tls::HandshakeType;
+use terse_tls::summary::{CachedObject, Summary, Traffic};
 
 /// A [`Summary`] that serializes as the JSON object of the command line.
 #[derive(Debug, serde::Serialize)]

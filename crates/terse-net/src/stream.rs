@@ -260,3 +260,6 @@ impl Buffer {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

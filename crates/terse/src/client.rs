@@ -13,9 +13,10 @@ use std::time::Instant;
 
 use clap::Args;
 use terse_net::pki_types::ServerName;
-use terse_net::{Clock, NetError, OsRng, Stream, Timed, explain};
+use terse_net::{CacheFile, Clock, NetError, OsRng, Stream, Timed, explain};
 use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 
+use crate::credentials::warn_unsaved;
 use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
@@ -86,6 +87,7 @@ struct Client {
     config: Arc<ClientConfig>,
     server: ServerAddress,
     clock: Clock,
+    cache_file: Option<Arc<CacheFile>>,
 }
 
 impl Client {
@@ -105,7 +107,8 @@ impl Client {
         config.send_server_name = !args.no_sni;
         config.max_fragment_length = shared.max_fragment_length;
         config.compatibility_mode = shared.compat;
-        config.cache = shared.client_cache()?;
+        let cache_file = shared.open_cache()?;
+        config.cache = shared.client_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
         if shared.verbose {
             config.common.trace = Some(Arc::new(TraceLog::new("")));
@@ -113,7 +116,7 @@ impl Client {
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         let clock = shared.clock();
         let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, json, args })
+        Ok(Self { config: Arc::new(config), server, clock, cache_file, json, args })
     }
 
     /// One connection, from TCP to close_notify, and its report.
@@ -122,7 +125,9 @@ impl Client {
             Ok(stream) => stream,
             Err(error) => return self.failed(&Summary::default(), &error),
         };
-        match self.converse(&mut stream) {
+        let result = self.converse(&mut stream);
+        warn_unsaved(self.cache_file.as_deref());
+        match result {
             Ok((data, exported)) => self.report(number, &stream, &data, exported.as_deref()),
             Err(error) => {
                 let summary = stream.connection().summary().clone();

@@ -58,24 +58,33 @@ impl Shared {
         trust.with_crls(provider, &crls).map_err(|error| in_file(&self.crls[0], error)) // not empty, see above
     }
 
-    /// A client's cache, unless it is off.
-    pub(crate) fn client_cache(&self) -> Result<Option<ClientCache>, Failure> {
-        let Some(schemes) = self.cache.schemes() else { return Ok(None) };
-        let store: Arc<dyn terse_tls::cache::ClientStore> = match &self.cache_file {
-            Some(path) => Arc::new(open_cache(path)?),
-            None => Arc::new(MemoryClientStore::new(CACHE_CAPACITY)),
-        };
-        Ok(Some(ClientCache { store, schemes }))
+    /// The cache file, if there is one to use. A damaged one is worth a warning, not a failure: it costs one full
+    /// handshake with each peer.
+    pub(crate) fn open_cache(&self) -> Result<Option<Arc<CacheFile>>, Failure> {
+        let Some(path) = self.cache_file.as_ref().filter(|_| self.cache != CacheMode::Off) else { return Ok(None) };
+        let (file, damage) = CacheFile::open(path, CACHE_CAPACITY).map_err(failed)?;
+        if let Some(damage) = damage {
+            output::warn(&damage);
+        }
+        Ok(Some(Arc::new(file)))
     }
 
-    /// A server's cache, unless it is off.
-    pub(crate) fn server_cache(&self) -> Result<Option<ServerCache>, Failure> {
-        let Some(schemes) = self.cache.schemes() else { return Ok(None) };
-        let store: Arc<dyn terse_tls::cache::ServerStore> = match &self.cache_file {
-            Some(path) => Arc::new(open_cache(path)?),
-            None => Arc::new(MemoryServerStore::new(CACHE_CAPACITY)),
-        };
-        Ok(Some(ServerCache { store, schemes }))
+    /// A client's cache, in `file` or in memory, unless it is off.
+    pub(crate) fn client_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ClientCache> {
+        let schemes = self.cache.schemes()?;
+        Some(match file {
+            Some(store) => ClientCache { store, schemes },
+            None => ClientCache { store: Arc::new(MemoryClientStore::new(CACHE_CAPACITY)), schemes },
+        })
+    }
+
+    /// A server's cache, in `file` or in memory, unless it is off.
+    pub(crate) fn server_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ServerCache> {
+        let schemes = self.cache.schemes()?;
+        Some(match file {
+            Some(store) => ServerCache { store, schemes },
+            None => ServerCache { store: Arc::new(MemoryServerStore::new(CACHE_CAPACITY)), schemes },
+        })
     }
 
     /// What both sides configure alike.
@@ -111,13 +120,11 @@ impl CacheMode {
     }
 }
 
-/// A damaged cache is worth a warning, not a failure: it costs one full handshake.
-fn open_cache(path: &Path) -> Result<CacheFile, Failure> {
-    let (file, damage) = CacheFile::open(path, CACHE_CAPACITY).map_err(failed)?;
-    if let Some(damage) = damage {
-        output::warn(&damage);
+/// Says why the last change to the cache could not be saved. The connections went on without.
+pub(crate) fn warn_unsaved(cache_file: Option<&CacheFile>) {
+    if let Some(error) = cache_file.and_then(CacheFile::take_error) {
+        output::warn(&error);
     }
-    Ok(file)
 }
 
 /// Errors of `terse-net` say which file, what is wrong and what to do.

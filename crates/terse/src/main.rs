@@ -18,7 +18,7 @@ mod server;
 mod trace;
 
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(version, about = "TLS for devices that pay for every byte", after_help = EXAMPLE)]
 struct Arguments {
     /// Report in JSON
     #[arg(long, global = true)]
@@ -39,6 +39,9 @@ enum Command {
     #[command(subcommand)]
     Pki(pki::PkiCommand),
 }
+
+const EXAMPLE: &str = "Example:
+  terse demo";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

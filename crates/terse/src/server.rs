@@ -13,9 +13,10 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
-use terse_net::{Clock, NetError, Stream, Timed, explain};
+use terse_net::{CacheFile, Clock, NetError, Stream, Timed, explain};
 use terse_tls::{ClientAuthentication, Connection, ServerConfig, Summary};
 
+use crate::credentials::warn_unsaved;
 use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
@@ -89,6 +90,7 @@ struct Server {
     json: bool,
     config: ServerConfig,
     clock: Clock,
+    cache_file: Option<Arc<CacheFile>>,
     slots: Slots,
 }
 
@@ -105,10 +107,11 @@ impl Server {
         }
         config.certificate_authorities = args.ca_names;
         config.hello_retry_cookie = args.hello_retry_cookie;
-        config.cache = shared.server_cache()?;
+        let cache_file = shared.open_cache()?;
+        config.cache = shared.server_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { clock: shared.clock(), config, json, args, slots: Slots::default() })
+        Ok(Self { clock: shared.clock(), config, cache_file, json, args, slots: Slots::default() })
     }
 
     fn listen(&self) -> Result<TcpListener, Failure> {
@@ -159,6 +162,7 @@ impl Server {
             Err(error) => return self.failed(peer, &Summary::default(), &error),
         };
         let result = self.converse(&mut stream);
+        warn_unsaved(self.cache_file.as_deref());
         // The report comes first: a client that has seen its connection end may look for it.
         match result {
             Ok(exported) => self.report(peer, stream.connection(), exported.as_deref()),

@@ -79,19 +79,32 @@ fn a_damaged_cache_file_is_reported_and_costs_one_full_handshake() {
 }
 
 #[test]
+fn a_cache_that_cannot_be_saved_is_reported_and_lasts_as_long_as_the_program() {
+    let pki = Pki::new();
+    fs::create_dir(pki.path("state")).unwrap();
+    let mut server = pki.server(&format!("{MUTUAL} --cache-file @state/server.cache"));
+    fs::remove_dir_all(pki.path("state")).unwrap();
+    let objects = pki.client(&server, &format!("{DEVICE} --repeat 2")).objects();
+    assert_eq!(modes(&objects), ["full", "bithac"]);
+    server.report();
+    server.report();
+    assert!(server.end().contains("server.cache"));
+}
+
+#[test]
 fn each_side_may_allow_less() {
     let pki = Pki::new();
-    for (server, client, expected) in [
+    for (server_mode, client, expected) in [
         ("off", "bithac", "full"),
         ("bithac", "off", "full"),
         ("rfc7924", "bithac", "rfc7924"),
         ("bithac", "rfc7924", "rfc7924"),
     ] {
-        let server = pki.server(&format!("{MUTUAL} --cache {server}"));
+        let server = pki.server(&format!("{MUTUAL} --cache {server_mode}"));
         let objects = pki.client(&server, &format!("{DEVICE} --repeat 3 --cache {client}")).objects();
         assert_eq!(modes(&objects)[1..], [expected, expected]);
-        let fallback = objects[2]["fallback"].clone();
-        assert_eq!(fallback.is_string(), client == "bithac", "{fallback}");
+        // A client is told why it got less than it offered.
+        assert_eq!(objects[2]["fallback"].is_string(), client == "bithac", "{objects:?}");
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 use std::net::TcpListener;
 
 use common::{CLIENT, Pki, SERVER, now, run, terse, validity};
-use terse_pki::{LeafOptions, Validity};
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 
 #[test]
 fn an_expired_certificate() {
@@ -43,20 +43,31 @@ fn another_name() {
 
 #[test]
 fn an_unknown_ca() {
-    let (pki, other) = (Pki::new(), Pki::new());
+    let pki = Pki::new();
+    let options =
+        AuthorityOptions { name: "Other CA".into(), ..AuthorityOptions::new("p256x3".parse().unwrap(), validity()) };
+    let other = Authority::new(&options).unwrap();
     let mut server = pki.server("--client-ca @ca.pem --require-client-cert");
-    pki.write("other.pem", &other.authority.root_pem());
+    pki.write("other.pem", &other.root_pem());
     let command = format!("client --connect {} --server-name {SERVER} --ca @other.pem", server.address);
     run(pki.command(&command, "")).refused(1, &["of broker.plant.example was issued by no CA that is trusted"]);
     assert!(server.report()["error"].as_str().unwrap().contains("unknown_ca"));
     // And the other way round: the client's.
-    let credential = other.authority.issue(&LeafOptions::new(CLIENT, validity())).unwrap();
+    let credential = other.issue(&LeafOptions::new(CLIENT, validity())).unwrap();
     pki.write("stranger.pem", &credential.chain_pem());
     pki.write("stranger.key", &credential.key_pem());
     let outcome = pki.client(&server, "--cert @stranger.pem --key @stranger.key");
     outcome.refused(1, &["unknown_ca"]);
     assert!(server.report()["error"].as_str().unwrap().contains("no CA that is trusted here"));
     assert!(server.end().contains("no CA that is trusted here"));
+}
+
+#[test]
+fn a_ca_of_the_same_name() {
+    let (pki, other) = (Pki::new(), Pki::new());
+    let server = pki.server("");
+    pki.write("ca.pem", &other.authority.root_pem());
+    pki.client(&server, "").refused(1, &["a signature in the certificate chain", "not one of the same name"]);
 }
 
 #[test]
@@ -216,12 +227,12 @@ fn wrong_use_is_exit_code_2() {
 
 #[test]
 fn help_shows_an_example_and_succeeds() {
-    for subcommand in ["client", "server", "demo"] {
+    for subcommand in ["", "client", "server", "demo"] {
         let mut command = terse();
-        command.args([subcommand, "--help"]);
+        command.args(subcommand.split_whitespace()).arg("--help");
         let outcome = run(command);
         assert_eq!(outcome.code, Some(0));
-        assert!(outcome.stdout.contains(&format!("Example:\n  terse {subcommand} ")), "{}", outcome.stdout);
+        assert!(outcome.stdout.contains(&format!("Example:\n  terse {subcommand}")), "{}", outcome.stdout);
     }
     let mut command = terse();
     command.arg("--version");

@@ -1,11 +1,11 @@
 //! A file is replaced as a whole: written under another name in the same directory, forced to the disk, and renamed.
 
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// Replaces the file at `path`, or creates it, with mode 0600.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

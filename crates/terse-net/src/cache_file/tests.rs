@@ -1,7 +1,10 @@
-use std::collections::BTreeSet;
+//! Restarts, damage at every byte, permissions, and paths that cannot be used.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use tempfile::TempDir;
 use terse_tls::cache::{
@@ -233,15 +236,15 @@ fn replacing_is_atomic() {
     let (_directory, path) = filled();
     let (file, _) = open(&path);
     let row = example().1;
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let done = AtomicBool::new(false);
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for n in 10..100 {
                 file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None }).expect("writable");
             }
-            done.store(true, std::sync::atomic::Ordering::SeqCst);
+            done.store(true, Ordering::SeqCst);
         });
-        while !done.load(std::sync::atomic::Ordering::SeqCst) {
+        while !done.load(Ordering::SeqCst) {
             assert_eq!(open(&path).1, None);
         }
     });
@@ -271,7 +274,7 @@ fn parallel_changes_are_all_saved() {
 #[test]
 fn old_temporary_files_are_cleared_away() {
     let (directory, path) = filled();
-    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3700);
+    let hour_ago = std::time::SystemTime::now() - core::time::Duration::from_secs(3700);
     for (name, old) in [(".cache.1-0.tmp", true), (".cache.2-0.tmp", false), (".other.1-0.tmp", true)] {
         let file = fs::File::create(directory.path().join(name)).expect("writable");
         if old {

@@ -1,0 +1,236 @@
+//! Streams over sockets that dribble, block, break and end.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_tls::{
+    AlertDescription, CertificateError, ClientAuthentication, ClientConfig, Credential, ServerAddress, ServerConfig,
+    Trust,
+};
+
+use super::*;
+use crate::Timed;
+
+const NAME: &str = "broker.example";
+
+/// A client, and a server that requires a certificate, which the client has unless `anonymous`.
+fn connections(anonymous: bool) -> (Connection, Connection, Clock) {
+    let provider = &terse_aws_lc::PROVIDER;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let validity = Validity::days(now - 3600, 2);
+    let authority = Authority::new(&AuthorityOptions::new("p256x2".parse().unwrap(), validity)).unwrap();
+    let issued = authority.issue(&LeafOptions::new(NAME, validity)).unwrap();
+    let key = (provider.load_key)(issued.key()).unwrap();
+    let credential = Credential::new(provider, issued.chain().to_vec(), key).unwrap();
+    let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
+    let mut client = ClientConfig::new(provider, trust.clone());
+    client.credential = (!anonymous).then(|| credential.clone());
+    let mut server = ServerConfig::new(provider, credential);
+    server.client_authentication = ClientAuthentication::Required(trust);
+    let clock = Clock::new();
+    let address = ServerAddress { name: NAME.try_into().unwrap(), port: 443 };
+    let client = Connection::client(Arc::new(client), address, clock.now(), &mut OsRng).unwrap();
+    let server = Connection::server(Arc::new(server), clock.now()).unwrap();
+    (client, server, clock)
+}
+
+/// A socket with quirks.
+struct Quirky {
+    socket: UnixStream,
+    /// How many bytes a call moves at most, after one call that was interrupted.
+    at_most: usize,
+    interrupted: bool,
+    /// What a write fails with, after the next one.
+    writes_fail: Option<(bool, ErrorKind)>,
+}
+
+impl Quirky {
+    fn pair(at_most: usize) -> (Self, Self) {
+        let quirky = |socket: UnixStream| {
+            socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap(); // what hangs, fails
+            Self { socket, at_most, interrupted: false, writes_fail: None }
+        };
+        let (a, b) = UnixStream::pair().unwrap();
+        (quirky(a), quirky(b))
+    }
+
+    fn interrupt(&mut self) -> io::Result<()> {
+        self.interrupted = !self.interrupted;
+        if self.interrupted { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
+    }
+}
+
+impl Read for Quirky {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.interrupt()?;
+        let len = out.len().min(self.at_most);
+        self.socket.read(&mut out[..len])
+    }
+}
+
+impl Write for Quirky {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        match &mut self.writes_fail {
+            Some((true, kind)) => return Err((*kind).into()),
+            Some((once, _)) => *once = true,
+            None => self.interrupt()?,
+        }
+        self.socket.write(&data[..data.len().min(self.at_most)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Two streams after their handshake.
+fn connected(at_most: usize) -> (Stream<Quirky>, Stream<Quirky>) {
+    let (client, server, clock) = connections(false);
+    let (a, b) = Quirky::pair(at_most);
+    let (mut client, mut server) = (Stream::new(client, a, clock), Stream::new(server, b, clock));
+    let server = thread::scope(|scope| {
+        let server = scope.spawn(move || server.handshake().map(|()| server));
+        client.handshake().unwrap();
+        server.join().unwrap().unwrap()
+    });
+    (client, server)
+}
+
+#[test]
+fn bytes_one_at_a_time_and_interruptions() {
+    let (mut client, mut server) = connected(1);
+    client.write_all(b"hello").unwrap();
+    let mut received = [0; 5];
+    server.read_exact(&mut received).unwrap();
+    assert_eq!(&received, b"hello");
+}
+
+#[test]
+fn long_data_is_received_in_small_pieces() {
+    let (mut client, mut server) = connected(10_000);
+    let data: Vec<u8> = (0..200_000_u32).map(|i| i as u8).collect();
+    let received = thread::scope(|scope| {
+        let received = scope.spawn(|| {
+            let mut received = Vec::new();
+            let mut chunk = [0; 777];
+            loop {
+                match server.receive(&mut chunk).unwrap() {
+                    0 => return received,
+                    len => received.extend_from_slice(&chunk[..len]),
+                }
+            }
+        });
+        client.send(&data).unwrap();
+        client.close().unwrap();
+        received.join().unwrap()
+    });
+    assert!(received == data);
+}
+
+#[test]
+fn after_close_the_peer_may_go_on() {
+    let (mut client, mut server) = connected(10_000);
+    client.close().unwrap();
+    assert_eq!(server.receive(&mut [0; 8]).unwrap(), 0);
+    assert!(server.peer_closed());
+    server.send(b"goodbye").unwrap();
+    server.close().unwrap();
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).unwrap();
+    assert_eq!(received, b"goodbye");
+    assert!(client.send(b"more").is_err());
+}
+
+#[test]
+fn a_transport_that_ends_early_is_never_a_proper_end() {
+    let (mut client, server) = connected(10_000);
+    drop(server);
+    for _ in 0..2 {
+        assert!(matches!(client.receive(&mut [0; 8]), Err(NetError::Tls(Error::Truncated))));
+    }
+    assert_eq!(client.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_peer_that_leaves_during_the_handshake() {
+    let (client, _, clock) = connections(false);
+    let (a, b) = Quirky::pair(10_000);
+    let mut client = Stream::new(client, a, clock);
+    let mut gone = b.socket;
+    let leaves = thread::spawn(move || gone.read(&mut [0; 100]).map(drop));
+    assert!(matches!(client.handshake(), Err(NetError::ClosedInHandshake)));
+    leaves.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_record_that_was_cut_by_a_time_limit_is_finished_later() {
+    let (mut client, mut server) = connected(7);
+    client.transport_mut().writes_fail = Some((false, ErrorKind::WouldBlock));
+    assert!(matches!(client.send(b"hello"), Err(NetError::TimedOut { in_handshake: false })));
+    client.transport_mut().writes_fail = None;
+    client.send(b", world").unwrap();
+    client.close().unwrap();
+    let mut received = String::new();
+    server.read_to_string(&mut received).unwrap();
+    assert_eq!(received, "hello, world");
+}
+
+#[test]
+fn the_alert_of_a_peer_that_hung_up_is_found() {
+    let (client, server, clock) = connections(true);
+    let (a, b) = Quirky::pair(10_000);
+    let (mut client, mut server) = (Stream::new(client, a, clock), Stream::new(server, b, clock));
+    let refused = thread::spawn(move || server.handshake());
+    client.handshake().unwrap(); // a client is done before the server has seen its Certificate
+    let required = Error::Certificate(CertificateError::Required);
+    assert!(matches!(refused.join().unwrap(), Err(NetError::Tls(error)) if error == required));
+    let Err(NetError::Tls(error)) = client.send(b"hello") else { panic!("the socket is closed") };
+    assert_eq!(error, Error::AlertReceived(AlertDescription::CERTIFICATE_REQUIRED));
+}
+
+#[test]
+fn a_peer_that_dribbles_meets_the_deadline() {
+    let (_, server, clock) = connections(false);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut transport = Timed::new(listener.accept().unwrap().0).unwrap();
+    transport.set_limit(Duration::from_millis(300));
+    // A record of 16 KiB, a byte every 20 ms: no single read ever waits for long.
+    slow.write_all(&[22, 3, 1, 0x40, 0, 1]).unwrap();
+    let dribble = thread::spawn(move || {
+        while slow.write_all(&[0]).is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let mut server = Stream::new(server, transport, clock);
+    assert!(matches!(server.handshake(), Err(NetError::TimedOut { in_handshake: true })));
+    drop(server);
+    dribble.join().unwrap();
+}
+
+#[test]
+fn an_alert_arrives_although_unread_data_waits() {
+    let (_, server, clock) = connections(false);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    // Not TLS, and more of it than one read takes: closing at once would reset the connection.
+    peer.write_all(&[b'x'; 50_000]).unwrap();
+    let transport = Timed::new(listener.accept().unwrap().0).unwrap();
+    let mut server = Stream::new(server, transport, clock);
+    let serving = thread::spawn(move || {
+        let result = server.handshake();
+        server.transport_mut().linger(Duration::from_secs(60));
+        result
+    });
+    let mut received = Vec::new();
+    peer.read_to_end(&mut received).unwrap();
+    drop(peer);
+    assert!(matches!(serving.join().unwrap(), Err(NetError::Tls(Error::InvalidMessage(_)))));
+    let unexpected_message = AlertDescription::UNEXPECTED_MESSAGE.0;
+    assert_eq!(received, [21, 3, 3, 0, 2, 2, unexpected_message]);
+}
