@@ -124,9 +124,18 @@ impl Authority {
     /// Issues a certificate for a new key.
     pub fn issue(&self, options: &LeafOptions) -> Result<Credential, Error> {
         let key = options.algorithm.or(self.algorithm()).unwrap_or(KeyAlgorithm::P256).generate()?;
-        let leaf = options.params()?.signed_by(&*key, &self.last().issuer()?)?;
+        self.certify(&key, options)
+    }
+
+    /// Issues another certificate for the key of `credential`; the algorithm in `options` does not count.
+    pub fn renew(&self, credential: &Credential, options: &LeafOptions) -> Result<Credential, Error> {
+        self.certify(&Zeroizing::new(KeyPair::try_from(credential.key())?), options)
+    }
+
+    fn certify(&self, key: &KeyPair, options: &LeafOptions) -> Result<Credential, Error> {
+        let leaf = options.params()?.signed_by(key, &self.last().issuer()?)?;
         let intermediates = self.levels.iter().skip(1).rev().map(|level| level.certificate.clone());
-        Ok(Credential::new(core::iter::once(leaf.into()).chain(intermediates).collect(), &key))
+        Ok(Credential::new(core::iter::once(leaf.into()).chain(intermediates).collect(), key))
     }
 
     /// The root certificate, which peers must trust.

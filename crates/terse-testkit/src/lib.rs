@@ -1,11 +1,19 @@
 //! For tests and benchmarks of Terse only.
 //!
+//! - [`allocator`]: counts the heap in use
+//! - [`mod@fault`]: a side that misbehaves
+//! - [`forge`]: records made outside of the engine
 //! - [`pair`]: a client and a server on a virtual clock
 //! - [`pki`]: a small PKI
+//! - [`setup`]: configurations that fit together
 //! - [`rng`]: randomness that can be replayed
 //! - [`mod@provider_suite`]: one test suite for every crypto provider
 
+pub mod allocator;
+pub mod fault;
+pub mod forge;
 pub mod pair;
 pub mod pki;
 pub mod provider_suite;
 pub mod rng;
+pub mod setup;

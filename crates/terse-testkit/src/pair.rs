@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use pki_types::UnixTime;
-use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerConfig};
+use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, ServerConfig};
 
 use crate::pki::{self, server_address};
 use crate::rng::SeededRng;
@@ -43,6 +43,7 @@ pub struct Pair {
     pub stretch: usize,
     client_rng: SeededRng,
     server_rng: SeededRng,
+    failures: [Option<Error>; 2],
 }
 
 impl Pair {
@@ -53,9 +54,20 @@ impl Pair {
 
     /// A new connection at `now`.
     pub fn at(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64, now: Now) -> Self {
+        Self::to(server_address(), client, server, seed, now)
+    }
+
+    /// A new connection of a client that takes the server for `address`.
+    pub fn to(
+        address: ServerAddress,
+        client: &Arc<ClientConfig>,
+        server: &Arc<ServerConfig>,
+        seed: u64,
+        now: Now,
+    ) -> Self {
         let (mut client_rng, server_rng) = (SeededRng::new(seed), SeededRng::new(!seed));
         Self {
-            client: Connection::client(client.clone(), server_address(), now, &mut client_rng).expect("a client"),
+            client: Connection::client(client.clone(), address, now, &mut client_rng).expect("a client"),
             server: Connection::server(server.clone(), now).expect("a server"),
             now,
             from_client: Vec::new(),
@@ -63,13 +75,14 @@ impl Pair {
             stretch: usize::MAX,
             client_rng,
             server_rng,
+            failures: [None, None],
         }
     }
 
     /// Carries bytes both ways until nobody has more to say. Both sides are told of an error; the first one is returned.
     pub fn run(&mut self) -> Result<(), Failed> {
         let mut first = Ok(());
-        loop {
+        for _ in 0..MAX_ROUNDS {
             let to_server = self.transmit(Side::Client);
             let to_client = self.transmit(Side::Server);
             if to_server.is_empty() && to_client.is_empty() {
@@ -80,6 +93,7 @@ impl Pair {
                 first = first.and(result);
             }
         }
+        panic!("the two do not stop talking");
     }
 
     /// Takes what `side` has to send.
@@ -102,15 +116,23 @@ impl Pair {
         let (now, stretch) = (self.now, self.stretch);
         let (connection, rng) = self.side(side);
         for part in bytes.chunks_mut(stretch) {
-            connection.handle_input(now, rng, part).map_err(|error| Failed { side, error })?;
+            if let Err(error) = connection.handle_input(now, rng, part) {
+                self.failures[side as usize].get_or_insert(error.clone());
+                return Err(Failed { side, error });
+            }
         }
         Ok(())
+    }
+
+    /// Why `side` gave up the connection, if a call of [`Self::deliver`] or [`Self::run`] told it to.
+    pub fn failure(&self, side: Side) -> Option<&Error> {
+        self.failures[side as usize].as_ref()
     }
 
     /// Runs the handshake; both sides must be connected afterwards.
     pub fn handshake(&mut self) -> Result<(), Failed> {
         self.run()?;
-        for side in [Side::Client, Side::Server] {
+        for side in Side::BOTH {
             assert_eq!(self.side(side).0.poll_event(), Some(Event::Connected), "{side:?} is not connected");
         }
         Ok(())
@@ -148,7 +170,8 @@ impl Pair {
         self.run()
     }
 
-    fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
+    /// One side, and its randomness.
+    pub fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
         match side {
             Side::Client => (&mut self.client, &mut self.client_rng),
             Side::Server => (&mut self.server, &mut self.server_rng),
@@ -156,7 +179,13 @@ impl Pair {
     }
 }
 
+/// More than any handshake takes.
+const MAX_ROUNDS: usize = 64;
+
 impl Side {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
     /// The peer.
     pub const fn other(self) -> Self {
         match self {

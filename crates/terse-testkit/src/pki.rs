@@ -1,8 +1,8 @@
 //! A small PKI: a CA, a server and a client, as a test needs them. Certificates are valid around [`NOW`].
 
-use std::sync::{LazyLock, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::{LazyLock, Mutex};
 
 use pki_types::{CertificateDer, UnixTime};
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Usage, Validity};

@@ -82,13 +82,22 @@ impl Common {
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {
-        if !self.suites.iter().any(|id| self.provider.tls13_suite(*id).is_some()) {
+        if self.suites.iter().any(|id| self.provider.tls13_suite(*id).is_none()) {
+            return Err(ApiMisuse::Unsupported("cipher suite"));
+        }
+        if self.groups.iter().any(|name| self.provider.group(*name).is_none()) {
+            return Err(ApiMisuse::Unsupported("group"));
+        }
+        if self.signature_schemes.iter().any(|scheme| !self.verifies(*scheme)) {
+            return Err(ApiMisuse::Unsupported("signature scheme"));
+        }
+        if self.suites.is_empty() {
             return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
         }
-        if !self.groups.iter().any(|name| self.provider.group(*name).is_some()) {
+        if self.groups.is_empty() {
             return Err(ApiMisuse::EmptyConfiguration("group"));
         }
-        if !self.signature_schemes.iter().any(|scheme| scheme.signs_tls13_handshakes() && self.verifies(*scheme)) {
+        if !self.signature_schemes.iter().any(|scheme| scheme.signs_tls13_handshakes()) {
             return Err(ApiMisuse::EmptyConfiguration("signature scheme for TLS 1.3"));
         }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {

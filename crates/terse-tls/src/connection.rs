@@ -222,12 +222,17 @@ impl Connection {
         self.receiver.read(out)
     }
 
-    /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`]. What the peer still sends can be received.
+    /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` before the handshake is
+    /// complete. What the peer still sends can be received.
     pub fn close(&mut self) {
-        if !self.closed && self.failure.is_none() {
-            self.closed = true;
-            self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
+        if self.closed || self.failure.is_some() {
+            return;
         }
+        self.closed = true;
+        // A server's close_notify tells the client that its Finished was verified (`caching`, rule 2).
+        let description =
+            if self.is_connected() { AlertDescription::CLOSE_NOTIFY } else { AlertDescription::USER_CANCELED };
+        self.send_alert(Alert { level: Alert::WARNING, description });
     }
 
     /// The application has waited long enough for the peer. Says goodbye, and remembers the failure for the cache
@@ -387,6 +392,7 @@ impl Connection {
                 self.peer_closed = Progress::Happened;
                 if let Some(session) = &mut self.cache {
                     session.confirmed();
+                    session.release();
                 }
                 Ok(())
             }
@@ -411,6 +417,9 @@ impl Connection {
     fn abandon(&mut self, error: Error, failure: cache::Failure, now: Now) {
         if let Some(session) = &mut self.cache {
             session.failed(failure, now);
+        }
+        if self.connected == Progress::Due {
+            self.summary.sent.record_bytes = self.sender.produced();
         }
         self.handshake = None;
         self.failure = Some(error);
@@ -454,7 +463,7 @@ fn begin_caching(
     let role = PeerRole::Server(&server.name);
     let context = cache::Context {
         now,
-        trust_id: Some(config.trust.id(common.provider.sha256, role, &common.signature_schemes)),
+        trust_id: config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix),
         own_certificate,
         without_clock: config.trust.accepts_without_clock(),
         version: ProtocolVersion::TLS_1_3,

@@ -395,6 +395,8 @@ pub enum ApiMisuse {
     Closed,
     /// The configuration offers nothing of this kind, so that no handshake could succeed.
     EmptyConfiguration(&'static str),
+    /// The configuration names something of this kind that the crypto provider does not have.
+    Unsupported(&'static str),
     /// A credential without certificates.
     EmptyChain,
     /// The private key does not belong to the first certificate of the chain.
@@ -416,6 +418,7 @@ impl fmt::Display for ApiMisuse {
         match self {
             Self::HandshakeNotFinished => f.write_str("the handshake is not finished yet"),
             Self::Closed => f.write_str("the connection is closed"),
+            Self::Unsupported(what) => write!(f, "the configuration names a {what} that the crypto provider lacks"),
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),

@@ -21,6 +21,8 @@ mod link;
 mod record;
 mod schedule;
 pub mod summary;
+#[cfg(test)]
+mod test_crypto;
 mod time;
 mod wire;
 

@@ -160,7 +160,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Counts a message of the handshake; one that only follows it counts in `post_handshake_bytes` alone.
     pub(crate) fn count_message(&mut self, message: HandshakeType, len: usize) {
+        if matches!(message, HandshakeType::KEY_UPDATE | HandshakeType::NEW_SESSION_TICKET) {
+            return;
+        }
         let len = len as u32;
         self.handshake_bytes += u64::from(len);
         match self.messages.iter_mut().find(|(counted, _)| *counted == message) {

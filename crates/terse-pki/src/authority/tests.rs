@@ -50,6 +50,21 @@ fn every_algorithm_and_chain_length_validates() {
 }
 
 #[test]
+fn a_renewed_leaf_has_the_old_key() {
+    for chain in ["p256x3", "ed25519x2"] {
+        let authority = Authority::new(&options(chain)).unwrap();
+        let old = authority.issue(&leaf("old.example")).unwrap();
+        let new = authority.renew(&old, &leaf("new.example")).unwrap();
+        assert_eq!(new.key().secret_der(), old.key().secret_der());
+        let (old, new) = (parse(old.leaf()).unwrap(), parse(new.leaf()).unwrap());
+        assert_eq!(new.public_key().raw, old.public_key().raw);
+        assert_eq!(new.subject().to_string(), "CN=new.example");
+        assert_ne!(new.raw_serial(), old.raw_serial());
+        assert!(is_issued_by(&new, &parse(authority.certificates().last().unwrap()).unwrap()));
+    }
+}
+
+#[test]
 fn a_leaf_has_its_own_algorithm_names_and_serial() {
     let authority = Authority::new(&options("p384x3")).unwrap();
     let mut options = leaf("10.0.0.7");

@@ -235,14 +235,14 @@ impl ClientSession {
         self.selection = selection;
     }
 
-    /// The server's Finished was verified. With `replied_unknown` the server took part in the scheme of the offered
-    /// ticket, and did not know it.
-    pub(crate) fn server_finished(&mut self, replied_unknown: bool) {
+    /// The server's Finished was verified. With `unknown` the server did not select the offered ticket, be it that it
+    /// said so or that it does not take part (any more): either way no later connection may show the ticket again.
+    pub(crate) fn server_finished(&mut self, unknown: bool) {
         let Some(ticket) = self.offer.ticket else { return };
         self.change(|session, record| {
             if session.selection.client_certificate {
                 record.known(ticket);
-            } else if replied_unknown {
+            } else if unknown {
                 record.unknown(ticket);
             }
             Save::Later // `finished` follows; until it does, the older slot does as well

@@ -108,12 +108,11 @@ pub(crate) struct RequestEntry {
 }
 
 impl RequestEntry {
-    /// Whether leaving the request out saves more than offering it costs: the offer is type, length and 32 bytes; its
-    /// cached form (TLS 1.3) a header, an empty context and the fingerprint with its length.
+    /// Whether the cached form is shorter than the request: in TLS 1.3 a header, an empty context and the fingerprint
+    /// with its length. The 34 bytes of the offer do not count: RFC 7924 and paper 000 offer what they have.
     pub(super) fn pays(&self) -> bool {
-        const OFFER: u16 = 1 + 1 + 32;
         const CACHED_FORM: u16 = 4 + 1 + 1 + 32;
-        self.length > OFFER + CACHED_FORM
+        self.length > CACHED_FORM
     }
 
     /// Whether the entry is small enough to be kept.

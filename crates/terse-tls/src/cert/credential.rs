@@ -10,7 +10,6 @@ use webpki::EndEntityCert;
 use crate::cache::Fingerprint;
 use crate::crypto::{CryptoProvider, SigningKey};
 use crate::error::ApiMisuse;
-use crate::wire::{CertificateRequest, HandshakeType, Writer};
 
 /// A certificate chain, leaf first, root left out, and the key of its leaf. The two belong together: this is checked
 /// when the credential is made.
@@ -60,41 +59,5 @@ impl Credential {
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credential").field("certificates", &self.inner.chain.len()).finish_non_exhaustive()
-    }
-}
-
-impl Fingerprint {
-    /// SHA-256 over a Certificate message in its TLS 1.2 form, header included (RFC 7924, 5; paper 000, IV-D): what a
-    /// chain hashes to in every version.
-    pub(crate) fn of_chain<'a>(
-        sha256: &dyn crate::crypto::Hash,
-        chain: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Self {
-        let list_len: usize = chain.clone().map(|certificate| certificate.len() + 3).sum();
-        let mut context = sha256.start();
-        let mut header = [0; 7];
-        let mut writer = Writer::new(&mut header);
-        writer.u8(HandshakeType::CERTIFICATE.0);
-        writer.u24(list_len + 3);
-        writer.u24(list_len);
-        context.update(&header);
-        for certificate in chain {
-            context.update(&(certificate.len() as u32).to_be_bytes()[1..]);
-            context.update(certificate);
-        }
-        Self::from_digest(context.finish())
-    }
-}
-
-impl Fingerprint {
-    /// SHA-256 over a TLS 1.3 CertificateRequest without its context: type, length, extensions.
-    pub(crate) fn of_request(sha256: &dyn crate::crypto::Hash, request: &CertificateRequest<'_>) -> Self {
-        let extensions = request.extensions.as_bytes();
-        let mut header = [0; 6];
-        let mut writer = Writer::new(&mut header);
-        writer.u8(HandshakeType::CERTIFICATE_REQUEST.0);
-        writer.u24(2 + extensions.len());
-        writer.u16(extensions.len() as u16); // it was parsed from, or will be written to, a field of 16 bits
-        Self::from_digest(sha256.hash(&[&header, extensions]))
     }
 }

@@ -1,9 +1,9 @@
 //! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, and the
-//! two halves of a SubjectPublicKeyInfo. Read in place; nothing is decided here.
+//! two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
-use x509_cert::time::Validity;
+use x509_cert::time::{Time, Validity};
 
 use crate::error::CertificateError;
 
@@ -40,6 +40,16 @@ impl<'a> Fields<'a> {
             subject_alt_name: subject_alt_name(&mut tbs)?.unwrap_or_default(),
         })
     }
+}
+
+/// When the next version of a CRL is due (RFC 5280, 5.1.2.5), in seconds since 1970.
+pub(super) fn next_update(crl: &[u8]) -> Result<u64, CertificateError> {
+    let tbs_cert_list = sequence(tlv(&mut reader(sequence(crl)?)?)?)?;
+    let mut tbs = reader(tbs_cert_list)?;
+    for _field in ["version", "signature", "issuer", "thisUpdate"] {
+        tlv(&mut tbs)?;
+    }
+    Ok(Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs())
 }
 
 /// The contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the key.

@@ -2,6 +2,7 @@
 
 mod credential;
 mod fields;
+mod fingerprint;
 mod peer;
 mod trust;
 

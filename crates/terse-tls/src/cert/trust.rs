@@ -17,7 +17,7 @@ use webpki::{
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::{PeerIdentity, Validity, VerifiedPeer};
 use crate::cache::TrustId;
 use crate::crypto::{CryptoProvider, Digest, Hash};
@@ -34,7 +34,10 @@ pub struct Trust {
 struct Inner {
     anchors: Vec<TrustAnchor<'static>>,
     crls: Vec<CertRevocationList<'static>>,
-    /// Earliest nextUpdate of the CRLs is checked by webpki; their contents take part in `policy`.
+    /// The earliest nextUpdate of the CRLs, in seconds since 1970. From then on nothing cached is used: webpki decides
+    /// whether the CRL matters.
+    next_update: Option<u64>,
+    /// Hash of the anchors and the contents of the CRLs.
     policy: Digest,
 }
 
@@ -59,7 +62,8 @@ impl Trust {
             .map_err(|_| ApiMisuse::MalformedCertificate)?;
         anchors.sort_by(|a, b| a.subject_public_key_info.cmp(&b.subject_public_key_info));
         let policy = policy_of(provider.sha256, &anchors, &[]);
-        Ok(Self { inner: Arc::new(Inner { anchors, crls: Vec::new(), policy }), accept_without_clock: false })
+        let inner = Inner { anchors, crls: Vec::new(), next_update: None, policy };
+        Ok(Self { inner: Arc::new(inner), accept_without_clock: false })
     }
 
     /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where a CRL
@@ -71,11 +75,13 @@ impl Trust {
     ) -> Result<Self, ApiMisuse> {
         let anchors = self.inner.anchors.clone();
         let policy = policy_of(provider.sha256, &anchors, crls);
+        let next_updates = crls.iter().map(|crl| fields::next_update(crl)).collect::<Result<Vec<_>, _>>();
+        let next_update = next_updates.map_err(|_| ApiMisuse::MalformedCrl)?.into_iter().min();
         let crls = (crls.iter())
             .map(|crl| OwnedCertRevocationList::from_der(crl.as_ref()).map(CertRevocationList::Owned))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| ApiMisuse::MalformedCrl)?;
-        Ok(Self { inner: Arc::new(Inner { anchors, crls, policy }), ..self })
+        Ok(Self { inner: Arc::new(Inner { anchors, crls, next_update, policy }), ..self })
     }
 
     /// Accepts certificates, unexpired or not, on calls that give no wall-clock time; the summary then says
@@ -100,7 +106,19 @@ impl Trust {
 
     /// What a cached result depends on (`caching`): role, trust anchors, extended key usage, the signatures accepted in
     /// chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
-    pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
+    /// `None`: a CRL is past its nextUpdate at `time`, and nothing cached can be used.
+    pub(crate) fn id(
+        &self,
+        hash: &dyn Hash,
+        role: PeerRole<'_>,
+        schemes: &[SignatureScheme],
+        time: Option<UnixTime>,
+    ) -> Option<TrustId> {
+        if let (Some(next_update), Some(time)) = (self.inner.next_update, time)
+            && time.as_secs() >= next_update
+        {
+            return None;
+        }
         let mut context = hash.start();
         context.update(match role {
             PeerRole::Server(_) => b"server, id-kp-serverAuth",
@@ -110,7 +128,7 @@ impl Trust {
         for scheme in schemes {
             context.update(&scheme.0.to_be_bytes());
         }
-        TrustId::from_digest(context.finish())
+        Some(TrustId::from_digest(context.finish()))
     }
 
     /// Verifies `chain`, leaf first, at `time`, and keeps what is worth keeping. The second value says that the time

@@ -85,7 +85,7 @@ impl ExpectServerHello {
         if hello.is_hello_retry_request() {
             return self.hello_retry_request(&hello, message, suite, output);
         }
-        self.server_hello(&hello, message, suite, output)
+        (*self).server_hello(&hello, message, suite, output)
     }
 
     /// What ServerHello and HelloRetryRequest must have in common with the offer.
@@ -149,7 +149,7 @@ impl ExpectServerHello {
 
     /// RFC 9846, 4.2.3
     fn server_hello(
-        self: Box<Self>,
+        self,
         hello: &ServerHello<'_>,
         message: Message<'_>,
         suite: &'static Tls13Suite,

@@ -86,7 +86,7 @@ pub(crate) enum Handshake {
     /// A client whose ServerHello will tell the version.
     Client(Box<client::ExpectServerHello>),
     /// A server whose ClientHello will tell the version.
-    Server(Box<server::ExpectClientHello>),
+    Server(server::ExpectClientHello),
     /// A client in TLS 1.3.
     Tls13Client(tls13::client::State),
     /// A server in TLS 1.3.

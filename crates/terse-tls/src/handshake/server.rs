@@ -1,6 +1,5 @@
 //! A server before it has answered: the ClientHello decides the version (RFC 9846, 4.2).
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::{Handshake, Message, Output, tls13};
@@ -14,12 +13,12 @@ pub(crate) struct ExpectClientHello {
 }
 
 impl ExpectClientHello {
-    pub(crate) fn new(config: Arc<ServerConfig>) -> Box<Self> {
-        Box::new(Self { config })
+    pub(crate) const fn new(config: Arc<ServerConfig>) -> Self {
+        Self { config }
     }
 
     /// Expects a ClientHello, and goes on with its version.
-    pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;
         match select_version(&hello)? {

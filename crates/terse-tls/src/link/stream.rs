@@ -15,6 +15,9 @@ use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_p
 use crate::schedule::tls13::TrafficSecret;
 use crate::wire::{Alert, ContentType, Encode, HandshakeType, Parse, Writer};
 
+#[cfg(test)]
+mod tests;
+
 /// Records without content, or ignored ones, that may come in a row.
 const MAX_IGNORED_RECORDS: u8 = 32;
 
@@ -205,6 +208,8 @@ impl Receiver {
         match content_type {
             ContentType::HANDSHAKE if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
             ContentType::HANDSHAKE => {
+                self.joined.drain(..self.consumed); // or they would add up while messages end within records
+                self.consumed = 0;
                 self.joined.extend_from_slice(content);
                 self.ignored_records = 0;
                 Ok(Received::Handshake)
@@ -297,6 +302,9 @@ impl Sender {
         self.sent += len;
         if self.sent == self.output.len() {
             self.output = Vec::new();
+            self.sent = 0;
+        } else if self.sent > self.output.len() / 2 {
+            self.output.drain(..self.sent); // or it would add up while the peer reads slowly
             self.sent = 0;
         }
         len
@@ -395,9 +403,11 @@ impl Link for Sender {
     fn compatibility_point(&mut self) -> Result<(), Error> {
         if core::mem::take(&mut self.owes_change_cipher_spec) {
             self.end_of_flight()?;
-            let before = self.output.len();
-            write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
-            self.produced += (self.output.len() - before) as u64;
+            if !self.closed {
+                let before = self.output.len();
+                write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
+                self.produced += (self.output.len() - before) as u64;
+            }
         }
         Ok(())
     }

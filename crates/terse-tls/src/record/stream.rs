@@ -4,12 +4,15 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::schedule::tls13::TrafficSecret;
 use crate::wire::ContentType;
+
+#[cfg(test)]
+mod tests;
 
 /// Length of a record header in bytes: type, version, length.
 pub(crate) const HEADER_LEN: usize = 5;
@@ -94,6 +97,9 @@ impl RecordKey {
         fragment: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CryptoError> {
+        if fragment.len() > MAX_FRAGMENT {
+            return Err(CryptoError::InvalidLength);
+        }
         let inner_len = fragment.len() + 1;
         let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner_len + self.tag_len }.bytes();
         let nonce = self.next_nonce()?;
@@ -132,5 +138,11 @@ impl RecordKey {
         }
         self.sequence_number = self.sequence_number.checked_add(1).ok_or(CryptoError::InvalidLength)?;
         Ok(nonce)
+    }
+}
+
+impl Drop for RecordKey {
+    fn drop(&mut self) {
+        self.iv.zeroize(); // the key wipes itself
     }
 }

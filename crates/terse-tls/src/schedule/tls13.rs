@@ -7,6 +7,9 @@ use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, 
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Writer};
 
+#[cfg(test)]
+mod tests;
+
 /// What the key schedule is told once: the suite, and the label prefix of the link.
 #[derive(Clone, Copy)]
 pub(crate) struct Schedule {

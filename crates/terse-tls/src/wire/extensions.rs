@@ -33,8 +33,8 @@ impl ExtensionType {
         const CT: u8 = Place::Certificate as u8;
         const NST: u8 = Place::NewSessionTicket as u8;
         Some(match self {
-            Self::SERVER_NAME
-            | Self::MAX_FRAGMENT_LENGTH
+            Self::SERVER_NAME => CH | EE | CR,
+            Self::MAX_FRAGMENT_LENGTH
             | Self::SUPPORTED_GROUPS
             | Self::APPLICATION_LAYER_PROTOCOL_NEGOTIATION
             | Self::CACHED_INFO

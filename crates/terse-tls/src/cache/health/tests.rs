@@ -1,3 +1,5 @@
+//! Networks that do not take offers, and outages.
+
 use alloc::vec::Vec;
 
 use proptest::prelude::*;

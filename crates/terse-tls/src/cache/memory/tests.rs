@@ -1,3 +1,5 @@
+//! Bounds, the order of use, and lineages.
+
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;

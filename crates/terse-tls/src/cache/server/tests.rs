@@ -1,3 +1,5 @@
+//! What a server selects and commits: rules 2 and 5 of `caching`.
+
 use alloc::sync::Arc;
 use core::iter::once;
 

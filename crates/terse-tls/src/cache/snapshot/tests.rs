@@ -1,3 +1,5 @@
+//! Round trips, and hostile bytes.
+
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec;

@@ -23,12 +23,12 @@ impl ExpectFinished {
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
         state.hello.transcript.add(message.bytes);
         if let Some(session) = output.cache.as_deref_mut() {
-            session.server_finished(state.ticket_unknown);
+            session.server_finished(!state.selection.client_certificate);
         }
 
         let messages = state.hello.transcript.current();
         let credential = state.authenticate(output)?;
-        let ExpectCertificate { hello, secrets, request, .. } = state;
+        let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = state;
         let Hello { config, random, mut transcript, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
@@ -49,7 +49,7 @@ impl ExpectFinished {
         if let Some(session) = output.cache.as_deref_mut() {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = match credential {
-                Some(own) if session.scheme_bithac() => {
+                Some(own) if makes_ticket => {
                     Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
                 }
                 _ => None,

@@ -46,13 +46,20 @@ pub(crate) struct Hello {
     pub(crate) transcript: Transcript,
 }
 
-/// Where a client is.
+/// What a client expects next.
 pub(crate) enum State {
-    ExpectEncryptedExtensions(Box<Hello>, Secrets),
-    ExpectCertificateRequest(Box<ExpectCertificate>),
-    ExpectCertificate(Box<ExpectCertificate>),
-    ExpectCertificateVerify(Box<ExpectCertificateVerify>),
-    ExpectFinished(Box<ExpectFinished>),
+    EncryptedExtensions(Box<ExpectEncryptedExtensions>),
+    /// Or a Certificate.
+    CertificateRequest(Box<ExpectCertificate>),
+    Certificate(Box<ExpectCertificate>),
+    CertificateVerify(Box<ExpectCertificateVerify>),
+    Finished(Box<ExpectFinished>),
+}
+
+/// The ServerHello came.
+pub(crate) struct ExpectEncryptedExtensions {
+    hello: Hello,
+    secrets: Secrets,
 }
 
 /// The secrets until the server's Finished.
@@ -67,8 +74,8 @@ pub(crate) struct ExpectCertificate {
     hello: Hello,
     secrets: Secrets,
     selection: Selection,
-    /// The server took part in the scheme of the offered ticket, but did not select it.
-    ticket_unknown: bool,
+    /// The server answered `client_cached_info`: this handshake makes a ticket.
+    makes_ticket: bool,
     request: Option<Request>,
 }
 
@@ -113,43 +120,44 @@ impl State {
         output.receive.keys = Some(server.clone());
         output.link.compatibility_point()?;
         output.link.new_keys(&client)?;
-        Ok(Self::ExpectEncryptedExtensions(Box::new(hello), Secrets { handshake, client, server }))
+        let secrets = Secrets { handshake, client, server };
+        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets })))
     }
 
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls13Client(match self {
-            Self::ExpectEncryptedExtensions(hello, secrets) => {
-                Self::ExpectCertificateRequest(hello.encrypted_extensions(secrets, message, output)?)
+            Self::EncryptedExtensions(state) => Self::CertificateRequest(state.encrypted_extensions(message, output)?),
+            Self::CertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
+                Self::Certificate(state.certificate_request(message, output)?)
             }
-            Self::ExpectCertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
-                Self::ExpectCertificate(state.certificate_request(message, output)?)
+            Self::CertificateRequest(state) | Self::Certificate(state) => {
+                Self::CertificateVerify(state.certificate(message, output)?)
             }
-            Self::ExpectCertificateRequest(state) | Self::ExpectCertificate(state) => {
-                Self::ExpectCertificateVerify(state.certificate(message, output)?)
-            }
-            Self::ExpectCertificateVerify(state) => Self::ExpectFinished(state.certificate_verify(message)?),
-            Self::ExpectFinished(state) => return state.finished(message, output),
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
+            Self::Finished(state) => return state.finished(message, output),
         }))
     }
 }
 
-impl Hello {
+impl ExpectEncryptedExtensions {
     /// RFC 9846, 4.4.1
     fn encrypted_extensions(
-        mut self: Box<Self>,
-        secrets: Secrets,
+        self,
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificate>, Error> {
+        let Self { mut hello, secrets } = self;
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
-        extensions.check_response(Place::EncryptedExtensions, &self.offered)?;
-        self.application_protocol(extensions.get()?, output)?;
-        self.record_sizes(extensions.get()?, extensions.get()?, output)?;
-        let (selection, ticket_unknown) = selected(extensions.get()?, extensions.get()?, output)?;
-        self.transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificate { hello: *self, secrets, selection, ticket_unknown, request: None }))
+        extensions.check_response(Place::EncryptedExtensions, &hello.offered)?;
+        hello.application_protocol(extensions.get()?, output)?;
+        hello.record_sizes(extensions.get()?, extensions.get()?, output)?;
+        let (selection, makes_ticket) = selected(extensions.get()?, extensions.get()?, output)?;
+        hello.transcript.add(message.bytes);
+        Ok(Box::new(ExpectCertificate { hello, secrets, selection, makes_ticket, request: None }))
     }
+}
 
+impl Hello {
     /// RFC 7301, 3.1: exactly one, of those that were offered.
     fn application_protocol(
         &self,
@@ -196,7 +204,7 @@ impl Hello {
 }
 
 /// What the server selects as cached (RFC 7924, 4; paper 000, IV-B), checked against the offer. The second value says
-/// that the server did not know the ticket.
+/// that the server answered `client_cached_info`.
 fn selected(
     server_objects: Option<SelectedInformation<'_>>,
     client_objects: Option<SelectedClientInfo<'_>>,
@@ -239,7 +247,7 @@ fn selected(
         (true, false) => Mode::Rfc7924,
         (true, true) => Mode::Bithac,
     };
-    Ok((selection, ticket_unknown))
+    Ok((selection, negotiated))
 }
 
 impl ExpectCertificate {
@@ -253,13 +261,13 @@ impl ExpectCertificate {
         let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
         let (context, request) = if self.selection.certificate_request {
             let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-            let request: CachedCertificateRequest<'_> = message.expect(kind)?;
-            if request.hash_value != cached.fingerprint.0 {
+            let CachedCertificateRequest { certificate_request_context, hash_value } = message.expect(kind)?;
+            if hash_value != cached.fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
             let request = Request { signature_algorithms: cached.signature_algorithms.clone(), learned: None };
             output.left_out(CachedObject::CertificateRequest);
-            (&[][..], request)
+            (certificate_request_context, request)
         } else {
             let request: CertificateRequest<'_> = message.expect(kind)?;
             (request.certificate_request_context, self.full_request(&request, message)?)

@@ -70,7 +70,7 @@ impl ExpectCertificate {
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
-            return Ok(State::ExpectFinished(Box::new(ExpectFinished { handshaking, client: None })));
+            return Ok(State::Finished(Box::new(ExpectFinished { handshaking, client: None })));
         }
         self.full_certificate(&certificate, output)
     }
@@ -123,7 +123,7 @@ impl ExpectCertificate {
 
     fn expect_certificate_verify(self: Box<Self>, peer: VerifiedPeer, entry: Option<PeerEntry>) -> State {
         let handshaking = self.handshaking;
-        State::ExpectCertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, entry }))
+        State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, entry }))
     }
 }
 

@@ -86,9 +86,9 @@ pub(super) fn send(
     let handshaking =
         Handshaking { config, transcript, client, main, send, receive, exporter, cache: selected.session };
     Ok(if asked {
-        State::ExpectCertificate(Box::new(ExpectCertificate { handshaking }))
+        State::Certificate(Box::new(ExpectCertificate { handshaking }))
     } else {
-        State::ExpectFinished(Box::new(ExpectFinished { handshaking, client: None }))
+        State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
     })
 }
 
@@ -169,7 +169,8 @@ impl Selected {
         }
         let host_name = offer.server_name.map(str::as_bytes);
         let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let mut session = ServerSession::begin(cache, trust_id(config), host_name, output.now, without_clock);
+        let mut session =
+            ServerSession::begin(cache, trust_id(config, output.now), host_name, output.now, without_clock);
         self.bithac = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {

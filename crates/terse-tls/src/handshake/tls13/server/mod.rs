@@ -29,6 +29,7 @@ use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, server::select_version};
 use crate::schedule::{Pending, Transcript};
+use crate::time::Now;
 use crate::wire::{
     ClientHello, Cookie, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
     ProtocolVersion, SelectedVersion, ServerHello,
@@ -41,21 +42,21 @@ mod negotiate;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectFinished};
 use negotiate::{Negotiated, Offer};
 
-/// Where a server is.
+/// What a server expects next.
 pub(crate) enum State {
-    ExpectSecondClientHello(Box<ExpectSecondClientHello>),
-    ExpectCertificate(Box<ExpectCertificate>),
-    ExpectCertificateVerify(Box<ExpectCertificateVerify>),
-    ExpectFinished(Box<ExpectFinished>),
+    SecondClientHello(Box<ExpectSecondClientHello>),
+    Certificate(Box<ExpectCertificate>),
+    CertificateVerify(Box<ExpectCertificateVerify>),
+    Finished(Box<ExpectFinished>),
 }
 
 impl State {
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let state = match self {
-            Self::ExpectSecondClientHello(state) => state.client_hello(message, output)?,
-            Self::ExpectCertificate(state) => state.certificate(message, output)?,
-            Self::ExpectCertificateVerify(state) => Self::ExpectFinished(state.certificate_verify(message)?),
-            Self::ExpectFinished(state) => return state.finished(message, output),
+            Self::SecondClientHello(state) => state.client_hello(message, output)?,
+            Self::Certificate(state) => state.certificate(message, output)?,
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
+            Self::Finished(state) => return state.finished(message, output),
         };
         Ok(Handshake::Tls13Server(state))
     }
@@ -124,7 +125,7 @@ fn hello_retry_request(
     output.summary.round_trips = 2;
     output.note("the client sent no key share that fits: HelloRetryRequest");
     let first = offer.fixed_part(config.common.provider.sha256);
-    Ok(State::ExpectSecondClientHello(Box::new(ExpectSecondClientHello {
+    Ok(State::SecondClientHello(Box::new(ExpectSecondClientHello {
         config,
         transcript,
         suite: negotiated.suite.id,
@@ -135,8 +136,8 @@ fn hello_retry_request(
 }
 
 impl ExpectSecondClientHello {
-    fn client_hello(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, mut transcript, suite, group, cookie, first } = *self;
+    fn client_hello(self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { config, mut transcript, suite, group, cookie, first } = self;
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;
         select_version(&hello)?;
@@ -160,9 +161,9 @@ impl ExpectSecondClientHello {
 /// Any value would do on a stream.
 const COOKIE_LEN: usize = 16;
 
-/// The policy that a client's chain is verified under, if clients are asked for one.
-fn trust_id(config: &ServerConfig) -> Option<crate::cache::TrustId> {
+/// The policy that a client's chain is verified under, if clients are asked for one and it can be cached.
+fn trust_id(config: &ServerConfig, now: Now) -> Option<crate::cache::TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
-    Some(trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes))
+    trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes, now.unix)
 }

@@ -1,0 +1,107 @@
+//! Configurations of a client and a server that fit together, for tests to change.
+
+use std::sync::Arc;
+
+use terse_tls::cache::{
+    ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Schemes, Scope,
+    ScopeRecord, ServerCache, ServerStore, Ticket,
+};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{ClientAuthentication, ClientConfig, Common, ServerConfig};
+
+use crate::pair::{Pair, Side};
+use crate::pki::Pki;
+
+/// A client and a server.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The client; it has a credential.
+    pub client: ClientConfig,
+    /// The server.
+    pub server: ServerConfig,
+}
+
+impl Setup {
+    /// Certificates from the shared PKI for `chain`; the server does not ask the client for its own.
+    pub fn new(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
+        let pki = Pki::shared(chain);
+        let mut setup = Self {
+            client: ClientConfig::new(client, pki.trust(client)),
+            server: ServerConfig::new(server, pki.server(server)),
+        };
+        setup.client.credential = Some(pki.client(client));
+        setup
+    }
+
+    /// The same, but the server requires a certificate of the client.
+    pub fn mutual(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
+        let mut setup = Self::new(client, server, chain);
+        setup.server.client_authentication = ClientAuthentication::Required(Pki::shared(chain).trust(server));
+        setup
+    }
+
+    /// Has the server ask for another key share, with or without a cookie.
+    pub fn with_hello_retry(mut self, cookie: bool) -> Self {
+        let first = self.client.common.groups[0];
+        self.server.common.groups.retain(|group| *group != first);
+        self.server.hello_retry_cookie = cookie;
+        self
+    }
+
+    /// Runs handshakes until all that `schemes` can leave out is cached; from here on every handshake starts from that.
+    pub fn with_frozen_cache(mut self, schemes: Schemes) -> Self {
+        let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
+        self.client.cache = Some(ClientCache { store: client.clone(), schemes });
+        self.server.cache = Some(ServerCache { store: server.clone(), schemes });
+        for seed in 0..2 {
+            let mut pair = self.pair(seed);
+            pair.handshake().expect("a handshake");
+            pair.carry(Side::Server, b"confirmed").expect("data");
+        }
+        self.client.cache = Some(ClientCache { store: Arc::new(Frozen(client)), schemes });
+        self.server.cache = Some(ServerCache { store: Arc::new(Frozen(server)), schemes });
+        self
+    }
+
+    /// What both sides configure alike, of one side.
+    pub fn common(&mut self, side: Side) -> &mut Common {
+        match side {
+            Side::Client => &mut self.client.common,
+            Side::Server => &mut self.server.common,
+        }
+    }
+
+    /// A new connection.
+    pub fn pair(&self, seed: u64) -> Pair {
+        Pair::new(&Arc::new(self.client.clone()), &Arc::new(self.server.clone()), seed)
+    }
+}
+
+/// A store that forgets what is written to it.
+struct Frozen<S>(Arc<S>);
+
+impl ClientStore for Frozen<MemoryClientStore> {
+    fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
+        let mut copy = ScopeRecord::default();
+        self.0.update(scope, &mut |record| {
+            copy = record.clone();
+            Save::Later
+        })?;
+        change(&mut copy);
+        Ok(())
+    }
+}
+
+impl ServerStore for Frozen<MemoryServerStore> {
+    fn find(&self, ticket: &Ticket) -> Option<Row> {
+        self.0.find(ticket)
+    }
+
+    fn commit(&self, _: Commit) -> Result<(), NotSaved> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! Fingerprints of handshake messages (RFC 7924, 5): what a cached object is named by.
+//!
+//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header, in the one form that stands for
+//! it in every version.
+
+use crate::cache::Fingerprint;
+use crate::crypto::Hash;
+use crate::wire::{CertificateRequest, HandshakeType, Writer};
+
+#[cfg(test)]
+mod tests;
+
+impl Fingerprint {
+    /// Of a Certificate message in its TLS 1.2 form, without context and extensions (paper 000, IV-D).
+    pub(crate) fn of_chain<'a>(sha256: &dyn Hash, chain: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
+        let list_len: usize = chain.clone().map(|certificate| certificate.len() + 3).sum();
+        let mut context = sha256.start();
+        let mut header = [0; 7];
+        let mut writer = Writer::new(&mut header);
+        writer.u8(HandshakeType::CERTIFICATE.0);
+        writer.u24(list_len + 3);
+        writer.u24(list_len);
+        context.update(&header);
+        for certificate in chain {
+            context.update(&(certificate.len() as u32).to_be_bytes()[1..]);
+            context.update(certificate);
+        }
+        Self::from_digest(context.finish())
+    }
+
+    /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.
+    pub(crate) fn of_request(sha256: &dyn Hash, request: &CertificateRequest<'_>) -> Self {
+        let extensions = request.extensions.as_bytes();
+        let mut header = [0; 6];
+        let mut writer = Writer::new(&mut header);
+        writer.u8(HandshakeType::CERTIFICATE_REQUEST.0);
+        writer.u24(2 + extensions.len());
+        writer.u16(extensions.len() as u16); // it was parsed from, or will be written to, a field of 16 bits
+        Self::from_digest(sha256.hash(&[&header, extensions]))
+    }
+}

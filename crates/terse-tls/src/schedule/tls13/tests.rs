@@ -1,0 +1,370 @@
+//! The traces of RFC 8448: every message is parsed, every secret derived, every record opened and made again. Section 4
+//! is left out: it shows resumption and 0-RTT data, and this key schedule begins without a pre-shared key.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::{Pending, Transcript};
+use crate::test_crypto::{SHA256, SUITE, traffic_secret};
+use crate::wire::{
+    Certificate, CertificateRequest, CertificateVerify, ClientHello, ContentType, Cookie, Encode, EncryptedExtensions,
+    ExtensionType, Finished, HandshakeType, KeyShareClientHello, KeyShareHelloRetryRequest, KeyShareServerHello, Parse,
+    Place, ProtocolVersion, Reader, RecordSizeLimit, SelectedVersion, ServerHello, SignatureAlgorithms,
+    SignatureScheme, SupportedGroups, SupportedVersions,
+};
+
+const SCHEDULE: Schedule = Schedule { suite: &SUITE, label_prefix: b"tls13 " };
+
+#[test]
+fn simple_1_rtt_handshake() {
+    let trace = Trace::read(include_str!("rfc8448/simple.hex"));
+    trace.replay();
+    assert_eq!(trace.all("server record").len(), 5, "two of the handshake, a ticket, data, close_notify");
+}
+
+#[test]
+fn hello_retry_request() {
+    let trace = Trace::read(include_str!("rfc8448/hello_retry_request.hex"));
+    trace.replay();
+    let retry: ServerHello<'_> = body(trace.last("server HelloRetryRequest"));
+    assert!(retry.is_hello_retry_request());
+    let second: ClientHello<'_> = body(trace.last("client ClientHello"));
+    let cookie: Cookie<'_> = retry.extensions.require().unwrap();
+    assert_eq!(second.extensions.require::<Cookie<'_>>().unwrap(), cookie);
+    let KeyShareHelloRetryRequest(group) = retry.extensions.require().unwrap();
+    let KeyShareClientHello(shares) = second.extensions.require().unwrap();
+    assert_eq!(shares.iter().next().unwrap().group, group);
+}
+
+#[test]
+fn client_authentication() {
+    let trace = Trace::read(include_str!("rfc8448/client_authentication.hex"));
+    trace.replay();
+    let request: CertificateRequest<'_> = body(trace.last("server CertificateRequest"));
+    assert!(request.certificate_request_context.is_empty());
+    request.extensions.check_request(Place::CertificateRequest).unwrap();
+    let SignatureAlgorithms(schemes) = request.extensions.require().unwrap();
+    for side in ["server", "client"] {
+        let certificate: Certificate<'_> = body(trace.last(&[side, " Certificate"].concat()));
+        assert_eq!(certificate.certificate_list.iter().count(), 1);
+        let verify: CertificateVerify<'_> = body(trace.last(&[side, " CertificateVerify"].concat()));
+        assert!(schemes.iter().any(|scheme| scheme == verify.algorithm));
+    }
+}
+
+#[test]
+fn compatibility_mode() {
+    let trace = Trace::read(include_str!("rfc8448/compatibility_mode.hex"));
+    trace.replay();
+    let client: ClientHello<'_> = body(trace.last("client ClientHello"));
+    let server: ServerHello<'_> = body(trace.last("server ServerHello"));
+    assert_eq!((client.legacy_session_id.len(), client.legacy_session_id), (32, server.legacy_session_id_echo));
+}
+
+/// RFC 9846, 7.1: `HkdfLabel`, written out.
+fn expand(secret: &[u8], len: u16, label: &[u8], context: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; len.into()];
+    let info = [&len.to_be_bytes()[..], &[label.len() as u8], label, &[context.len() as u8], context].concat();
+    SHA256.hkdf_expand(secret, &[&info], &mut out).unwrap();
+    out
+}
+
+#[test]
+fn labels_without_a_published_vector() {
+    let secret = traffic_secret(&SUITE, 1);
+    assert_eq!(secret.update().unwrap().expose(), expand(secret.expose(), 32, b"tls13 traffic upd", b""));
+
+    let fingerprint = Fingerprint([9; 32]);
+    let resumption = ResumptionSecret { schedule: SCHEDULE, secret: Secret::new(&[7; 32]) };
+    let ticket = resumption.ssc_ticket(CachedInformationType::CERT, fingerprint).unwrap();
+    let context = [&[1][..], &[9; 32]].concat();
+    assert_eq!(ticket.0[..], expand(&[7; 32], 8, b"tls13 ssc_ticket", &context));
+    let other = resumption.ssc_ticket(CachedInformationType::CERT_REQ, fingerprint).unwrap();
+    assert_ne!(ticket, other);
+
+    let exporter = ExporterSecret { schedule: SCHEDULE, secret: Secret::new(&[7; 32]) };
+    let mut exported = [0; 100];
+    exporter.export(b"EXPORTER-test", b"context", &mut exported).unwrap();
+    let derived = expand(&[7; 32], 32, b"tls13 EXPORTER-test", SHA256.hash(&[]).as_ref());
+    assert_eq!(exported[..], expand(&derived, 100, b"tls13 exporter", SHA256.hash(&[b"context"]).as_ref()));
+}
+
+#[test]
+fn the_prefix_of_the_link_is_in_every_label() {
+    let schedule = Schedule { suite: &SUITE, label_prefix: b"dtls13" };
+    let shared_secret = || SharedSecret::new(vec![1; 32]);
+    let empty = SHA256.hash(&[]);
+    let early_secret = SHA256.hkdf_extract(&[0; 32], &[0; 32]);
+    let salt = expand(early_secret.as_ref(), 32, b"dtls13derived", empty.as_ref());
+    let handshake = schedule.handshake_secret(&shared_secret()).unwrap();
+    assert_eq!(handshake.secret.as_ref(), SHA256.hkdf_extract(&salt, &[1; 32]).as_ref());
+    let traffic = handshake.client_traffic(&empty).unwrap();
+    assert_eq!(traffic.expose(), expand(handshake.secret.as_ref(), 32, b"dtls13c hs traffic", empty.as_ref()));
+    assert_eq!(traffic.write_iv().unwrap()[..], expand(traffic.expose(), 12, b"dtls13iv", b""));
+}
+
+#[test]
+fn an_exporter_refuses_what_hkdf_cannot_give() {
+    let exporter = ExporterSecret { schedule: SCHEDULE, secret: Secret::new(&[7; 32]) };
+    let longest_label = [b'x'; 255 - "tls13 ".len()];
+    assert_eq!(exporter.export(&longest_label, &[0; 1000], &mut vec![0; 255 * 32]), Ok(()));
+    assert_eq!(exporter.export(&longest_label, b"", &mut vec![0; 255 * 32 + 1]), Err(CryptoError::InvalidLength));
+    assert_eq!(exporter.export(&longest_label, b"", &mut vec![0; 0x1_0000]), Err(CryptoError::InvalidLength));
+    assert_eq!(exporter.export(&[b'x'; 250], b"", &mut [0; 32]), Err(CryptoError::InvalidLength));
+}
+
+/// `caching`, rule 1: what is left out stands in the transcript as a message_hash message.
+#[test]
+fn a_synthetic_message_binds_the_fingerprint() {
+    let mut transcript = Pending::new(b"ClientHello").start(SHA256);
+    transcript.add_synthetic(Fingerprint([5; 32]));
+    transcript.add(b"CertificateVerify");
+    let expected = [b"ClientHello", &[254, 0, 0, 32][..], &[5; 32], b"CertificateVerify"].concat();
+    assert_eq!(transcript.current(), SHA256.hash(&[&expected]));
+    assert_eq!(transcript.current(), SHA256.hash(&[&expected]), "looking does not change it");
+}
+
+/// What a section of the RFC shows, in order.
+struct Trace(Vec<(&'static str, Vec<u8>)>);
+
+impl Trace {
+    fn read(text: &'static str) -> Self {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Self(lines.map(|line| line.split_once(" = ").unwrap()).map(|(name, hex)| (name, unhex(hex))).collect())
+    }
+
+    fn all(&self, name: &str) -> Vec<&[u8]> {
+        self.0.iter().filter(|(other, _)| *other == name).map(|(_, bytes)| &bytes[..]).collect()
+    }
+
+    fn last(&self, name: &str) -> &[u8] {
+        self.all(name).pop().unwrap_or_else(|| panic!("the trace has no {name}"))
+    }
+
+    fn replay(&self) {
+        self.check_messages();
+        let keys = self.check_schedule();
+        for (index, side) in ["client", "server"].into_iter().enumerate() {
+            let (handshake, application) = &keys[index];
+            self.check_records(side, handshake, application);
+        }
+    }
+
+    fn check_messages(&self) {
+        for (name, bytes) in &self.0 {
+            let Some((_, name)) = name.split_once(' ') else { continue };
+            match name {
+                "ClientHello" => same::<ClientHello<'_>>(bytes, HandshakeType::CLIENT_HELLO),
+                "ServerHello" | "HelloRetryRequest" => same::<ServerHello<'_>>(bytes, HandshakeType::SERVER_HELLO),
+                "EncryptedExtensions" => {
+                    same::<EncryptedExtensions<'_>>(bytes, HandshakeType::ENCRYPTED_EXTENSIONS);
+                }
+                "CertificateRequest" => same::<CertificateRequest<'_>>(bytes, HandshakeType::CERTIFICATE_REQUEST),
+                "Certificate" => same::<Certificate<'_>>(bytes, HandshakeType::CERTIFICATE),
+                "CertificateVerify" => same::<CertificateVerify<'_>>(bytes, HandshakeType::CERTIFICATE_VERIFY),
+                "Finished" => same::<Finished<'_>>(bytes, HandshakeType::FINISHED),
+                "private_key" | "key_share" | "record" | "payload" | "NewSessionTicket" => {}
+                other => panic!("{other} is not checked"),
+            }
+        }
+        self.check_hellos();
+    }
+
+    fn check_hellos(&self) {
+        let client: ClientHello<'_> = body(self.last("client ClientHello"));
+        client.extensions.check_request(Place::ClientHello).unwrap();
+        let offered: Vec<ExtensionType> = client.extensions.iter().map(|(kind, _)| kind).collect();
+        let SupportedVersions(versions) = client.extensions.require().unwrap();
+        assert!(versions.iter().eq([ProtocolVersion::TLS_1_3]));
+        let SignatureAlgorithms(schemes) = client.extensions.require().unwrap();
+        assert!(schemes.iter().any(|scheme| scheme == SignatureScheme::RSA_PSS_RSAE_SHA256));
+        let SupportedGroups(groups) = client.extensions.require().unwrap();
+
+        let server: ServerHello<'_> = body(self.last("server ServerHello"));
+        assert!(!server.is_hello_retry_request());
+        assert_eq!(server.cipher_suite, SUITE.id);
+        server.extensions.check_response(Place::ServerHello, &offered).unwrap();
+        assert_eq!(server.extensions.require::<SelectedVersion>().unwrap().0, ProtocolVersion::TLS_1_3);
+        let KeyShareServerHello(share) = server.extensions.require().unwrap();
+        assert_eq!(share.key_exchange, self.last("server key_share"));
+        assert!(groups.iter().any(|group| group == share.group));
+
+        let EncryptedExtensions(extensions) = body(self.last("server EncryptedExtensions"));
+        extensions.check_response(Place::EncryptedExtensions, &offered).unwrap();
+        assert_eq!(extensions.require::<RecordSizeLimit>().unwrap(), RecordSizeLimit(MAX_FRAGMENT as u16 + 1));
+    }
+
+    /// Derives and compares everything. Returns the traffic secrets of handshake and application data, the client's
+    /// first.
+    fn check_schedule(&self) -> [(TrafficSecret, TrafficSecret); 2] {
+        let equal = |name: &str, bytes: &[u8]| assert_eq!(bytes, self.last(name), "{name}");
+        let shared_secret = self.shared_secret();
+        equal("shared_secret", shared_secret.as_ref());
+
+        let mut transcript = self.transcript();
+        let hello = transcript.current();
+        equal("hash_to_server_hello", hello.as_ref());
+        let handshake = SCHEDULE.handshake_secret(&shared_secret).unwrap();
+        equal("handshake_secret", handshake.secret.as_ref());
+        let handshakes = [handshake.client_traffic(&hello).unwrap(), handshake.server_traffic(&hello).unwrap()];
+        for (side, secret) in ["client", "server"].into_iter().zip(&handshakes) {
+            equal(&[side, "_handshake_traffic_secret"].concat(), secret.expose());
+            self.check_key(&[side, "_handshake"].concat(), secret);
+        }
+
+        self.check_flight("server", &handshakes[1], &mut transcript);
+        let server_finished = transcript.current();
+        equal("hash_to_server_finished", server_finished.as_ref());
+        let main = handshake.main_secret().unwrap();
+        equal("main_secret", main.secret.as_ref());
+        equal("exporter_secret", main.exporter(&server_finished).unwrap().expose());
+        let (client, server) = (main.client_traffic(&server_finished), main.server_traffic(&server_finished));
+        let applications = [client.unwrap(), server.unwrap()];
+        for (side, secret) in ["client", "server"].into_iter().zip(&applications) {
+            equal(&[side, "_application_traffic_secret_0"].concat(), secret.expose());
+            self.check_key(&[side, "_application"].concat(), secret);
+        }
+
+        self.check_flight("client", &handshakes[0], &mut transcript);
+        equal("hash_to_client_finished", transcript.current().as_ref());
+        equal("resumption_secret", main.resumption(&transcript.current()).unwrap().secret.as_ref());
+        let [client, server] = handshakes;
+        let [client_application, server_application] = applications;
+        [(client, client_application), (server, server_application)]
+    }
+
+    /// From both sides, which must agree.
+    fn shared_secret(&self) -> SharedSecret {
+        let [client, server] = [("client", "server"), ("server", "client")].map(|(ours, theirs)| {
+            let private_key: [u8; 32] = self.last(&[ours, " private_key"].concat()).try_into().unwrap();
+            let key_share = self.last(&[theirs, " key_share"].concat());
+            match <[u8; 32]>::try_from(key_share) {
+                Ok(x25519) => x25519_dalek::x25519(private_key, x25519).to_vec(),
+                Err(_) => {
+                    let private_key = p256::SecretKey::from_slice(&private_key).unwrap();
+                    let public_key = p256::PublicKey::from_sec1_bytes(key_share).unwrap();
+                    let shared = p256::ecdh::diffie_hellman(private_key.to_nonzero_scalar(), public_key.as_affine());
+                    shared.raw_secret_bytes().to_vec()
+                }
+            }
+        });
+        assert_eq!(client, server);
+        SharedSecret::new(client)
+    }
+
+    /// ClientHello...ServerHello (RFC 9846, 4.1).
+    fn transcript(&self) -> Transcript {
+        let mut client_hellos = self.all("client ClientHello").into_iter();
+        let mut transcript = Pending::new(client_hellos.next().unwrap()).start(SHA256);
+        if let Some(second) = client_hellos.next() {
+            transcript = transcript.replace_by_hash();
+            transcript.add(self.last("server HelloRetryRequest"));
+            transcript.add(second);
+        }
+        transcript.add(self.last("server ServerHello"));
+        transcript
+    }
+
+    fn check_key(&self, name: &str, secret: &TrafficSecret) {
+        let mut key = [0; 16];
+        secret.write_key(&mut key).unwrap();
+        assert_eq!(key, self.last(&[name, "_key"].concat()), "{name}");
+        assert_eq!(secret.write_iv().unwrap(), self.last(&[name, "_iv"].concat()), "{name}");
+    }
+
+    /// Adds the flight that ends with the Finished of `side`, and checks that Finished.
+    fn check_flight(&self, side: &str, secret: &TrafficSecret, transcript: &mut Transcript) {
+        for name in ["EncryptedExtensions", "CertificateRequest", "Certificate", "CertificateVerify", "Finished"] {
+            for message in self.all(&[side, " ", name].concat()) {
+                if name == "Finished" {
+                    let messages = transcript.current();
+                    let Finished(verify_data) = body(message);
+                    assert_eq!(secret.verify_data(&messages).unwrap().as_ref(), verify_data);
+                    secret.verify(verify_data, &messages).unwrap();
+                    check_refused_finished(secret, verify_data, &messages);
+                }
+                transcript.add(message);
+            }
+        }
+    }
+
+    /// Opens and makes again every record of `side`.
+    fn check_records(&self, side: &str, handshake: &TrafficSecret, application: &TrafficSecret) {
+        let mut keys = [handshake, application].map(|secret| [(); 2].map(|()| RecordKey::new(secret).unwrap()));
+        let (mut waiting, mut finished) = (Vec::new(), false);
+        for (name, bytes) in &self.0 {
+            let Some(name) = name.strip_prefix(side).and_then(|name| name.strip_prefix(' ')) else { continue };
+            match name {
+                "private_key" | "key_share" => {}
+                "record" => {
+                    let [open, seal] = &mut keys[usize::from(finished)];
+                    check_record(bytes, &waiting, open, seal);
+                    finished |= waiting.iter().any(|(name, _)| *name == "Finished");
+                    waiting.clear();
+                }
+                content => waiting.push((content, &bytes[..])),
+            }
+        }
+        assert!(finished && waiting.is_empty());
+    }
+}
+
+/// Checks that `record` carries `contents`, and that it is made again, byte for byte.
+fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey, seal: &mut RecordKey) {
+    let content: Vec<u8> = contents.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let header = Header::parse(*record.first_chunk().unwrap());
+    assert_eq!(header.len, record.len() - HEADER_LEN);
+    let is_protected = header.content_type == ContentType::APPLICATION_DATA;
+    header.check(is_protected).unwrap();
+    let mut again = Vec::new();
+    if !is_protected {
+        assert_eq!(record[HEADER_LEN..], content);
+        write_plaintext(header.content_type, &content, &mut again);
+        again[2] = record[2]; // the first ClientHello has the version 0x0301, which says nothing
+        assert_eq!(again, record);
+        return;
+    }
+    let mut opened = record.to_vec();
+    let (kind, len) = open.deprotect(&mut opened, MAX_FRAGMENT + 1).unwrap();
+    assert_eq!(opened[HEADER_LEN..HEADER_LEN + len], content);
+    let expected = match contents {
+        [("payload", [1, 0])] => ContentType::ALERT,
+        [("payload", _)] => ContentType::APPLICATION_DATA,
+        _ => ContentType::HANDSHAKE,
+    };
+    assert_eq!(kind, expected);
+    seal.protect(kind, &content, &mut again).unwrap();
+    assert_eq!(again, record);
+}
+
+fn check_refused_finished(secret: &TrafficSecret, verify_data: &[u8], messages: &Digest) {
+    for byte in 0..verify_data.len() {
+        let mut wrong = verify_data.to_vec();
+        wrong[byte] ^= 1;
+        assert_eq!(secret.verify(&wrong, messages).err(), Some(PeerMisbehaved::BadFinished.into()));
+        let short = secret.verify(&verify_data[..byte], messages);
+        assert_eq!(short.err(), Some(InvalidMessage::IllegalLength.into()));
+    }
+    let long = [verify_data, &[0]].concat();
+    assert_eq!(secret.verify(&long, messages).err(), Some(InvalidMessage::IllegalLength.into()));
+}
+
+/// The body of a message with its header.
+fn body<'a, M: Parse<'a>>(message: &'a [u8]) -> M {
+    M::parse_all(&message[4..]).unwrap()
+}
+
+/// Checks the header, and that the body is encoded as it was read.
+fn same<'a, M: Parse<'a> + Encode>(message: &'a [u8], kind: HandshakeType) {
+    let mut reader = Reader::new(message);
+    assert_eq!(HandshakeType::parse(&mut reader).unwrap(), kind);
+    assert_eq!(reader.vec24().unwrap(), &message[4..]);
+    assert_eq!(body::<M>(message).to_vec().unwrap(), message[4..]);
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    let digit = |digit: &u8| char::from(*digit).to_digit(16).unwrap() as u8;
+    hex.as_bytes().chunks_exact(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
+}
