@@ -1,1 +1,17 @@
-//! x
+//! Tests of Terse against other TLS implementations: OpenSSL and GnuTLS as programs over TCP, rustls in this process.
+//!
+//! - `cargo test -p terse-interop` runs the [`matrix`]: peer, role, feature, and checks the [`mod@bytes`].
+//! - `cargo run -p terse-interop --bin record-bytes` prints what handshakes cost on the wire, ours beside theirs.
+//!
+//! A [`case::Case`] says once, for both sides, what a client and a server are to do; a [`meeting::Meeting`] is one
+//! connection of ours with a peer.
+#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core)] // std is always there
+
+pub mod case;
+pub mod features;
+pub mod matrix;
+pub mod meeting;
+pub mod peer;
+pub mod pki;
+pub mod process;
+pub mod tap;

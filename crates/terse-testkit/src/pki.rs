@@ -34,8 +34,13 @@ pub struct Pki {
 impl Pki {
     /// A new CA for a chain such as `p256x3`, with new keys.
     pub fn new(chain: &str) -> Self {
-        let authority = Authority::new(&AuthorityOptions::new(chain.parse().expect("a chain"), validity()));
-        let authority = authority.expect("keys can be made");
+        Self::named(chain, "Terse CA")
+    }
+
+    /// The same, of a CA that is called `name`.
+    pub fn named(chain: &str, name: &str) -> Self {
+        let options = AuthorityOptions::new(chain.parse().expect("a chain"), validity());
+        let authority = Authority::new(&AuthorityOptions { name: name.into(), ..options }).expect("keys can be made");
         let issue = |name: &str, usage| {
             let options = LeafOptions { usage, ..LeafOptions::new(name, validity()) };
             authority.issue(&options).expect("a valid name")

@@ -9,6 +9,7 @@ use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::{Agreed, Handshake, Message, Output, Receive, client::ExpectServerHello};
 use crate::handshake::{server::ExpectClientHello, tls13::traffic::Traffic};
+use crate::link::Link as _;
 use crate::link::stream::{Received, Receiver, Sender};
 use crate::record::stream::RecordKey;
 use crate::summary::{Summary, Transport};
@@ -208,8 +209,8 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.sender.key_is_worn() {
-                self.update_keys(false)?; // RFC 9846, 5.5
+            if self.sender.key_is_worn() || self.owes_key_update() {
+                self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
@@ -296,6 +297,10 @@ impl Connection {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         };
         Ok(traffic.exporter().export(label, context, out)?)
+    }
+
+    fn owes_key_update(&self) -> bool {
+        matches!(&self.handshake, Some(Handshake::Tls13Traffic(traffic)) if traffic.owes_update())
     }
 
     /// Takes up to the end of one record.
@@ -403,6 +408,7 @@ impl Connection {
 
     /// The connection is over: tells the peer and the cache.
     fn fail(&mut self, error: Error, now: Now) -> Error {
+        self.receiver.discard();
         if let Some(description) = error.alert() {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }

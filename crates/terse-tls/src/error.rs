@@ -473,3 +473,9 @@ impl From<EncodeError> for Error {
         Self::ApiMisuse(ApiMisuse::NameTooLong)
     }
 }
+
+impl core::error::Error for InvalidMessage {}
+impl core::error::Error for PeerMisbehaved {}
+impl core::error::Error for PeerIncompatible {}
+impl core::error::Error for CertificateError {}
+impl core::error::Error for ApiMisuse {}

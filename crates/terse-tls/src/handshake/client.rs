@@ -141,7 +141,11 @@ impl ExpectServerHello {
         self.progress = Progress::First(Pending::new(&[]));
         output.note("the server wants another key share or a cookie: HelloRetryRequest");
         output.link.compatibility_point()?;
-        let client_hello = self.send_client_hello(cookie, output)?;
+        let client_hello = self.send_client_hello(cookie, output).map_err(|error| match error {
+            // The first ClientHello had room for everything else.
+            Error::ApiMisuse(ApiMisuse::NameTooLong) => PeerMisbehaved::IllegalHelloRetryRequest.into(),
+            error => error,
+        })?;
         transcript.add(&client_hello);
         self.progress = Progress::Retried(suite, transcript);
         Ok(Handshake::Client(self))

@@ -12,6 +12,9 @@ pub(crate) trait Link {
     /// The prefix of the key schedule's labels: `tls13 ` (RFC 9846, 7.1) or `dtls13` (RFC 9147, 5.9).
     fn label_prefix(&self) -> &'static [u8];
 
+    /// How many bytes wait to be sent.
+    fn pending(&self) -> usize;
+
     /// Adds a message to the flight. Returns it with its 4-byte header, as the transcript hashes it.
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 

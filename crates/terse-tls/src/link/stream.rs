@@ -158,11 +158,16 @@ impl Receiver {
         out[..len].copy_from_slice(&waiting[..len]);
         self.read += len;
         if !self.has_plaintext() {
-            self.plaintext.zeroize();
-            self.plaintext = Vec::new();
-            self.read = 0;
+            self.discard();
         }
         len
+    }
+
+    /// Drops application data. What came in a record that failed the connection is not for the application.
+    pub(crate) fn discard(&mut self) {
+        self.plaintext.zeroize();
+        self.plaintext = Vec::new();
+        self.read = 0;
     }
 
     /// Length of the record that came last, header included.
@@ -310,11 +315,6 @@ impl Sender {
         len
     }
 
-    /// How many bytes wait to be sent.
-    pub(crate) fn pending(&self) -> usize {
-        self.output.len() - self.sent
-    }
-
     /// All bytes of records so far.
     pub(crate) const fn produced(&self) -> u64 {
         self.produced
@@ -363,6 +363,10 @@ impl Sender {
 impl Link for Sender {
     fn label_prefix(&self) -> &'static [u8] {
         b"tls13 "
+    }
+
+    fn pending(&self) -> usize {
+        self.output.len() - self.sent
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {

@@ -236,6 +236,21 @@ impl Encode for Finished<'_> {
     }
 }
 
+/// `NewSessionTicket` (RFC 9846, 4.7.1). Nothing is resumed: all that is needed is to refuse what does not parse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewSessionTicket<'a> {
+    pub(crate) extensions: Extensions<'a>,
+}
+
+impl<'a> Parse<'a> for NewSessionTicket<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        reader.array::<8>()?; // ticket_lifetime, ticket_age_add
+        reader.vec8()?; // ticket_nonce
+        non_empty(reader.vec16()?)?; // ticket
+        Ok(Self { extensions: Extensions::parse(reader)? })
+    }
+}
+
 /// `KeyUpdate` (RFC 9846, 4.7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUpdate {

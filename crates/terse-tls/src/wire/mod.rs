@@ -31,5 +31,5 @@ pub(crate) use extensions::{
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{
     Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,
-    EncryptedExtensions, Finished, KeyUpdate, Random, ServerHello,
+    EncryptedExtensions, Finished, KeyUpdate, NewSessionTicket, Random, ServerHello,
 };

@@ -7,7 +7,7 @@ use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 use crate::cert::{Credential, split_public_key};
 use crate::config::Common;
 use crate::crypto::{Digest, Rng};
-use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{Certificate, CertificateVerify, SignatureScheme};
 
 /// Who signs.
@@ -81,7 +81,7 @@ pub(super) fn chain<'a>(certificate: &Certificate<'a>) -> Result<Vec<Certificate
     for entry in certificate.certificate_list.iter() {
         entry.extensions.check_response(crate::wire::Place::Certificate, &[])?;
         if entry.cert_data.is_empty() {
-            return Err(CertificateError::Malformed.into());
+            return Err(InvalidMessage::IllegalLength.into()); // `cert_data<1..2^24-1>`
         }
         chain.push(CertificateDer::from(entry.cert_data));
     }

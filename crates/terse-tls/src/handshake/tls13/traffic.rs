@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
-use crate::wire::{HandshakeType, KeyUpdate};
+use crate::wire::{HandshakeType, KeyUpdate, NewSessionTicket, Place};
 
 /// KeyUpdates that may come without application data between them.
 const MAX_KEY_UPDATES: u8 = 32;
@@ -17,11 +17,13 @@ pub(crate) struct Traffic {
     receive: TrafficSecret,
     exporter: ExporterSecret,
     key_updates: u8,
+    /// The peer asked for a KeyUpdate that was not sent yet.
+    owes_update: bool,
 }
 
 impl Traffic {
     pub(super) fn new(is_client: bool, send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {
-        Self { is_client, send, receive, exporter, key_updates: 0 }
+        Self { is_client, send, receive, exporter, key_updates: 0, owes_update: false }
     }
 
     pub(crate) fn handle(
@@ -33,6 +35,8 @@ impl Traffic {
             HandshakeType::KEY_UPDATE => self.key_update(&message.expect(HandshakeType::KEY_UPDATE)?, output)?,
             // RFC 9846, 4.7.1: a client without resumption ignores tickets.
             HandshakeType::NEW_SESSION_TICKET if self.is_client => {
+                let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
+                ticket.extensions.check_request(Place::NewSessionTicket)?;
                 output.note("a session ticket, not wanted");
                 if let Some(session) = output.cache.as_deref_mut() {
                     session.confirmed();
@@ -51,8 +55,14 @@ impl Traffic {
     /// Sends a KeyUpdate and changes this side's key (RFC 9846, 4.7.3).
     pub(crate) fn update_keys(&mut self, update_requested: bool, output: &mut Output<'_>) -> Result<(), Error> {
         output.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
+        self.owes_update = false;
         self.send = self.send.update()?;
         output.link.new_keys(&self.send)
+    }
+
+    /// Whether a KeyUpdate must come before the next application data.
+    pub(crate) const fn owes_update(&self) -> bool {
+        self.owes_update
     }
 
     pub(crate) const fn exporter(&self) -> &ExporterSecret {
@@ -67,7 +77,11 @@ impl Traffic {
         self.receive = self.receive.update()?;
         output.receive.keys = Some(self.receive.clone());
         if update.update_requested {
-            self.update_keys(false, output)?;
+            self.owes_update = true;
+            // A peer that asks but does not read fills no buffer: later, one answer does for all.
+            if output.link.pending() == 0 {
+                self.update_keys(false, output)?;
+            }
         }
         Ok(())
     }

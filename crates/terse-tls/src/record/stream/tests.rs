@@ -78,7 +78,7 @@ fn the_sequence_number_does_not_wrap() {
     assert_eq!(key.protect(ContentType::ALERT, &[1, 0], &mut record), Err(CryptoError::InvalidLength));
     assert_eq!(record, [], "nothing is sent");
     let mut record = sealed(&mut self::key(1), &[1, 0, 21]);
-    assert!(key.deprotect(&mut record, MAX_INNER).is_err());
+    assert_eq!(key.deprotect(&mut record, MAX_INNER), Err(CryptoError::InvalidLength.into()));
 }
 
 #[test]
@@ -217,7 +217,9 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn what_is_protected_is_opened(fragments in prop::collection::vec((1u8.., prop::collection::vec(any::<u8>(), 0..300)), 1..4)) {
+    fn what_is_protected_is_opened(
+        fragments in prop::collection::vec((1u8.., prop::collection::vec(any::<u8>(), 0..300)), 1..4),
+    ) {
         let (mut seal, mut open) = (key(1), key(1));
         for (content_type, fragment) in fragments {
             let record = protected(&mut seal, ContentType(content_type), &fragment);

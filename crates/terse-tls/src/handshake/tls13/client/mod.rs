@@ -24,7 +24,7 @@ use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
@@ -32,7 +32,8 @@ use crate::summary::{AuthenticatedBy, CachedObject, Mode};
 use crate::wire::{
     CachedCertificateRequest, CachedInformationType, Certificate, CertificateRequest, CertificateVerify,
     EncryptedExtensions, ExtensionType, HandshakeType, MaxFragmentLength, Place, ProtocolNameList, ProtocolVersion,
-    Random, RecordSizeLimit, SelectedClientInfo, SelectedInformation, SignatureAlgorithms, SignatureScheme,
+    Random, RecordSizeLimit, SelectedClientInfo, SelectedInformation, ServerNameList, SignatureAlgorithms,
+    SignatureScheme,
 };
 
 mod finish;
@@ -149,6 +150,9 @@ impl ExpectEncryptedExtensions {
         let Self { mut hello, secrets } = self;
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         extensions.check_response(Place::EncryptedExtensions, &hello.offered)?;
+        if let Some(ServerNameList::HostName(_)) = extensions.get()? {
+            return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
+        }
         hello.application_protocol(extensions.get()?, output)?;
         hello.record_sizes(extensions.get()?, extensions.get()?, output)?;
         let (selection, makes_ticket) = selected(extensions.get()?, extensions.get()?, output)?;

@@ -7,7 +7,7 @@ use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{
-    CachedInformation, CertificateAuthorities, ClientCachedInfo, ClientHello, Encode, ExtensionType,
+    CachedInformation, CertificateAuthorities, ClientCachedInfo, ClientHello, Encode, ExtensionType, Extensions,
     KeyShareClientHello, KeyShareEntry, MaxFragmentLength, ProtocolName, ProtocolNameList, RecordSizeLimit,
     ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
 };
@@ -35,6 +35,7 @@ impl<'a> Offer<'a> {
         // Not used, but a malformed one is refused all the same.
         extensions.get::<SignatureAlgorithmsCert<'_>>()?;
         extensions.get::<CertificateAuthorities<'_>>()?;
+        check_pre_shared_key(extensions)?;
         let server_name = match extensions.get()? {
             Some(ServerNameList::HostName(name)) => Some(name),
             Some(ServerNameList::Acknowledged) => return Err(crate::error::InvalidMessage::Truncated.into()),
@@ -63,8 +64,7 @@ impl<'a> Offer<'a> {
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();
-        let without_extensions =
-            ClientHello { extensions: crate::wire::Extensions::EMPTY, ..self.hello.clone() }.to_vec();
+        let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
         context.update(&without_extensions.unwrap_or_default());
         for (kind, body) in self.hello.extensions.iter() {
             match kind {
@@ -82,6 +82,21 @@ impl<'a> Offer<'a> {
         }
         context.finish()
     }
+}
+
+/// RFC 9846, 4.3.11 and 4.3.9: the last one, and not without the modes.
+fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved> {
+    let mut kinds = extensions.iter().map(|(kind, _)| kind);
+    if !kinds.any(|kind| kind == ExtensionType::PRE_SHARED_KEY) {
+        return Ok(());
+    }
+    if kinds.next().is_some() {
+        return Err(PeerMisbehaved::MisplacedExtension(ExtensionType::PRE_SHARED_KEY));
+    }
+    if extensions.iter().all(|(kind, _)| kind != ExtensionType::PSK_KEY_EXCHANGE_MODES) {
+        return Err(PeerMisbehaved::MissingExtension(ExtensionType::PSK_KEY_EXCHANGE_MODES));
+    }
+    Ok(())
 }
 
 /// What was chosen.

@@ -1,0 +1,237 @@
+//! Random sequences of connections, losses, restarts and changes of configuration, against the same client and server
+//! without a cache: caching must never make a connection fail that would have been made, nor make one that would have
+//! been refused, nor show the application another peer.
+
+use std::sync::LazyLock;
+
+use terse_pki::{LeafOptions, Revocation, Usage};
+use terse_testkit::pair::{Failed, Side, at};
+use terse_testkit::pki::{self, CLIENT_NAME, NOW, Pki, SERVER_NAME};
+use terse_testkit::rng::SeededRng;
+use terse_tls::cache::Schemes;
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::summary::Peer;
+use terse_tls::{ClientAuthentication, Credential, Error, Trust};
+
+use crate::world::*;
+
+/// The faster one.
+const FAST: &CryptoProvider = &terse_aws_lc::PROVIDER;
+
+const SEQUENCES: u64 = 200;
+const STEPS: usize = 14;
+const HOUR: u64 = 3600;
+
+#[test]
+fn model_caching_changes_nothing_but_the_bytes() {
+    let (mut connections, mut cached) = (0, 0);
+    for seed in 0..SEQUENCES {
+        let mut model = Model::new(seed);
+        (0..STEPS).for_each(|_| model.step());
+        model.settle();
+        connections += model.connections;
+        cached += model.cached;
+    }
+    assert!(cached * 3 > connections, "only {cached} of {connections} connections cached anything");
+}
+
+/// What both sides may turn to. The first of each kind is where a sequence starts.
+struct Choices {
+    clients: Vec<Credential>,
+    servers: Vec<Credential>,
+    /// Of the other side's certificates.
+    trust: Vec<Trust>,
+}
+
+static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
+    let (ours, other) = (Pki::shared(CHAIN), other_pki());
+    let credentials = |usual: &terse_pki::Credential, foreign: &terse_pki::Credential, name, usage| {
+        let leaf = LeafOptions { usage, ..LeafOptions::new(name, pki::validity()) };
+        let renewed = ours.authority.renew(usual, &leaf).unwrap();
+        let rekeyed = ours.authority.issue(&leaf).unwrap();
+        [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued)).into()
+    };
+    let crl = |revoked: &[&terse_pki::Credential]| {
+        let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
+        ours.authority.crl(1, &revoked, pki::validity()).unwrap()
+    };
+    let trust = ours.trust(FAST);
+    let with_crl = |crl| trust.clone().with_crls(FAST, &[crl]).unwrap();
+    Choices {
+        clients: credentials(&ours.client, &other.client, CLIENT_NAME, Usage::Client),
+        servers: credentials(&ours.server, &other.server, SERVER_NAME, Usage::Server),
+        trust: vec![
+            trust.clone(),
+            Trust::new(FAST, &[ours.root(), other.root()]).unwrap(),
+            with_crl(crl(&[])),
+            with_crl(crl(&[&ours.client, &ours.server])),
+            trust.clone().accept_without_clock(),
+            other.trust(FAST),
+        ],
+    }
+});
+
+/// A world, and what happened to it.
+struct Model {
+    world: World,
+    rng: SeededRng,
+    seed: u64,
+    log: Vec<String>,
+    time: u64,
+    connections: usize,
+    cached: usize,
+}
+
+impl Model {
+    fn new(seed: u64) -> Self {
+        let world = World::with(FAST, CHAIN);
+        let rng = SeededRng::new(seed);
+        Self { world, rng, seed, log: Vec::new(), time: 0, connections: 0, cached: 0 }
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.rng.below(limit)
+    }
+
+    /// One of `choices`, half of the time the first.
+    fn pick<T: Clone>(&mut self, what: &str, choices: &[T]) -> T {
+        let nth = if self.below(2) == 0 { 0 } else { self.below(choices.len()) };
+        self.log.push(format!("{what} {nth}"));
+        choices[nth].clone()
+    }
+
+    fn step(&mut self) {
+        match self.below(20) {
+            0..8 => self.connect(),
+            8..10 => self.lose(),
+            10 => self.in_parallel(),
+            11 => self.world.server.credential = self.pick("server certificate", &CHOICES.servers),
+            12 => self.world.client.credential = Some(self.pick("client certificate", &CHOICES.clients)),
+            13 => self.world.client.trust = self.pick("client trust", &CHOICES.trust),
+            14 => self.change_client_authentication(),
+            15 => self.change_clocks(),
+            16 => {
+                self.log.push("client restarts".into());
+                self.world.restart_client();
+            }
+            17 => {
+                let with_store = self.pick("server restarts", &[true, false]);
+                self.world.restart_server(with_store);
+            }
+            18 => self.change_virtual_host(),
+            _ => {
+                let all = [Schemes::BITHAC, Schemes::RFC7924, Schemes::OFF];
+                let (client, server) = (self.pick("client scheme", &all), self.pick("server scheme", &all));
+                self.world.set_schemes(client, server);
+            }
+        }
+    }
+
+    fn change_client_authentication(&mut self) {
+        let trust = self.pick("server trust", &CHOICES.trust);
+        let policies = [
+            ClientAuthentication::Required(trust.clone()),
+            ClientAuthentication::Optional(trust),
+            ClientAuthentication::None,
+        ];
+        self.world.server.client_authentication = self.pick("client authentication", &policies);
+        self.world.server.certificate_authorities = self.pick("CA names", &[false, true]);
+    }
+
+    fn change_clocks(&mut self) {
+        self.time += self.pick("hours", &[1, 23, 24, 24 * 90]) * HOUR;
+        let clocks = [at(self.time), no_clock(), at_boot()];
+        self.world.client_clock = self.pick("client clock", &clocks);
+        self.world.server_clock = self.pick("server clock", &clocks);
+    }
+
+    /// Another name that the client sends, which our servers all answer to with the same certificate; or another port.
+    fn change_virtual_host(&mut self) {
+        self.world.client.send_server_name = self.pick("SNI", &[true, false]);
+        self.world.address.port = self.pick("port", &[8883, 8884]);
+    }
+
+    /// What the same two do without a cache.
+    fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
+        let caches = (self.world.client.cache.take(), self.world.server.cache.take());
+        let result = self.world.connect().map(|done| [done.client.peer, done.server.peer]);
+        (self.world.client.cache, self.world.server.cache) = caches;
+        result
+    }
+
+    fn connect(&mut self) {
+        self.log.push("connect".into());
+        let expected = self.without_cache();
+        let result = self.world.connect();
+        self.check(expected, result);
+    }
+
+    /// A second connection begins while the first one is on its way.
+    fn in_parallel(&mut self) {
+        self.log.push("two connections".into());
+        let expected = self.without_cache();
+        let mut links = [self.world.begin(), self.world.begin()];
+        for link in &mut links {
+            link.carry_on(Side::Client).unwrap();
+        }
+        for mut link in links {
+            let result = link.run_until(Until::Data).map(|()| link.done());
+            self.check(expected.clone(), result);
+        }
+    }
+
+    fn check(&mut self, expected: Result<[Peer; 2], Failed>, result: Result<Done, Failed>) {
+        let context = || format!("seed {}: {}", self.seed, self.log.join(", "));
+        match (expected, result) {
+            (Ok(expected), Ok(done)) => {
+                self.connections += 1;
+                self.cached += usize::from(!done.client.cached.is_empty());
+                assert_eq!(done.client.cached, done.server.cached, "{}", context());
+                for (expected, peer) in expected.iter().zip([&done.client.peer, &done.server.peer]) {
+                    assert_eq!(peer.identity, expected.identity, "{}", context());
+                    assert_eq!(peer.time_unchecked, expected.time_unchecked, "{}", context());
+                }
+            }
+            (Err(expected), Err(failed)) => assert_eq!(failed, expected, "{}", context()),
+            (Ok(_), Err(failed)) => panic!("failed, though not without a cache: {failed:?}; {}", context()),
+            (Err(expected), Ok(_)) => panic!("accepted, though not without a cache: {expected:?}; {}", context()),
+        }
+    }
+
+    /// A connection that dies on its way, one way or another.
+    fn lose(&mut self) {
+        use Until::{ClientFlight, ClientHello, Commit, Data, ServerFlight};
+        let until = self.pick("lost", &[ClientFlight, ClientHello, ServerFlight, Commit, Data]);
+        let end = self.pick("end", &["vanishes", "times out", "is closed", "crashes"]);
+        let mut link = self.world.begin();
+        if link.run_until(until).is_err() {
+            return; // refused on its way; whether that is right is for `connect` to say
+        }
+        match end {
+            "times out" => link.time_out(),
+            "is closed" => {
+                let now = link.pair.now;
+                assert_eq!(link.pair.client.handle_end_of_input(now), Err(Error::Truncated));
+            }
+            "crashes" => self.world.restart_client(),
+            _ => {}
+        }
+    }
+
+    /// Whatever happened: once both sides are well again, so is caching.
+    fn settle(&mut self) {
+        self.time += 25 * HOUR;
+        let healthy = World::with(FAST, CHAIN);
+        let world = &mut self.world;
+        (world.client.trust, world.client.credential) = (healthy.client.trust, healthy.client.credential);
+        (world.client.send_server_name, world.address) = (true, healthy.address);
+        (world.server.credential, world.server.certificate_authorities) = (healthy.server.credential, false);
+        world.server.client_authentication = healthy.server.client_authentication;
+        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.set_clocks(self.time);
+        // At most: a full attempt while they alternate, then one without a ticket.
+        (0..3).for_each(|_| self.connect());
+        let done = self.world.connect().unwrap();
+        assert_eq!(done.client.cached, BOTH_CERTIFICATES, "seed {}: {}", self.seed, self.log.join(", "));
+    }
+}

@@ -1,0 +1,245 @@
+//! Rule 1: the transcript always binds the full content.
+
+use std::sync::{Arc, Mutex};
+
+use terse_testkit::fault::{self, fault};
+use terse_testkit::forge::KeyLogLines;
+use terse_testkit::pair::Side;
+use terse_testkit::pki::Pki;
+use terse_tls::crypto::CryptoError;
+use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
+use terse_tls::{AlertDescription, Error, ExtensionType, Fault, HandshakeType, PeerMisbehaved, SignatureScheme};
+
+use crate::schedule::{certificate_fingerprint, hash, request_fingerprint, synthetic, verify_data};
+use crate::world::*;
+
+/// A client that has two certificates over one key must not be taken for the one while it means the other.
+#[test]
+fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
+    let mut world = World::cached();
+    let stolen = world.next_offer().ticket().expect("a ticket");
+    // The same client gets another certificate for its key, and connects with it until it has a ticket of its own.
+    let other = renew(&Pki::shared(CHAIN).client, &leaf("valve-3.plant.example", terse_pki::Usage::Client));
+    world.client.credential = Some(other);
+    world.connect().unwrap();
+    world.assert_cached();
+    // It shows the ticket of the first certificate, and hashes the second.
+    let before = world.rows();
+    let swap = fault::first(HandshakeType::CLIENT_HELLO, move |message| {
+        fault::set_extension(message, ExtensionType::CLIENT_CACHED_INFO, &[&[0, 10, 1, 8], &stolen[..]].concat());
+    });
+    let (link, result) = world.connect_with(Side::Client, swap);
+    let failed = result.unwrap_err();
+    assert_eq!((failed.side, failed.error), (Side::Server, PeerMisbehaved::BadSignature.into()));
+    assert_eq!(link.pair.server.summary().cached, BOTH_CERTIFICATES, "the server did take up the ticket");
+    assert_eq!(world.rows(), before);
+}
+
+/// The same for a server: a renewed certificate over the old key is another object.
+#[test]
+fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
+    let mut world = World::cached();
+    let old = world.server.credential.clone();
+    world.server.credential = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    let new = certificate_fingerprint(world.server.credential.chain());
+    // Hostile: it selects the old one, and shows the fingerprint of the new one.
+    let select = fault(move |_, kind, message| match kind {
+        HandshakeType::ENCRYPTED_EXTENSIONS => {
+            fault::add_extension(message, ExtensionType::CACHED_INFO, &[0, 1, 1]);
+        }
+        HandshakeType::CERTIFICATE => *message = fault::message(kind, &certificate_of(&[&new])),
+        _ => {}
+    });
+    let (_, result) = world.connect_with(Side::Server, select);
+    let failed = result.unwrap_err();
+    assert_eq!((failed.side, failed.error), (Side::Client, PeerMisbehaved::IllegalCachedMessage.into()));
+    // Honest: it does not select the old one.
+    world.server.credential = old;
+    world.connect().unwrap();
+    world.server.credential = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    let done = world.connect().unwrap();
+    assert!(done.offer.cached_info.is_some());
+    assert_eq!(done.client.cached, [CachedObject::ClientCertificate]);
+    assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
+}
+
+/// A TLS 1.3 Certificate body with empty context and extensions.
+fn certificate_of(entries: &[&[u8]]) -> Vec<u8> {
+    let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
+    let list: Vec<u8> = entries.iter().flat_map(|data| [&uint24(data.len())[..], data, &[0, 0]].concat()).collect();
+    [&[0][..], &uint24(list.len()), &list].concat()
+}
+
+#[test]
+fn rule_1_an_offer_that_is_changed_on_the_way_fails() {
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(&str, Change); 4] = [
+        ("ticket gone", |hello| fault::set_extension(hello, ExtensionType::CLIENT_CACHED_INFO, &[])),
+        ("other ticket", |hello| {
+            let body = [0, 10, 1, 8, 0, 1, 2, 3, 4, 5, 6, 7];
+            fault::set_extension(hello, ExtensionType::CLIENT_CACHED_INFO, &body);
+        }),
+        ("fingerprint gone", |hello| fault::remove_extension(hello, ExtensionType::CACHED_INFO)),
+        ("caching gone", |hello| {
+            fault::remove_extension(hello, ExtensionType::CACHED_INFO);
+            fault::remove_extension(hello, ExtensionType::CLIENT_CACHED_INFO);
+        }),
+    ];
+    let mut world = World::cached();
+    for (what, change) in changes {
+        let before = world.rows();
+        let mut link = world.begin();
+        let record = link.pair.transmit(Side::Client);
+        let mut hello = record[5..].to_vec();
+        change(&mut hello);
+        let record = terse_testkit::forge::plaintext(terse_tls::ContentType::HANDSHAKE, &hello);
+        link.deliver(Side::Server, record).unwrap();
+        let failed = link.carry_on(Side::Server).unwrap_err();
+        assert_eq!(failed.error, Error::Crypto(CryptoError::DecryptFailed), "{what}");
+        assert_eq!(world.rows(), before, "{what}");
+        drop(link);
+        world.connect().unwrap();
+        world.assert_cached();
+    }
+}
+
+/// `message_hash` belongs to transcripts only (RFC 9846, 4).
+#[test]
+fn rule_1_message_hash_on_the_wire_is_unexpected() {
+    let server = [
+        HandshakeType::SERVER_HELLO,
+        HandshakeType::ENCRYPTED_EXTENSIONS,
+        HandshakeType::CERTIFICATE_REQUEST,
+        HandshakeType::CERTIFICATE,
+        HandshakeType::CERTIFICATE_VERIFY,
+        HandshakeType::FINISHED,
+    ];
+    let client = [
+        HandshakeType::CLIENT_HELLO,
+        HandshakeType::CERTIFICATE,
+        HandshakeType::CERTIFICATE_VERIFY,
+        HandshakeType::FINISHED,
+    ];
+    let mut world = World::cached();
+    let fingerprints = [&world.server.credential, world.client.credential.as_ref().unwrap()]
+        .map(|credential| synthetic(&certificate_fingerprint(credential.chain())));
+    for (side, kinds) in [(Side::Server, &server[..]), (Side::Client, &client[..])] {
+        for kind in kinds {
+            for fingerprint in fingerprints.clone() {
+                let insert = fault::first(*kind, move |message| {
+                    message.splice(..0, fingerprint.iter().copied());
+                });
+                world.assert_refused(side, insert, AlertDescription::UNEXPECTED_MESSAGE, &format!("254 before {kind}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn rule_1_message_hash_after_the_handshake_is_unexpected() {
+    for side in Side::BOTH {
+        let mut world = World::cached();
+        let replace = fault::first(HandshakeType::KEY_UPDATE, |message| *message = synthetic(&[7; 32]));
+        let (mut link, result) = world.connect_with(side, replace);
+        result.unwrap();
+        link.pair.side(side).0.update_keys(false).unwrap();
+        let failed = link.carry_on(side).unwrap_err();
+        assert_eq!(failed.error.alert(), Some(AlertDescription::UNEXPECTED_MESSAGE));
+    }
+}
+
+/// Listens to both sides.
+#[derive(Default)]
+struct Messages(Mutex<Vec<(Side, HandshakeType, Vec<u8>)>>);
+
+impl Messages {
+    fn ear(self: &Arc<Self>, side: Side) -> Arc<dyn Fault> {
+        let messages = self.clone();
+        fault(move |_, kind, message| messages.0.lock().unwrap().push((side, kind, message.clone())))
+    }
+}
+
+/// Computes CertificateVerify and Finished of both sides a second time, with the synthetic message where the rule wants
+/// it and nowhere else.
+#[test]
+fn rule_1_transcript_binds_full_content_recomputed() {
+    let mut world = World::new().with_long_request();
+    for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
+        let (messages, key_log) = (Arc::new(Messages::default()), Arc::new(KeyLogLines::default()));
+        world.client.common.fault = Some(messages.ear(Side::Client));
+        world.server.common.fault = Some(messages.ear(Side::Server));
+        world.client.common.key_log = Some(key_log.clone());
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.mode, expected);
+        let cached = expected == Mode::Bithac;
+        let messages = messages.0.lock().unwrap().clone();
+        let kinds: Vec<_> = messages.iter().map(|(_, kind, _)| kind.0).collect();
+        assert_eq!(kinds, [1, 2, 8, 13, 11, 15, 20, 11, 15, 20]);
+        let bytes: Vec<_> = messages.iter().map(|(_, _, bytes)| &bytes[..]).collect();
+        let own = synthetic(&certificate_fingerprint(world.client.credential.as_ref().unwrap().chain()));
+        let own = if cached { &own[..] } else { &[] };
+
+        let chain = world.server.credential.chain();
+        check_signature(chain, b"TLS 1.3, server CertificateVerify", bytes[5], &bytes[..5]);
+        let server = key_log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET");
+        assert_eq!(bytes[6][4..], verify_data(&server, &bytes[..6]));
+
+        let to_certificate = [&bytes[..7], &[own, bytes[7]]].concat();
+        let chain = world.client.credential.as_ref().unwrap().chain();
+        check_signature(chain, b"TLS 1.3, client CertificateVerify", bytes[8], &to_certificate);
+        let client = key_log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET");
+        assert_eq!(bytes[9][4..], verify_data(&client, &[&to_certificate[..], &[bytes[8]]].concat()));
+        let on_the_wire = verify_data(&client, &bytes[..9]);
+        assert_eq!(bytes[9][4..] == on_the_wire, !cached, "bound by more than what is on the wire");
+    }
+}
+
+/// CertificateVerify, checked with the key in the certificate (RFC 9846, 4.5.2).
+fn check_signature(chain: &[pki_types::CertificateDer<'_>], context: &[u8], verify: &[u8], messages: &[&[u8]]) {
+    let content = [&[0x20; 64], context, &[0], &hash(messages)].concat();
+    let [_, _, _, _, high, low, _, _, signature @ ..] = verify else { panic!("{verify:x?}") };
+    let scheme = SignatureScheme(u16::from_be_bytes([*high, *low]));
+    assert_eq!(scheme, SignatureScheme::ECDSA_SECP256R1_SHA256);
+    let end_entity = webpki::EndEntityCert::try_from(&chain[0]).unwrap();
+    let (_, algorithms) = PROVIDER.signatures.by_scheme.iter().find(|(known, _)| *known == scheme).unwrap();
+    let valid = algorithms.iter().any(|algorithm| end_entity.verify_signature(*algorithm, &content, signature).is_ok());
+    assert!(valid, "{}", String::from_utf8_lossy(context));
+}
+
+/// What both sides export depends on the whole server part of the transcript.
+#[test]
+fn rule_1_both_sides_export_the_same() {
+    let mut world = World::cached().with_long_request();
+    let export = |connection: &terse_tls::Connection| {
+        let mut out = [0; 32];
+        connection.export_keying_material(b"EXPORTER-test", b"context", &mut out).unwrap();
+        out
+    };
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let done = world.connect_until(Until::Data).unwrap();
+        let exported = export(&done.pair.client);
+        assert_eq!(exported, export(&done.pair.server));
+        assert!(!seen.contains(&exported));
+        seen.push(exported);
+    }
+}
+
+/// The fingerprint of the CertificateRequest stands for all of it: one that differs in a byte is another object.
+#[test]
+fn rule_1_transcript_binds_full_content_of_the_certificate_request() {
+    let mut world = World::new().with_long_request();
+    let messages = Arc::new(Messages::default());
+    world.server.common.fault = Some(messages.ear(Side::Server));
+    world.connect().unwrap();
+    world.server.common.fault = None;
+    let requests = messages.0.lock().unwrap().clone();
+    let request = &requests.iter().find(|(_, kind, _)| *kind == HandshakeType::CERTIFICATE_REQUEST).unwrap().2;
+    let offered = world.next_offer().cached_info.expect("an offer");
+    assert!(offered.ends_with(&request_fingerprint(request)));
+    let other = fault::first(HandshakeType::CERTIFICATE_REQUEST, |message| {
+        assert_eq!(message[4..6], [0, 32], "the server selected it");
+        message[6] ^= 1;
+    });
+    world.assert_refused(Side::Server, other, AlertDescription::ILLEGAL_PARAMETER, "other request");
+}

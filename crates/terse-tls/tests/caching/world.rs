@@ -1,0 +1,458 @@
+//! A client and a server with caches, whose configurations, clocks and stores a test changes between connections; and
+//! what a connection showed on the wire.
+
+use core::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use pki_types::UnixTime;
+use terse_pki::{LeafOptions, Usage};
+use terse_testkit::fault;
+use terse_testkit::forge::{self, HEADER_LEN};
+use terse_testkit::pair::{Failed, Pair, Side, at};
+use terse_testkit::pki::{self, Pki};
+use terse_tls::cache::{
+    ClientCache, ClientStore, MemoryClientStore, MemoryServerStore, NotSaved, Save, Schemes, Scope, ScopeRecord,
+    ServerCache, snapshot,
+};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::summary::{CachedObject, Mode};
+use terse_tls::{
+    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Credential, ExtensionType, Fault, Now,
+    ServerAddress, ServerConfig, Summary, Trust,
+};
+
+pub(crate) const PROVIDER: &CryptoProvider = &terse_rustcrypto::PROVIDER;
+
+/// The chain of most tests.
+pub(crate) const CHAIN: &str = "p256x3";
+
+/// All that is cached if the CertificateRequest is short.
+pub(crate) const BOTH_CERTIFICATES: [CachedObject; 2] =
+    [CachedObject::ServerCertificate, CachedObject::ClientCertificate];
+
+/// A client and a server.
+pub(crate) struct World {
+    pub(crate) client: ClientConfig,
+    pub(crate) server: ServerConfig,
+    pub(crate) client_store: Arc<Disk>,
+    pub(crate) server_store: Arc<MemoryServerStore>,
+    pub(crate) address: ServerAddress,
+    pub(crate) client_clock: Now,
+    pub(crate) server_clock: Now,
+    seed: u64,
+}
+
+/// How far a connection gets before both sides vanish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Until {
+    /// The ClientHello is lost.
+    ClientHello,
+    /// The server's flight is lost.
+    ServerFlight,
+    /// The client's last flight is lost.
+    ClientFlight,
+    /// The server has verified the client's Finished; what it sends then is lost.
+    Commit,
+    /// The client has read application data of the server, and the other way round.
+    Data,
+    /// Both have closed.
+    Closed,
+}
+
+impl World {
+    /// Mutual authentication, `bithac` on both sides, nothing cached yet.
+    pub(crate) fn new() -> Self {
+        Self::with(PROVIDER, CHAIN)
+    }
+
+    pub(crate) fn with(provider: &'static CryptoProvider, chain: &str) -> Self {
+        let pki = Pki::shared(chain);
+        let mut world = Self {
+            client: ClientConfig::new(provider, pki.trust(provider)),
+            server: ServerConfig::new(provider, pki.server(provider)),
+            client_store: Disk::new(),
+            server_store: Arc::new(MemoryServerStore::new(STORE_CAPACITY)),
+            address: pki::server_address(),
+            client_clock: at(0),
+            server_clock: at(0),
+            seed: 0,
+        };
+        world.client.credential = Some(pki.client(provider));
+        world.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
+        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world
+    }
+
+    /// The same, after two connections: everything that `bithac` caches is cached.
+    pub(crate) fn cached() -> Self {
+        let mut world = Self::new();
+        assert_eq!(world.connect().unwrap().client.mode, Mode::Full);
+        world.assert_cached();
+        world
+    }
+
+    /// Turns caching on, with the stores of this world.
+    pub(crate) fn set_schemes(&mut self, client: Schemes, server: Schemes) {
+        self.client.cache = Some(ClientCache { store: self.client_store.clone(), schemes: client });
+        self.server.cache = Some(ServerCache { store: self.server_store.clone(), schemes: server });
+    }
+
+    /// The client's process starts anew with what it saved.
+    pub(crate) fn restart_client(&mut self) {
+        self.client_store = self.client_store.restart();
+        self.client.cache.as_mut().expect("caching is on").store = self.client_store.clone();
+    }
+
+    /// The server's process starts anew, with its store or without.
+    pub(crate) fn restart_server(&mut self, with_store: bool) {
+        let rows = if with_store { self.rows() } else { MemoryServerStore::new(0).snapshot() };
+        let (_, store) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
+        self.server_store = Arc::new(store);
+        self.server.cache.as_mut().expect("caching is on").store = self.server_store.clone();
+    }
+
+    /// All that the server keeps.
+    pub(crate) fn rows(&self) -> Vec<u8> {
+        self.server_store.snapshot()
+    }
+
+    /// Both clocks, in seconds after [`pki::NOW`].
+    pub(crate) fn set_clocks(&mut self, seconds: u64) {
+        self.client_clock = at(seconds);
+        self.server_clock = at(seconds);
+    }
+
+    pub(crate) fn server_trust(&mut self, trust: Trust) {
+        self.server.client_authentication = ClientAuthentication::Required(trust);
+    }
+
+    /// Has the server name its client CAs, so that its CertificateRequest is long enough to be cached.
+    pub(crate) fn with_long_request(mut self) -> Self {
+        self.server.certificate_authorities = true;
+        self
+    }
+
+    /// A new connection, before anything is sent.
+    pub(crate) fn begin(&mut self) -> Link {
+        self.seed += 1;
+        let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
+        Link {
+            pair: Pair::to(self.address.clone(), &client, &server, self.seed, self.client_clock),
+            client_clock: self.client_clock,
+            server_clock: self.server_clock,
+        }
+    }
+
+    /// The seed of the connection that [`Self::begin`] gave last.
+    pub(crate) fn last_seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// A connection with data both ways, closed in order.
+    pub(crate) fn connect(&mut self) -> Result<Done, Failed> {
+        self.connect_until(Until::Closed)
+    }
+
+    /// A connection that gets so far. Afterwards both sides vanish without a word.
+    pub(crate) fn connect_until(&mut self, until: Until) -> Result<Done, Failed> {
+        let mut link = self.begin();
+        link.run_until(until)?;
+        Ok(link.done())
+    }
+
+    /// A connection that `side` makes fail, by `fault`.
+    pub(crate) fn connect_with(&mut self, side: Side, fault: Arc<dyn Fault>) -> (Link, Result<(), Failed>) {
+        let common = self.common(side);
+        common.fault = Some(fault);
+        let mut link = self.begin();
+        self.common(side).fault = None;
+        let result = link.run();
+        (link, result)
+    }
+
+    fn common(&mut self, side: Side) -> &mut terse_tls::Common {
+        match side {
+            Side::Client => &mut self.client.common,
+            Side::Server => &mut self.server.common,
+        }
+    }
+
+    /// What the next connection would offer. The client changes its mind and does not connect.
+    pub(crate) fn next_offer(&mut self) -> Offer {
+        self.connect_until(Until::ClientHello).expect("nothing can fail yet").offer
+    }
+
+    /// A connection in which everything is cached that can be, and both sides agree about that.
+    pub(crate) fn assert_cached(&mut self) -> Done {
+        let done = self.connect().unwrap();
+        let request = Some(CachedObject::CertificateRequest).filter(|_| self.server.certificate_authorities);
+        let all: Vec<_> = request.into_iter().chain(BOTH_CERTIFICATES).collect();
+        assert_eq!((done.client.mode, &done.client.cached), (Mode::Bithac, &all));
+        assert_eq!((done.server.mode, &done.server.cached), (Mode::Bithac, &done.client.cached));
+        done
+    }
+
+    /// A connection in which nothing is cached, and both sides agree about that.
+    pub(crate) fn assert_full(&mut self) -> Done {
+        let done = self.connect().unwrap();
+        assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Full, &[][..]));
+        assert_eq!((done.server.mode, &done.server.cached[..]), (Mode::Full, &[][..]));
+        done
+    }
+
+    /// `fault` on `side` makes the other side refuse with `alert`, and nothing on the server changes. Afterwards, with
+    /// both sides honest, the next connection works, and at the latest the one after it is cached again.
+    pub(crate) fn assert_refused(
+        &mut self,
+        side: Side,
+        fault: Arc<dyn Fault>,
+        alert: AlertDescription,
+        what: &str,
+    ) -> Link {
+        let before = self.rows();
+        let (link, result) = self.connect_with(side, fault);
+        let failed = result.expect_err(what);
+        assert_eq!((failed.side, failed.error.alert()), (side.other(), Some(alert)), "{what}: {:?}", failed.error);
+        let heard = link.pair.failure(side);
+        assert_eq!(heard, Some(&terse_tls::Error::AlertReceived(alert)), "{what}: the alert must arrive");
+        assert_eq!(self.rows(), before, "{what}: a failed handshake changed the server's store");
+        self.connect().unwrap_or_else(|failed| panic!("after {what}: {failed:?}"));
+        self.assert_cached();
+        link
+    }
+}
+
+const STORE_CAPACITY: usize = 64;
+
+/// A connection.
+pub(crate) struct Link {
+    pub(crate) pair: Pair,
+    client_clock: Now,
+    server_clock: Now,
+}
+
+impl Link {
+    /// Hands `bytes` to `side`, by that side's clock.
+    pub(crate) fn deliver(&mut self, side: Side, bytes: Vec<u8>) -> Result<(), Failed> {
+        self.pair.now = match side {
+            Side::Client => self.client_clock,
+            Side::Server => self.server_clock,
+        };
+        self.pair.deliver(side, bytes)
+    }
+
+    /// What `side` has to send goes to its peer.
+    pub(crate) fn carry_on(&mut self, side: Side) -> Result<(), Failed> {
+        let bytes = self.pair.transmit(side);
+        self.deliver(side.other(), bytes)
+    }
+
+    /// Until nobody has more to say. The first error is returned.
+    pub(crate) fn run(&mut self) -> Result<(), Failed> {
+        let mut first = Ok(());
+        loop {
+            let bytes = Side::BOTH.map(|side| self.pair.transmit(side));
+            if bytes.iter().all(Vec::is_empty) {
+                return first;
+            }
+            for (side, bytes) in Side::BOTH.into_iter().zip(bytes) {
+                let result = self.deliver(side.other(), bytes);
+                first = first.and(result);
+            }
+        }
+    }
+
+    pub(crate) fn run_until(&mut self, until: Until) -> Result<(), Failed> {
+        if until < Until::Commit {
+            // One flight after the other, so that the last one can be lost. After a HelloRetryRequest there are more.
+            let mut flights = Side::BOTH.into_iter().cycle().take(until as usize);
+            flights.try_for_each(|side| self.carry_on(side))?;
+            let side = if until == Until::ServerFlight { Side::Server } else { Side::Client };
+            self.pair.transmit(side);
+            return Ok(());
+        }
+        self.run()?;
+        assert!(self.pair.client.is_connected() && self.pair.server.is_connected());
+        if until >= Until::Data {
+            for side in [Side::Server, Side::Client] {
+                assert_eq!(self.pair.carry(side, b"data")?, b"data");
+            }
+        }
+        if until == Until::Closed {
+            self.pair.close()?;
+        }
+        Ok(())
+    }
+
+    /// The time is up for the client.
+    pub(crate) fn time_out(&mut self) {
+        self.pair.client.give_up(self.client_clock);
+    }
+
+    pub(crate) fn offer(&self) -> Offer {
+        self.hellos().pop().expect("a ClientHello")
+    }
+
+    /// Of each ClientHello, of which there are two after HelloRetryRequest.
+    pub(crate) fn hellos(&self) -> Vec<Offer> {
+        let plain = |record: &Vec<u8>| record[0] == ContentType::HANDSHAKE.0;
+        let fragments = forge::records(&self.pair.from_client).into_iter().filter(plain);
+        let stream: Vec<u8> = fragments.flat_map(|record| record[HEADER_LEN..].to_vec()).collect();
+        let mut rest = &stream[..];
+        let mut hellos = Vec::new();
+        while let [1, a, b, c, ..] = rest {
+            let (hello, after) = rest.split_at(4 + u32::from_be_bytes([0, *a, *b, *c]) as usize);
+            hellos.push(Offer::read(hello));
+            rest = after;
+        }
+        assert!(rest.is_empty(), "only ClientHellos are sent in the clear");
+        hellos
+    }
+
+    pub(crate) fn done(self) -> Done {
+        Done {
+            client: self.pair.client.summary().clone(),
+            server: self.pair.server.summary().clone(),
+            offer: self.offer(),
+            pair: self.pair,
+        }
+    }
+}
+
+/// A connection that got as far as it should.
+pub(crate) struct Done {
+    pub(crate) client: Summary,
+    pub(crate) server: Summary,
+    pub(crate) offer: Offer,
+    pub(crate) pair: Pair,
+}
+
+/// The caching extensions of a ClientHello, `None` if they are not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) cached_info: Option<Vec<u8>>,
+    pub(crate) client_cached_info: Option<Vec<u8>>,
+}
+
+impl Offer {
+    fn read(hello: &[u8]) -> Self {
+        let (mut hello, mut offer) = (hello.to_vec(), Self { cached_info: None, client_cached_info: None });
+        fault::edit_extensions(&mut hello, |extensions| {
+            for (kind, body) in extensions {
+                match *kind {
+                    ExtensionType::CACHED_INFO => offer.cached_info = Some(body.clone()),
+                    ExtensionType::CLIENT_CACHED_INFO => offer.client_cached_info = Some(body.clone()),
+                    _ => {}
+                }
+            }
+        });
+        offer
+    }
+
+    /// The ticket, of which a client of ours sends one at most.
+    pub(crate) fn ticket(&self) -> Option<[u8; 8]> {
+        match self.client_cached_info.as_deref()? {
+            [] => None,
+            [0, 10, 1, 8, ticket @ ..] => Some(ticket.try_into().expect("8 bytes")),
+            other => panic!("not the one form of client_cached_info: {other:x?}"),
+        }
+    }
+
+    /// Whether it says no more than that `bithac` is supported.
+    pub(crate) fn is_first_contact(&self) -> bool {
+        *self == Self { cached_info: None, client_cached_info: Some(Vec::new()) }
+    }
+
+    /// Whether it says nothing at all.
+    pub(crate) fn is_silent(&self) -> bool {
+        *self == Self { cached_info: None, client_cached_info: None }
+    }
+}
+
+/// A client's store on something that survives a restart.
+pub(crate) struct Disk {
+    pub(crate) memory: MemoryClientStore,
+    saved: Mutex<Vec<u8>>,
+}
+
+impl Disk {
+    pub(crate) fn new() -> Arc<Self> {
+        let memory = MemoryClientStore::new(STORE_CAPACITY);
+        let saved = Mutex::new(snapshot_of(&memory));
+        Arc::new(Self { memory, saved })
+    }
+
+    /// What the next process finds.
+    fn restart(&self) -> Arc<Self> {
+        let saved = self.saved.lock().unwrap().clone();
+        let (memory, _) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");
+        Arc::new(Self { memory, saved: Mutex::new(saved) })
+    }
+}
+
+impl ClientStore for Disk {
+    fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
+        let mut save = Save::Later;
+        self.memory.update(scope, &mut |record| {
+            save = change(record);
+            save
+        })?;
+        if save == Save::Now {
+            *self.saved.lock().unwrap() = snapshot_of(&self.memory);
+        }
+        Ok(())
+    }
+}
+
+fn snapshot_of(memory: &MemoryClientStore) -> Vec<u8> {
+    snapshot::encode(memory, &MemoryServerStore::new(0)).expect("small")
+}
+
+trait Snapshot {
+    fn snapshot(&self) -> Vec<u8>;
+}
+
+impl Snapshot for MemoryServerStore {
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&MemoryClientStore::new(0), self).expect("small")
+    }
+}
+
+/// A clock that shows 1970.
+pub(crate) fn at_boot() -> Now {
+    Now { unix: Some(UnixTime::since_unix_epoch(Duration::from_secs(3600))), ..at(0) }
+}
+
+/// No clock at all.
+pub(crate) fn no_clock() -> Now {
+    Now { unix: None, ..at(0) }
+}
+
+/// The options of a leaf like those of the shared CA.
+pub(crate) fn leaf(name: &str, usage: Usage) -> LeafOptions {
+    LeafOptions { usage, ..LeafOptions::new(name, pki::validity()) }
+}
+
+pub(crate) fn server_leaf() -> LeafOptions {
+    leaf(pki::SERVER_NAME, Usage::Server)
+}
+
+pub(crate) fn client_leaf() -> LeafOptions {
+    leaf(pki::CLIENT_NAME, Usage::Client)
+}
+
+/// A credential from the shared CA, with a new key.
+pub(crate) fn issue(options: &LeafOptions) -> Credential {
+    pki::credential(PROVIDER, &Pki::shared(CHAIN).authority.issue(options).unwrap())
+}
+
+/// Another certificate for the key of `old`.
+pub(crate) fn renew(old: &terse_pki::Credential, options: &LeafOptions) -> Credential {
+    pki::credential(PROVIDER, &Pki::shared(CHAIN).authority.renew(old, options).unwrap())
+}
+
+/// Another CA with a server and a client, both of the usual names.
+pub(crate) fn other_pki() -> Arc<Pki> {
+    static OTHER: LazyLock<Arc<Pki>> = LazyLock::new(|| Arc::new(Pki::new(CHAIN)));
+    OTHER.clone()
+}

@@ -1,0 +1,249 @@
+//! One attack: a handshake in which one side misbehaves, and what must hold for the other one whatever was done.
+//!
+//! A victim that failed said why with exactly one alert, and takes and gives nothing more. A victim that is connected
+//! is connected to the right peer. Nobody hangs: a victim that waits is told at the end of the stream.
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use terse_testkit::fault::{Alerts, fault, nth};
+use terse_testkit::pair::{Pair, Side, at};
+use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
+use terse_testkit::setup::Setup;
+use terse_tls::cache::Schemes;
+use terse_tls::summary::{AuthenticatedBy, Mode};
+use terse_tls::{
+    AlertDescription, ApiMisuse, CipherSuite, Error, Event, Fault, HandshakeType, MaxFragmentLength, SignatureScheme,
+};
+
+/// A handshake worth attacking.
+pub(crate) struct Scenario {
+    /// For messages of failed assertions.
+    pub(crate) name: &'static str,
+    pub(crate) setup: Setup,
+    /// All messages of an undisturbed handshake, in order.
+    pub(crate) messages: Vec<Sent>,
+}
+
+/// A message, and who sent it as which of its own.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) by: Side,
+    pub(crate) number: usize,
+    pub(crate) kind: HandshakeType,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What became of the victim.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    /// Whether the victim was told that it is connected. It may have failed later.
+    pub(crate) connected: bool,
+    /// Why it failed, if it did.
+    pub(crate) error: Option<Error>,
+    /// The alert that it sent.
+    pub(crate) alert: Option<AlertDescription>,
+    /// Why the attacker failed, if it did.
+    pub(crate) attacker: Option<Error>,
+}
+
+impl Verdict {
+    /// The victim found the attack out by itself, before it was connected.
+    pub(crate) fn refused(&self) -> Option<&Error> {
+        self.error.as_ref().filter(|error| !self.connected && !matches!(error, Error::AlertReceived(_)))
+    }
+}
+
+/// Ed25519 with AWS-LC: fast, and every message has the same length in every run.
+pub(crate) static SCENARIOS: LazyLock<[Scenario; 4]> = LazyLock::new(|| {
+    let provider = &terse_aws_lc::PROVIDER;
+    let mut cached = Setup::mutual(provider, provider, CHAIN);
+    cached.server.certificate_authorities = true;
+    [
+        Scenario::new("server authentication", Setup::new(provider, provider, CHAIN)),
+        Scenario::new("mutual authentication", Setup::mutual(provider, provider, CHAIN)),
+        Scenario::new("HelloRetryRequest", Setup::mutual(provider, provider, CHAIN).with_hello_retry(true)),
+        Scenario::new("cached", cached.with_frozen_cache(Schemes::BITHAC)),
+    ]
+});
+
+/// Of [`SCENARIOS`].
+pub(crate) const CHAIN: &str = "ed25519x3";
+
+/// The scenario with full mutual authentication.
+pub(crate) fn mutual() -> &'static Scenario {
+    &SCENARIOS[1]
+}
+
+impl Scenario {
+    fn new(name: &'static str, setup: Setup) -> Self {
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let mut recorded = setup.clone();
+        for by in Side::BOTH {
+            let sent = sent.clone();
+            recorded.common(by).fault = Some(fault(move |number, kind, message| {
+                sent.lock().unwrap().push(Sent { by, number, kind, bytes: message.clone() });
+            }));
+        }
+        let mut pair = recorded.pair(SEED);
+        pair.handshake().unwrap();
+        let mode = if name == "cached" { Mode::Bithac } else { Mode::Full };
+        assert_eq!(pair.client.summary().mode, mode);
+        drop((recorded, pair));
+        let messages = sent.lock().unwrap().clone();
+        Self { name, setup, messages }
+    }
+
+    /// Runs the handshake while `alter` has its way with the attacker's message number `number`.
+    pub(crate) fn alter<F>(&self, attacker: Side, number: usize, alter: F) -> Verdict
+    where
+        F: Fn(&mut Vec<u8>) + Send + 'static,
+    {
+        self.attack(
+            attacker,
+            fault(move |sent, _, message| {
+                if sent == number {
+                    alter(message);
+                }
+            }),
+        )
+    }
+
+    /// Runs the handshake while `fault` alters what `attacker` sends.
+    pub(crate) fn attack(&self, attacker: Side, fault: Arc<dyn Fault>) -> Verdict {
+        let mut setup = self.setup.clone();
+        setup.common(attacker).fault = Some(fault);
+        run(&setup, attacker.other(), |pair| {
+            let _ = pair.run();
+        })
+    }
+}
+
+/// Of all attacked handshakes.
+pub(crate) const SEED: u64 = 7;
+
+/// Has `drive` run a connection of `setup`, and looks at the victim afterwards.
+pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) -> Verdict {
+    let mut setup = setup.clone();
+    let alerts = Arc::<Alerts>::default();
+    setup.common(victim).trace = Some(alerts.clone());
+    let mut pair = setup.pair(SEED);
+    drive(&mut pair);
+    pair.transmit(victim);
+
+    let error = pair.failure(victim).cloned();
+    let attacker = pair.failure(victim.other()).cloned();
+    let connected = core::iter::from_fn(|| pair.side(victim).0.poll_event()).any(|event| event == Event::Connected);
+    let alert = error.as_ref().and_then(Error::alert);
+    assert_eq!(alerts.sent(), Vec::from_iter(alert), "{error:?}");
+    match &error {
+        Some(error) => check_failed(&mut pair, victim, error),
+        None if connected => check_both_ways(&mut pair, victim),
+        None => {
+            assert_eq!(pair.side(victim).0.handle_end_of_input(at(0)), Err(Error::Truncated));
+            assert!(!pair.side(victim).0.is_handshaking() && !pair.side(victim).0.is_connected());
+        }
+    }
+    if connected {
+        check_identity(&mut pair, victim);
+    }
+    Verdict { connected, error, alert, attacker }
+}
+
+/// After an error nothing more is taken, nothing more is given.
+fn check_failed(pair: &mut Pair, victim: Side, error: &Error) {
+    assert!(!matches!(error, Error::ApiMisuse(_)), "the peer is to blame, not the caller: {error:?}");
+    let (connection, rng) = pair.side(victim);
+    assert!(!connection.is_connected() && !connection.is_handshaking());
+    assert_eq!(connection.poll_transmit(at(0), &mut [0; 64]), None);
+    assert_eq!(connection.recv(&mut [0; 64]), 0, "data of a failed connection");
+    let mut more = [22, 3, 3, 0, 4, 20, 0, 0, 0];
+    assert_eq!(connection.handle_input(at(1), rng, &mut more), Err(error.clone()));
+    assert_eq!(connection.send(b"more"), Err(ApiMisuse::Closed.into()));
+    assert!(connection.export_keying_material(b"label", b"", &mut [0; 16]).is_err());
+    connection.close();
+    assert_eq!(connection.poll_transmit(at(1), &mut [0; 64]), None);
+}
+
+/// If both sides are connected, they agree.
+fn check_both_ways(pair: &mut Pair, victim: Side) {
+    if !pair.side(victim.other()).0.is_connected() {
+        return; // the attacker is confused by its own doing, or by an answer to it
+    }
+    let exported = Side::BOTH.map(|side| {
+        let mut secret = [0; 32];
+        pair.side(side).0.export_keying_material(b"EXPORTER-test", b"", &mut secret).unwrap();
+        secret
+    });
+    assert_eq!(exported[0], exported[1]);
+    for side in Side::BOTH {
+        assert_eq!(pair.carry(side, b"data").unwrap(), b"data");
+    }
+}
+
+fn check_identity(pair: &mut Pair, victim: Side) {
+    let peer = &pair.side(victim).0.summary().peer;
+    let identity = peer.identity.as_ref().map(ToString::to_string);
+    match victim {
+        Side::Client => assert_eq!(identity.as_deref(), Some(SERVER_NAME)),
+        Side::Server if peer.authenticated_by == AuthenticatedBy::None => assert_eq!(identity, None),
+        Side::Server => assert_eq!(identity.as_deref(), Some(CLIENT_NAME)),
+    }
+}
+
+/// An attack with a name, and what the victim must answer.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) kind: HandshakeType,
+    /// Which of the messages of that type, from 0.
+    pub(crate) nth: usize,
+    pub(crate) alter: fn(&mut Vec<u8>),
+    pub(crate) error: Error,
+    pub(crate) alert: AlertDescription,
+}
+
+/// A case of the first message of its type.
+pub(crate) fn case(
+    name: &'static str,
+    kind: HandshakeType,
+    alter: fn(&mut Vec<u8>),
+    error: impl Into<Error>,
+    alert: AlertDescription,
+) -> Case {
+    Case { name, kind, nth: 0, alter, error: error.into(), alert }
+}
+
+/// Runs `cases` by `attacker`; the victim must refuse each, before it is connected, with just that error and alert, and
+/// the attacker must be able to read the alert unless the keys are not agreed.
+pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item = Case>) {
+    for case in cases {
+        let mut setup = setup.clone();
+        setup.common(attacker).fault = Some(nth(case.kind, case.nth, case.alter));
+        let verdict = run(&setup, attacker.other(), |pair| {
+            let _ = pair.run();
+        });
+        assert_eq!(verdict.refused(), Some(&case.error), "{}: {verdict:?}", case.name);
+        assert_eq!(verdict.alert, Some(case.alert), "{}", case.name);
+        assert_eq!(verdict.attacker, Some(Error::AlertReceived(case.alert)), "{}", case.name);
+    }
+}
+
+/// What the cases start from: every extension is in use, and each side has something that it does not offer.
+pub(crate) fn rich() -> Setup {
+    let provider = &terse_aws_lc::PROVIDER;
+    let mut setup = Setup::mutual(provider, provider, CHAIN);
+    for side in Side::BOTH {
+        let common = setup.common(side);
+        common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_128_CCM_8_SHA256);
+        common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::RSA_PSS_RSAE_SHA512);
+        common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
+        common.record_size_limit = Some(0x1000);
+    }
+    setup.client.max_fragment_length = Some(MaxFragmentLength::Bytes4096);
+    setup
+}
+
+/// The server's and the client's names, in certificates of a CA that nobody trusts.
+pub(crate) fn other_pki() -> &'static Pki {
+    static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
+    &OTHER
+}

@@ -1,0 +1,17 @@
+//! A hostile peer, and a hostile network: whatever they do to the messages and records of a handshake, the other side
+//! ends with a typed error and the right alert, or completes with the right peer (RFC 9846, 6.2 and E.2).
+//!
+//! - [`attack`]: one attack, and what must hold after any
+//! - [`messages`]: every message cut, extended, dropped, doubled, swapped, replaced and flipped, systematically
+//! - [`by_client`], [`by_server`]: the errors that RFC 9846 names, each with its alert
+//! - [`traffic`]: after the handshake, and around it
+//! - [`wire`]: the same on the wire, where nobody has the keys
+//! - [`random`]: ClientHellos made by mutation
+
+mod attack;
+mod by_client;
+mod by_server;
+mod messages;
+mod random;
+mod traffic;
+mod wire;

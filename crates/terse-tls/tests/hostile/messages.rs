@@ -1,0 +1,261 @@
+//! Every message of every kind of handshake, altered in every simple way by the side that sends it, before it is hashed
+//! and encrypted: so both sides agree on the keys and the transcript, and nothing but the check in question can find it.
+
+use terse_testkit::fault::{fault, fix_length};
+use terse_testkit::pair::Side;
+use terse_tls::crypto::CryptoError;
+use terse_tls::{AlertDescription, Error, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+
+use crate::attack::{SCENARIOS, Scenario, Sent, Verdict};
+
+/// Runs `attacks` for every message of every scenario.
+fn for_each_message(mut attacks: impl FnMut(&Scenario, &Sent)) {
+    for scenario in SCENARIOS.iter() {
+        for sent in &scenario.messages {
+            attacks(scenario, sent);
+        }
+    }
+}
+
+fn context(scenario: &Scenario, sent: &Sent) -> String {
+    format!("{}: {:?}'s {} (number {})", scenario.name, sent.by, sent.kind, sent.number)
+}
+
+/// A message cut short does not parse. Two have an end that looks like that of TLS 1.2.
+#[test]
+fn truncated() {
+    for_each_message(|scenario, sent| {
+        for len in 4..sent.bytes.len() {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| {
+                message.truncate(len);
+                fix_length(message);
+            });
+            let error = verdict.refused().unwrap_or_else(|| panic!("{}, {len}: {verdict:?}", context(scenario, sent)));
+            match error {
+                Error::InvalidMessage(_) => assert_eq!(verdict.alert, Some(AlertDescription::DECODE_ERROR)),
+                Error::PeerIncompatible(PeerIncompatible::NoCommonVersion) => {
+                    assert_eq!(Some(len), extensions_at(sent), "{}", context(scenario, sent));
+                }
+                error => panic!("{}, {len}: {error:?}", context(scenario, sent)),
+            }
+        }
+    });
+}
+
+/// The header promises more than there is: the victim waits for it, or takes what follows for it.
+#[test]
+fn truncated_without_a_word() {
+    for_each_message(|scenario, sent| {
+        for len in 1..sent.bytes.len() {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| message.truncate(len));
+            check_not_fooled(scenario, sent, &verdict);
+        }
+    });
+}
+
+#[test]
+fn extended() {
+    for_each_message(|scenario, sent| {
+        for byte in [0, 1, 0xff] {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| {
+                message.push(byte);
+                fix_length(message);
+            });
+            let error = verdict.refused();
+            assert!(matches!(error, Some(Error::InvalidMessage(_))), "{}: {verdict:?}", context(scenario, sent));
+            assert_eq!(verdict.alert, Some(AlertDescription::DECODE_ERROR));
+        }
+    });
+}
+
+/// A byte that belongs to no message, or to the next one.
+#[test]
+fn extended_without_a_word() {
+    for_each_message(|scenario, sent| {
+        for byte in [0, 1, 0xff] {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| message.push(byte));
+            check_not_fooled(scenario, sent, &verdict);
+            if is_last_under_its_key(sent) {
+                let crosses = Error::PeerMisbehaved(PeerMisbehaved::MessageCrossesKeyChange);
+                let first = sent.kind == HandshakeType::CLIENT_HELLO && is_answered_by_retry(scenario, sent);
+                assert!(first || verdict.error == Some(crosses), "{}: {verdict:?}", context(scenario, sent));
+            }
+        }
+    });
+}
+
+/// Only a CertificateRequest can be missing: then the client is not asked.
+#[test]
+fn dropped() {
+    for_each_message(|scenario, sent| {
+        let verdict = scenario.alter(sent.by, sent.number, Vec::clear);
+        if sent.kind == HandshakeType::CERTIFICATE_REQUEST && scenario.name != "cached" {
+            assert!(verdict.connected, "{}: {verdict:?}", context(scenario, sent));
+        } else {
+            check_not_fooled(scenario, sent, &verdict);
+        }
+    });
+}
+
+#[test]
+fn doubled() {
+    for_each_message(|scenario, sent| {
+        let verdict = scenario.alter(sent.by, sent.number, |message| message.extend_from_within(..));
+        let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
+        let alert = match error {
+            // Taken for the second one, which must be for another group.
+            Error::PeerMisbehaved(PeerMisbehaved::ChangedClientHello | PeerMisbehaved::IllegalKeyShare) => {
+                assert!(is_answered_by_retry(scenario, sent), "{}", context(scenario, sent));
+                AlertDescription::ILLEGAL_PARAMETER
+            }
+            Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(kind)) => {
+                assert_eq!(*kind, sent.kind);
+                AlertDescription::UNEXPECTED_MESSAGE
+            }
+            Error::PeerMisbehaved(PeerMisbehaved::MessageCrossesKeyChange) => AlertDescription::UNEXPECTED_MESSAGE,
+            error => panic!("{}: {error:?}", context(scenario, sent)),
+        };
+        assert_eq!(verdict.alert, Some(alert));
+    });
+}
+
+/// The next message comes first. Where both are in one flight, that is out of order.
+#[test]
+fn swapped() {
+    for scenario in SCENARIOS.iter() {
+        for pair in scenario.messages.windows(2).filter(|pair| pair[0].by == pair[1].by) {
+            let (sent, next) = (&pair[0], &pair[1]);
+            let number = sent.number;
+            let mut held = Vec::new();
+            let verdict = scenario.attack(
+                sent.by,
+                fault(move |sent, _, message| {
+                    if sent == number {
+                        held = core::mem::take(message);
+                    } else if sent == number + 1 {
+                        message.append(&mut held);
+                    }
+                }),
+            );
+            check_not_fooled(scenario, sent, &verdict);
+            let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
+            let expected = match sent.kind {
+                // EncryptedExtensions are encrypted, and the ServerHello with the key has not come.
+                HandshakeType::SERVER_HELLO => {
+                    Error::PeerMisbehaved(PeerMisbehaved::UnexpectedRecord(terse_tls::ContentType::APPLICATION_DATA))
+                }
+                // A Certificate without CertificateRequest is in order, unless a request is due. What follows is not.
+                HandshakeType::CERTIFICATE_REQUEST if scenario.name == "cached" => {
+                    Error::PeerMisbehaved(PeerMisbehaved::IllegalCachingReply)
+                }
+                HandshakeType::CERTIFICATE_REQUEST => {
+                    Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(sent.kind))
+                }
+                _ => Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(next.kind)),
+            };
+            assert_eq!(*error, expected, "{}", context(scenario, sent));
+        }
+    }
+}
+
+/// The content is right, but the type is another one.
+#[test]
+fn replaced() {
+    for_each_message(|scenario, sent| {
+        for kind in (0..=26).chain([67, 128, 203, 254, 255]).filter(|kind| *kind != sent.kind.0) {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| message[0] = kind);
+            let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
+            let either = [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_REQUEST];
+            if either.contains(&sent.kind) && either.contains(&HandshakeType(kind)) {
+                continue; // one is due as well as the other; how it fails depends on the content
+            }
+            let expected = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType(kind));
+            assert_eq!(*error, expected.into(), "{}", context(scenario, sent));
+            assert_eq!(verdict.alert, Some(AlertDescription::UNEXPECTED_MESSAGE));
+        }
+    });
+}
+
+/// One byte of any message is wrong. What proves an identity survives no change at all; what negotiates may come to
+/// another result, which both sides know.
+#[test]
+fn flipped() {
+    const PROOFS: [HandshakeType; 3] =
+        [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_VERIFY, HandshakeType::FINISHED];
+    const ALL: [u8; 9] = [1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff];
+    for_each_message(|scenario, sent| {
+        let patterns: &[u8] = if sent.kind == HandshakeType::CERTIFICATE { &[1, 0x80] } else { &ALL };
+        for (place, pattern) in (0..sent.bytes.len()).flat_map(|place| patterns.iter().map(move |p| (place, *p))) {
+            let verdict = scenario.alter(sent.by, sent.number, move |message| message[place] ^= pattern);
+            let context = || format!("{}, byte {place} ^ {pattern:#x}: {verdict:?}", context(scenario, sent));
+            let error = check_class(&verdict, &context);
+            if place < 4 || PROOFS.contains(&sent.kind) {
+                assert!(!verdict.connected, "{}", context());
+            } else if verdict.connected {
+                eprintln!("CONN {} {} {}", scenario.name, sent.kind, place);
+            }
+            match (sent.kind, place) {
+                (HandshakeType::FINISHED, 4..) => assert_eq!(error, Some(&PeerMisbehaved::BadFinished.into())),
+                (HandshakeType::CERTIFICATE_VERIFY, 8..) => {
+                    assert_eq!(error, Some(&PeerMisbehaved::BadSignature.into()))
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+/// What the victim found, if it did: something of the peer's doing.
+fn check_class<'a>(verdict: &'a Verdict, context: &dyn Fn() -> String) -> Option<&'a Error> {
+    match verdict.refused()? {
+        Error::InvalidMessage(_)
+        | Error::PeerMisbehaved(_)
+        | Error::PeerIncompatible(_)
+        | Error::Certificate(_)
+        | Error::Crypto(CryptoError::InvalidKeyShare | CryptoError::DecryptFailed) => verdict.refused(),
+        error => panic!("{error:?}: {}", context()),
+    }
+}
+
+/// The victim was not connected, and if it failed, then by itself.
+fn check_not_fooled(scenario: &Scenario, sent: &Sent, verdict: &Verdict) {
+    assert!(!verdict.connected, "{}: {verdict:?}", context(scenario, sent));
+    let by_itself = !matches!(verdict.error, Some(Error::AlertReceived(_)));
+    assert!(by_itself, "{}: {verdict:?}", context(scenario, sent));
+}
+
+/// After these messages the sender's key changes.
+fn is_last_under_its_key(sent: &Sent) -> bool {
+    matches!(sent.kind, HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO | HandshakeType::FINISHED)
+        && !is_retry(sent)
+}
+
+fn is_retry(sent: &Sent) -> bool {
+    sent.kind == HandshakeType::SERVER_HELLO && sent.bytes[6..10] == [0xcf, 0x21, 0xad, 0x74]
+}
+
+fn is_answered_by_retry(scenario: &Scenario, sent: &Sent) -> bool {
+    sent.by == Side::Client && sent.number == 0 && scenario.messages.iter().any(is_retry)
+}
+
+/// Where a hello without extensions would end, if `sent` is one.
+fn extensions_at(sent: &Sent) -> Option<usize> {
+    let after_session_id = 4 + 34 + 1 + usize::from(*sent.bytes.get(4 + 34)?);
+    match sent.kind {
+        HandshakeType::CLIENT_HELLO => {
+            let suites = u16::from_be_bytes([sent.bytes[after_session_id], sent.bytes[after_session_id + 1]]);
+            Some(after_session_id + 2 + usize::from(suites) + 2)
+        }
+        HandshakeType::SERVER_HELLO => Some(after_session_id + 3),
+        _ => None,
+    }
+}
+
+/// The alert is `decode_error` for whatever does not parse, but for those that have one of their own.
+#[test]
+fn messages_that_are_too_large() {
+    for_each_message(|scenario, sent| {
+        let verdict = scenario.alter(sent.by, sent.number, |message| message[1..4].fill(0xff));
+        assert_eq!(verdict.error, Some(InvalidMessage::HandshakeTooLarge.into()), "{}", context(scenario, sent));
+    });
+}

@@ -1,0 +1,265 @@
+//! A hostile peer that has the keys: records that no honest side makes, after the handshake and in the middle of it
+//! (RFC 9846, 4.7, 5 and 6).
+
+use std::sync::Arc;
+
+use terse_testkit::fault::message;
+use terse_testkit::forge::{Forge, KeyLogLines, header, plaintext, records};
+use terse_testkit::pair::{Pair, Side, at};
+use terse_testkit::setup::Setup;
+use terse_tls::crypto::CryptoError;
+use terse_tls::{AlertDescription as Alert, ContentType, Error, Event, HandshakeType, InvalidMessage, PeerMisbehaved};
+
+use crate::attack::{SEED, Verdict, mutual, run};
+
+const KEY_UPDATE: HandshakeType = HandshakeType::KEY_UPDATE;
+
+/// The secrets under which `sender` sends.
+fn secret(sender: Side, stage: &str) -> String {
+    let name = if sender == Side::Client { "CLIENT" } else { "SERVER" };
+    format!("{name}_{stage}")
+}
+
+/// A connection, and what makes records of `sender` once the secret of `stage` is known.
+fn forged(sender: Side, stage: &str) -> (Setup, impl Fn() -> Forge + use<>) {
+    let mut setup = mutual().setup.clone();
+    let log = Arc::<KeyLogLines>::default();
+    setup.server.common.key_log = Some(log.clone());
+    let label = secret(sender, stage);
+    let suite = terse_aws_lc::PROVIDER.tls13_suites[0]; // preferred by both
+    (setup, move || Forge::new(suite, &log.secret(&label)))
+}
+
+/// A finished handshake, and what makes the records of the victim's peer.
+fn connected(victim: Side) -> (Pair, Forge) {
+    let (setup, forge) = forged(victim.other(), "TRAFFIC_SECRET_0");
+    let mut pair = setup.pair(SEED);
+    pair.handshake().unwrap();
+    (pair, forge())
+}
+
+/// Finishes the handshake, and then delivers what `make` makes.
+fn after_handshake(victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
+    let (setup, forge) = forged(victim.other(), "TRAFFIC_SECRET_0");
+    let verdict = run(&setup, victim, |pair| {
+        pair.run().unwrap();
+        drop(pair.deliver(victim, make(&mut forge())));
+    });
+    assert!(verdict.connected);
+    verdict
+}
+
+/// In the middle of the handshake: the victim knows the keys of the handshake, and is waiting for more.
+fn within_handshake(victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
+    let (setup, forge) = forged(victim.other(), "HANDSHAKE_TRAFFIC_SECRET");
+    run(&setup, victim, |pair| {
+        let hello = pair.transmit(Side::Client);
+        pair.deliver(Side::Server, hello).unwrap();
+        let flight = records(&pair.transmit(Side::Server));
+        if victim == Side::Client {
+            pair.deliver(victim, flight[0].clone()).unwrap();
+        }
+        drop(pair.deliver(victim, make(&mut forge())));
+    })
+}
+
+fn check(name: &str, make: impl Fn(&mut Forge) -> Vec<u8>, error: impl Into<Error>, alert: Option<Alert>) {
+    let error = error.into();
+    for victim in Side::BOTH {
+        let verdict = after_handshake(victim, &make);
+        assert_eq!((verdict.error, verdict.alert), (Some(error.clone()), alert), "{name}, {victim:?}");
+    }
+}
+
+#[test]
+fn handshake_messages() {
+    let handshake = ContentType::HANDSHAKE;
+    let check = |name, bytes: &[u8], error: Error, alert| {
+        check(name, |forge| forge.record(handshake, bytes), error, Some(alert));
+    };
+    let value = InvalidMessage::IllegalValue.into();
+    check("KeyUpdate with value 2", &message(KEY_UPDATE, &[2]), value, Alert::ILLEGAL_PARAMETER);
+    check("empty KeyUpdate", &message(KEY_UPDATE, &[]), InvalidMessage::Truncated.into(), Alert::DECODE_ERROR);
+    let trailing = InvalidMessage::TrailingData.into();
+    check("long KeyUpdate", &message(KEY_UPDATE, &[0, 0]), trailing, Alert::DECODE_ERROR);
+    let crosses: Error = PeerMisbehaved::MessageCrossesKeyChange.into();
+    let twice = message(KEY_UPDATE, &[0]).repeat(2);
+    check("two KeyUpdates in one record", &twice, crosses.clone(), Alert::UNEXPECTED_MESSAGE);
+    check("KeyUpdate and more", &[&twice[..5], &[4][..]].concat(), crosses, Alert::UNEXPECTED_MESSAGE);
+    let too_large = InvalidMessage::HandshakeTooLarge.into();
+    check("too large", &[24, 1, 0, 1], too_large, Alert::ILLEGAL_PARAMETER);
+    for kind in (0..=254).map(HandshakeType) {
+        if kind != KEY_UPDATE && kind != HandshakeType::NEW_SESSION_TICKET {
+            let unexpected = PeerMisbehaved::UnexpectedHandshakeMessage(kind).into();
+            check("type", &message(kind, b"whatever"), unexpected, Alert::UNEXPECTED_MESSAGE);
+        }
+    }
+}
+
+/// RFC 9846, 4.7.1: a client ignores what it has no use for, but not what does not parse; a server never gets one.
+#[test]
+fn new_session_ticket() {
+    let record = |body: &[u8]| {
+        let message = message(HandshakeType::NEW_SESSION_TICKET, body);
+        move |forge: &mut Forge| forge.record(ContentType::HANDSHAKE, &message)
+    };
+    let good = [&[0, 0, 0, 9, 1, 2, 3, 4, 1, 0, 0, 2][..], b"id", &[0, 0]].concat();
+    let misbehaved = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::NEW_SESSION_TICKET);
+    assert_eq!(after_handshake(Side::Server, record(&good)).error, Some(misbehaved.into()));
+
+    let (mut pair, mut forge) = connected(Side::Client);
+    pair.deliver(Side::Client, record(&good)(&mut forge)).unwrap();
+    let data = forge.record(ContentType::APPLICATION_DATA, b"goes on");
+    assert_eq!(pair.receive(Side::Client, data).unwrap(), b"goes on");
+    for bad in [&good[..good.len() - 1], &[&good[..], &[0]].concat(), &[0; 11], b""] {
+        let verdict = after_handshake(Side::Client, record(bad));
+        assert!(matches!(verdict.error, Some(Error::InvalidMessage(_))), "{verdict:?}");
+        assert_eq!(verdict.alert, Some(Alert::DECODE_ERROR));
+    }
+}
+
+#[test]
+fn types_of_records() {
+    let unexpected = |content_type| PeerMisbehaved::UnexpectedRecord(content_type);
+    let (alert, data) = (ContentType::ALERT, ContentType::APPLICATION_DATA);
+    let change = ContentType::CHANGE_CIPHER_SPEC;
+    let message = Some(Alert::UNEXPECTED_MESSAGE);
+    check("empty handshake", |f| f.record(ContentType::HANDSHAKE, b""), PeerMisbehaved::EmptyFragment, message);
+    check("empty alert", |f| f.record(alert, b""), PeerMisbehaved::EmptyFragment, message);
+    check("half an alert", |f| f.record(alert, &[2]), InvalidMessage::Truncated, Some(Alert::DECODE_ERROR));
+    check("long alert", |f| f.record(alert, &[2, 10, 0]), InvalidMessage::TrailingData, Some(Alert::DECODE_ERROR));
+    check("protected ChangeCipherSpec", |f| f.record(change, &[1]), unexpected(change), message);
+    for kind in [0x18, 0x19, 0x63, 0xff].map(ContentType) {
+        check("unknown type", |f| f.record(kind, b"x"), unexpected(kind), message);
+    }
+    check("nothing but zeros", |f| f.seal(&[0; 20]), unexpected(ContentType(0)), message);
+    check("nothing at all", |f| f.seal(&[]), unexpected(ContentType(0)), message);
+    check(
+        "data within a message",
+        |f| [f.record(ContentType::HANDSHAKE, &[24, 0]), f.record(data, b"x")].concat(),
+        PeerMisbehaved::InterleavedRecord,
+        message,
+    );
+    check("plaintext ChangeCipherSpec", |_| plaintext(change, &[1]), PeerMisbehaved::BadChangeCipherSpec, message);
+    check("plaintext alert", |_| plaintext(alert, &[2, 10]), unexpected(alert), message);
+    let handshake = ContentType::HANDSHAKE;
+    check("plaintext handshake", |_| plaintext(handshake, &[24, 0, 0, 1, 0]), unexpected(handshake), message);
+}
+
+/// RFC 9846, 5.1, 5.2 and 5.4
+#[test]
+fn sizes() {
+    let overflow = Some(Alert::RECORD_OVERFLOW);
+    let inner = |len: usize| move |forge: &mut Forge| forge.seal(&[vec![b'x'; len - 1], vec![23]].concat());
+    check("content too long", inner(0x4002), InvalidMessage::RecordTooLarge, overflow);
+    check(
+        "padding too long",
+        |f| f.seal(&[&[b'x', 23][..], &[0; 0x4000]].concat()),
+        InvalidMessage::RecordTooLarge,
+        overflow,
+    );
+    let data = ContentType::APPLICATION_DATA;
+    // Refused at the header: what it announces is not waited for.
+    check("announced", |_| header(data, 0x4101).to_vec(), InvalidMessage::RecordTooLarge, overflow);
+    check("announced", |_| header(data, 0xffff).to_vec(), InvalidMessage::RecordTooLarge, overflow);
+    let mac = Some(Alert::BAD_RECORD_MAC);
+    for len in [0, 1, 15, 16, 17] {
+        check("no tag", |_| plaintext(data, &vec![0; len]), CryptoError::DecryptFailed, mac);
+    }
+    check("replayed", |f| f.record(data, b"").repeat(2), CryptoError::DecryptFailed, mac);
+    let unknown = InvalidMessage::UnknownContentType;
+    check("of unknown type", |_| header(ContentType(24), 3).to_vec(), unknown, Some(Alert::UNEXPECTED_MESSAGE));
+}
+
+/// The largest record there is, and padding, are taken.
+#[test]
+fn largest_records() {
+    for victim in Side::BOTH {
+        let (mut pair, mut forge) = connected(victim);
+        let largest = forge.seal(&[vec![b'x'; 0x4000], vec![23]].concat());
+        assert_eq!(pair.receive(victim, largest).unwrap(), vec![b'x'; 0x4000]);
+        let padded = forge.seal(&[&[b'x', 23][..], &[0; 0x3fff]].concat());
+        assert_eq!(pair.receive(victim, padded).unwrap(), b"x");
+    }
+}
+
+/// RFC 9846, 6.2: all are fatal, whatever the level says, and none is answered.
+#[test]
+fn alerts() {
+    for level in [0, 1, 2, 255] {
+        for alert in (1..=255).filter(|alert| *alert != Alert::USER_CANCELED.0) {
+            for victim in Side::BOTH {
+                let verdict = after_handshake(victim, |forge| forge.record(ContentType::ALERT, &[level, alert]));
+                assert_eq!(verdict.error, Some(Error::AlertReceived(Alert(alert))));
+                assert_eq!(verdict.alert, None);
+            }
+            if level != 1 {
+                break; // one is enough
+            }
+        }
+    }
+}
+
+/// In the clear only while the peer cannot know better.
+#[test]
+fn plaintext_alerts() {
+    let fatal = || plaintext(ContentType::ALERT, &[2, 40]);
+    let received = Error::AlertReceived(Alert::HANDSHAKE_FAILURE);
+    let setup = &mutual().setup;
+    for victim in Side::BOTH {
+        let verdict = run(setup, victim, |pair| drop(pair.deliver(victim, fatal())));
+        assert_eq!(verdict.error, Some(received.clone()), "at the beginning");
+    }
+    let verdict = run(setup, Side::Server, |pair| {
+        let hello = pair.transmit(Side::Client);
+        pair.deliver(Side::Server, hello).unwrap();
+        drop(pair.deliver(Side::Server, fatal()));
+    });
+    assert_eq!(verdict.error, Some(received.clone()), "after the ServerHello");
+    // Small records, so that EncryptedExtensions come before the rest.
+    let mut setup = setup.clone();
+    setup.client.common.record_size_limit = Some(64);
+    for (after, error) in [(1, received), (2, PeerMisbehaved::UnexpectedRecord(ContentType::ALERT).into())] {
+        let verdict = run(&setup, Side::Client, |pair| {
+            let hello = pair.transmit(Side::Client);
+            pair.deliver(Side::Server, hello).unwrap();
+            let flight = records(&pair.transmit(Side::Server));
+            pair.deliver(Side::Client, flight[..after].concat()).unwrap();
+            drop(pair.deliver(Side::Client, fatal()));
+        });
+        assert_eq!(verdict.error, Some(error), "after {after} records");
+    }
+}
+
+/// Nothing of it reaches the application: `run` looks for that.
+#[test]
+fn application_data_before_finished() {
+    let data = ContentType::APPLICATION_DATA;
+    for (victim, content) in Side::BOTH.into_iter().flat_map(|victim| [(victim, &b"evil"[..]), (victim, b"")]) {
+        let verdict = within_handshake(victim, |forge| forge.record(data, content));
+        assert_eq!(verdict.refused(), Some(&PeerMisbehaved::UnexpectedRecord(data).into()), "{victim:?}");
+        assert_eq!(verdict.alert, Some(Alert::UNEXPECTED_MESSAGE));
+    }
+}
+
+/// RFC 9846, 4.7.3
+#[test]
+fn key_update_before_finished() {
+    for victim in Side::BOTH {
+        let verdict = within_handshake(victim, |f| f.record(ContentType::HANDSHAKE, &message(KEY_UPDATE, &[0])));
+        assert_eq!(verdict.refused(), Some(&PeerMisbehaved::UnexpectedHandshakeMessage(KEY_UPDATE).into()));
+    }
+}
+
+/// RFC 9846, 6.1: the end is the end.
+#[test]
+fn after_close_notify() {
+    for victim in Side::BOTH {
+        let (mut pair, mut forge) = connected(victim);
+        let close = forge.record(ContentType::ALERT, &[1, 0]);
+        let late = forge.record(ContentType::APPLICATION_DATA, b"late");
+        assert_eq!(pair.receive(victim, [close, late, b"garbage".to_vec()].concat()).unwrap(), b"");
+        assert_eq!(pair.side(victim).0.poll_event(), Some(Event::PeerClosed));
+        assert_eq!(pair.side(victim).0.handle_end_of_input(at(0)), Ok(()));
+    }
+}

@@ -1,0 +1,31 @@
+//! What a peer does not have, as facts: these cells of the matrix are not tried.
+
+use super::Cell;
+use crate::peer::{Peer, Role};
+
+/// Why `feature` cannot be tried in `cell`, if so.
+pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
+    let is_this =
+        |fact: &&Fact| fact.feature == feature && fact.peer == cell.peer && fact.role.is_none_or(|role| role == cell.role);
+    ABSENT.iter().find(is_this).map(|fact| fact.reason)
+}
+
+/// Something that a peer does not have.
+struct Fact {
+    feature: &'static str,
+    peer: Peer,
+    /// In one role of ours only.
+    role: Option<Role>,
+    reason: &'static str,
+}
+
+const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
+    Fact { feature, peer, role, reason }
+}
+
+const ABSENT: &[Fact] = &[
+    fact("X25519MLKEM768", Peer::OpenSsl, None, "OpenSSL has it from 3.5 on"),
+    fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
+    fact("TLS_AES_128_CCM_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
+    fact("TLS_AES_128_CCM_8_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
+];

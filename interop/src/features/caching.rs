@@ -1,0 +1,101 @@
+//! `caching`, rule 8: a ClientHello with caching extensions works against servers that have never heard of them, and
+//! our server, with caching on, works with clients that have not.
+
+use std::sync::Arc;
+
+use terse_net::{Clock, OsRng};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::summary::{Mode, Summary};
+use terse_tls::{Connection, HandshakeType, NamedGroup};
+
+use super::{Cell, Feature};
+use crate::case::Case;
+use crate::meeting::connection;
+use crate::peer::Role;
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::new("rule_8_rfc7924", |cell| with_caching(cell, Schemes::RFC7924, Vec::new())),
+        Feature::new("rule_8_bithac", |cell| with_caching(cell, Schemes::BITHAC, Vec::new())),
+        Feature::new("rule_8_after_hello_retry_request", |cell| {
+            with_caching(cell, Schemes::BITHAC, vec![NamedGroup::SECP384R1]);
+        }),
+    ]
+}
+
+/// `cached_info` with one fingerprint: header, list, type, length, SHA-256.
+const CACHED_INFO: u32 = 4 + 2 + 1 + 1 + 32;
+
+/// `client_cached_info` with one ticket.
+const CLIENT_CACHED_INFO: u32 = 4 + 2 + 1 + 1 + 8;
+
+fn with_caching(cell: Cell, schemes: Schemes, server_groups: Vec<NamedGroup>) {
+    for provider in [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER] {
+        let case = Case {
+            client_groups: vec![NamedGroup::X25519, NamedGroup::SECP384R1],
+            server_groups: server_groups.clone(),
+            client_cache: Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes }),
+            server_cache: Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes }),
+            ..Case::mutual(provider)
+        };
+        match cell.role {
+            Role::Client => client(cell, &case, schemes),
+            Role::Server => server(cell, &case),
+        }
+    }
+}
+
+/// The offer is not empty, because our own server has been met before under the same name and certificate.
+fn client(cell: Cell, case: &Case, schemes: Schemes) {
+    assert_eq!(own_server(case).mode, Mode::Full);
+    let plain = client_hello(&cell.complete(&Case { client_cache: None, ..case.clone() }));
+    let ticket = if schemes == Schemes::BITHAC { CLIENT_CACHED_INFO } else { 0 };
+    let hellos = if case.server_groups.is_empty() { 1 } else { 2 };
+    for _ in 0..2 {
+        let summary = cell.complete(case);
+        assert_eq!(summary.mode, Mode::Full);
+        assert_eq!(summary.cached, []);
+        assert_eq!(summary.round_trips, hellos);
+        assert_eq!(client_hello(&summary) - plain, hellos * (CACHED_INFO + ticket), "the offer is not what it should be");
+    }
+    // A server that ignores the offer does not spoil the cache.
+    let expected = if schemes == Schemes::BITHAC { Mode::Bithac } else { Mode::Rfc7924 };
+    assert_eq!(own_server(case).mode, expected);
+}
+
+fn server(cell: Cell, case: &Case) {
+    for _ in 0..2 {
+        let summary = cell.complete(case);
+        assert_eq!(summary.mode, Mode::Full);
+        assert_eq!(summary.cached, []);
+    }
+}
+
+fn client_hello(summary: &Summary) -> u32 {
+    let hellos = summary.sent.messages.iter().find(|(kind, _)| *kind == HandshakeType::CLIENT_HELLO);
+    hellos.expect("a client sends a ClientHello").1
+}
+
+/// Our client meets our server, in memory. Returns the client's summary.
+fn own_server(case: &Case) -> Summary {
+    let clock = Clock::new();
+    let mut client = connection(Role::Client, case, &clock);
+    let mut server = connection(Role::Server, case, &clock);
+    while pass(&mut client, &mut server, &clock) | pass(&mut server, &mut client, &clock) {}
+    server.close(); // which confirms the ticket
+    pass(&mut server, &mut client, &clock);
+    assert!(client.is_connected() && server.is_connected());
+    client.summary().clone()
+}
+
+/// Carries what one side has to say to the other. Whether it was anything.
+fn pass(from: &mut Connection, to: &mut Connection, clock: &Clock) -> bool {
+    let mut buffer = [0; 0x4000];
+    let mut any = false;
+    while let Some(len) = from.poll_transmit(clock.now(), &mut buffer) {
+        any = true;
+        let taken = to.handle_input(clock.now(), &mut OsRng, &mut buffer[..len]).expect("a handshake that succeeds");
+        assert_eq!(taken, len);
+    }
+    any
+}

@@ -1,0 +1,133 @@
+//! What the hellos negotiate besides cryptography: names, protocols, record sizes, compatibility mode; and exporters.
+
+use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
+
+use super::{Cell, Feature};
+use crate::case::{Case, EXPORTER_LABEL, EXPORTER_LEN};
+use crate::meeting::Meeting;
+use crate::peer::Role;
+use crate::pki::SERVER_NAME;
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::new("server_name", server_name),
+        Feature::new("no_server_name", no_server_name),
+        Feature::new("alpn", alpn),
+        Feature::new("alpn_nothing_in_common", no_common_protocol),
+        Feature::new("exporter", exporter),
+        Feature::new("compatibility_mode_on", |cell| compatibility_mode(cell, true)),
+        Feature::new("compatibility_mode_off", |cell| compatibility_mode(cell, false)),
+        Feature::new("record_size_limit_of_ours", our_record_size_limit),
+        Feature::new("record_size_limit_of_the_peer", peer_record_size_limit),
+        Feature::new("max_fragment_length", max_fragment_length),
+    ]
+}
+
+fn case() -> Case {
+    Case::mutual(&terse_aws_lc::PROVIDER)
+}
+
+fn server_name(cell: Cell) {
+    let mut meeting = cell.connect(&Case { chain: "p256x2", shows_name: true, ..case() });
+    match cell.role {
+        Role::Client => meeting.remote.expect_server_name(SERVER_NAME),
+        Role::Server => assert_eq!(meeting.ours.connection().server_name(), Some(SERVER_NAME)),
+    }
+    meeting.close();
+}
+
+/// The name is not sent, and checked all the same.
+fn no_server_name(cell: Cell) {
+    let mut meeting = cell.connect(&Case { sends_name: false, ..case() });
+    assert_eq!(meeting.ours.connection().server_name(), None);
+    meeting.exchange("once");
+    meeting.close();
+}
+
+/// The server's preference decides.
+fn alpn(cell: Cell) {
+    let case = Case { client_protocols: vec!["http/1.1", "mqtt"], server_protocols: vec!["mqtt"], ..case() };
+    let mut meeting = cell.connect(&case);
+    assert_eq!(meeting.ours.connection().alpn_protocol(), Some(&b"mqtt"[..]));
+    meeting.remote.expect_protocol("mqtt");
+    meeting.exchange("once");
+    meeting.close();
+}
+
+fn no_common_protocol(cell: Cell) {
+    let case = Case { client_protocols: vec!["mqtt"], server_protocols: vec!["coap"], ..case() };
+    let mut meeting = cell.meet(&case);
+    match cell.role {
+        Role::Client => meeting.peer_refuses(&[AlertDescription::NO_APPLICATION_PROTOCOL]),
+        Role::Server => drop(meeting.ours_refuses(AlertDescription::NO_APPLICATION_PROTOCOL)),
+    }
+}
+
+/// RFC 9846, 7.5
+fn exporter(cell: Cell) {
+    let mut meeting = cell.connect(&Case { exporter: true, ..case() });
+    let mut ours = [0; EXPORTER_LEN];
+    let exported = meeting.ours.connection().export_keying_material(EXPORTER_LABEL.as_bytes(), &[], &mut ours);
+    exported.expect("a finished handshake");
+    assert_eq!(meeting.remote.keying_material(), ours);
+    meeting.close();
+}
+
+/// RFC 9846, E.4: one ChangeCipherSpec of each side, or none.
+fn compatibility_mode(cell: Cell, on: bool) {
+    let mut meeting = cell.connect(&Case { compatibility_mode: on, ..case() });
+    meeting.exchange("once");
+    meeting.close();
+    let ledger = meeting.ledger.lock();
+    let count = |records: &crate::tap::Records| records.count(ContentType::CHANGE_CIPHER_SPEC);
+    assert_eq!((count(&ledger.sent), count(&ledger.received)), (usize::from(on), usize::from(on)));
+}
+
+/// Shorter than a Certificate message, so that it must be cut.
+const LIMIT: u16 = 512;
+
+/// Header, content with its type, tag.
+const LONGEST_RECORD: usize = 5 + LIMIT as usize + 16;
+
+/// RFC 8449: the peer sends nothing longer than we ask for; our side would refuse it.
+fn our_record_size_limit(cell: Cell) {
+    let mut meeting = cell.connect(&Case { our_record_size_limit: Some(LIMIT), ..case() });
+    meeting.carry(&lines(40), &lines(40));
+    meeting.close();
+    let ledger = meeting.ledger.lock();
+    let longest = longest_protected(&ledger.received);
+    assert!((400..=LONGEST_RECORD).contains(&longest), "the longest record has {longest} bytes");
+}
+
+/// RFC 8449: we send nothing longer than the peer asks for.
+fn peer_record_size_limit(cell: Cell) {
+    let mut meeting = cell.connect(&Case { peer_record_size: Some(LIMIT), ..case() });
+    meeting.carry(&lines(40), &lines(40));
+    meeting.close();
+    let ledger = meeting.ledger.lock();
+    let longest = longest_protected(&ledger.sent);
+    assert!((400..=LONGEST_RECORD).contains(&longest), "the longest record has {longest} bytes");
+}
+
+/// RFC 6066, 4: in both directions. The content type does not count.
+fn max_fragment_length(cell: Cell) {
+    let length = MaxFragmentLength::from_bytes(usize::from(LIMIT)).expect("512 is one of the four lengths");
+    let mut meeting: Meeting = cell.connect(&Case { max_fragment_length: Some(length), ..case() });
+    meeting.carry(&lines(40), &lines(40));
+    meeting.close();
+    let ledger = meeting.ledger.lock();
+    for records in [&ledger.sent, &ledger.received] {
+        let longest = longest_protected(records);
+        assert!((400..=LONGEST_RECORD + 1).contains(&longest), "the longest record has {longest} bytes");
+    }
+}
+
+fn longest_protected(records: &crate::tap::Records) -> usize {
+    let protected = records.seen.iter().filter(|(kind, _)| *kind == ContentType::APPLICATION_DATA);
+    protected.map(|(_, len)| *len).max().unwrap_or(0)
+}
+
+/// Lines of 50 bytes, each different.
+pub(super) fn lines(count: usize) -> Vec<u8> {
+    (0..count).map(|number| format!("line {number:07} of application data, fifty bytes long\n")).collect::<String>().into()
+}

@@ -1,0 +1,104 @@
+//! After the handshake: data, key updates, and the end.
+
+use terse_net::NetError;
+use terse_tls::{Error, HandshakeType};
+
+use super::extensions::lines;
+use super::{Cell, Feature};
+use crate::case::Case;
+use crate::meeting::Meeting;
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::new("key_update_by_ours", key_update_by_ours),
+        Feature::new("key_update_by_the_peer", key_update_by_the_peer),
+        Feature::new("close_notify_by_ours", close_by_ours),
+        Feature::new("close_notify_by_the_peer", close_by_the_peer),
+        Feature::new("end_without_close_notify_is_noticed", truncation),
+        Feature::new("large_data", large_data),
+        Feature::new("byte_by_byte", byte_by_byte),
+    ]
+}
+
+fn case() -> Case {
+    Case::mutual(&terse_aws_lc::PROVIDER)
+}
+
+/// RFC 9846, 4.7.3: the peer follows our new keys, and gives us new ones when it is asked to.
+fn key_update_by_ours(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("before");
+    for round in 1..=3 {
+        meeting.ours.update_keys(true).expect("a finished handshake");
+        meeting.exchange(&format!("after {round}"));
+        assert_eq!(key_updates(&meeting), round, "the peer answers each request");
+    }
+    meeting.ours.update_keys(false).expect("a finished handshake");
+    meeting.exchange("after 4");
+    assert_eq!(key_updates(&meeting), 3, "nothing was requested");
+    meeting.close();
+}
+
+/// RFC 9846, 4.7.3: we follow the peer's new keys, and answer requests.
+fn key_update_by_the_peer(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("before");
+    for round in 1..=2 {
+        if meeting.remote.echoes() {
+            meeting.send(b"**REHANDSHAKE**\n");
+        } else {
+            meeting.remote.update_keys();
+        }
+        meeting.exchange(&format!("after {round}"));
+        assert_eq!(key_updates(&meeting), round);
+    }
+    meeting.close();
+}
+
+/// How many KeyUpdate messages the peer sent; each has 5 bytes.
+fn key_updates(meeting: &Meeting) -> u32 {
+    let messages = &meeting.summary().received.messages;
+    messages.iter().find(|(kind, _)| *kind == HandshakeType::KEY_UPDATE).map_or(0, |(_, bytes)| bytes / 5)
+}
+
+fn close_by_ours(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("once");
+    meeting.close();
+}
+
+fn close_by_the_peer(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("once");
+    meeting.remote.close();
+    meeting.expect_close();
+}
+
+/// RFC 9846, 6.1: data may be missing, so this is an error.
+fn truncation(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("once");
+    meeting.remote.vanish();
+    match meeting.receive_nothing() {
+        Err(NetError::Tls(Error::Truncated) | NetError::Io(_)) => {}
+        other => panic!("taken for a proper end: {other:?}"),
+    }
+    assert!(!meeting.ours.peer_closed());
+}
+
+/// A megabyte each way.
+fn large_data(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    let data = lines(21_000);
+    meeting.carry(&data, &data);
+    meeting.close();
+}
+
+/// Nothing may depend on how the transport cuts the stream.
+fn byte_by_byte(cell: Cell) {
+    let case = case();
+    let mut meeting = Meeting::in_stretches(cell.peer, cell.role, &case, 1);
+    meeting.handshake(&case);
+    meeting.exchange("once");
+    meeting.close();
+}

@@ -1,0 +1,173 @@
+//! Runs all cells, prints the matrix, and says how many failed.
+//!
+//! What must always hold: a cell that was not tried is never shown as `ok`; without a peer's program its cells are
+//! skipped, or have failed if `TERSE_REQUIRE_ALL=1`.
+
+use core::any::Any;
+use core::fmt::Write as _;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::{env, thread};
+
+use crate::features::{self, Cell, Feature, absent};
+use crate::peer::{Peer, Role};
+use crate::process::take_exhibits;
+
+/// How many cells run at a time.
+const THREADS: usize = 2;
+
+/// What became of a cell.
+#[derive(Clone, Debug)]
+enum Outcome {
+    Passed,
+    Failed(String),
+    /// The peer's program is missing.
+    Skipped,
+    /// The peer does not have the feature.
+    NoPeer(&'static str),
+}
+
+type Outcomes = HashMap<(&'static str, Cell), Outcome>;
+
+/// Runs the cells whose name contains one of the arguments, or all, and prints the matrix. `--list` prints names only.
+pub fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let wanted =
+        |feature: &str, cell| filters.is_empty() || filters.iter().any(|filter| name(feature, cell).contains(&**filter));
+    let features = features::all();
+    let cells: Vec<(&Feature, Cell)> = features
+        .iter()
+        .flat_map(|feature| Cell::all().map(move |cell| (feature, cell)))
+        .filter(|(feature, cell)| wanted(feature.name, *cell))
+        .collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        cells.iter().for_each(|(feature, cell)| println!("{}: test", name(feature.name, *cell)));
+        return ExitCode::SUCCESS;
+    }
+    let missing = print_versions();
+    let outcomes = run(&cells, &missing);
+    report(&features, &outcomes, &missing)
+}
+
+/// As in `openssl::client::alpn`: the role is ours.
+fn name(feature: &str, cell: Cell) -> String {
+    let role = match cell.role {
+        Role::Client => "client",
+        Role::Server => "server",
+    };
+    format!("{}::{role}::{feature}", cell.peer.name())
+}
+
+/// Prints the versions of the peers. Returns those that are missing, and why.
+fn print_versions() -> HashMap<Peer, String> {
+    let mut missing = HashMap::new();
+    for peer in Peer::ALL {
+        match peer.version() {
+            Ok(version) => println!("{:8} {version}", peer.name()),
+            Err(reason) => {
+                println!("{:8} missing: {reason}", peer.name());
+                missing.insert(peer, reason);
+            }
+        }
+    }
+    println!();
+    missing
+}
+
+fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes {
+    panic::set_hook(Box::new(|_| {})); // the reason is printed with the cell
+    let next = AtomicUsize::new(0);
+    let outcomes = Arc::new(Mutex::new(Outcomes::new()));
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some((feature, cell)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = run_cell(feature, *cell, missing);
+                    print(&name(feature.name, *cell), &outcome);
+                    let mut outcomes = outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    outcomes.insert((feature.name, *cell), outcome);
+                }
+            });
+        }
+    });
+    drop(panic::take_hook());
+    Arc::into_inner(outcomes).and_then(|outcomes| outcomes.into_inner().ok()).unwrap_or_default()
+}
+
+fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> Outcome {
+    if let Some(reason) = absent(feature.name, cell) {
+        return Outcome::NoPeer(reason);
+    }
+    if let Some(reason) = missing.get(&cell.peer) {
+        return if must_have_all() { Outcome::Failed(reason.clone()) } else { Outcome::Skipped };
+    }
+    let result = panic::catch_unwind(AssertUnwindSafe(|| (feature.run)(cell)));
+    let exhibits = take_exhibits();
+    match result {
+        Ok(()) => Outcome::Passed,
+        Err(panic) => Outcome::Failed(format!("{}\n{exhibits}", text(&*panic))),
+    }
+}
+
+fn must_have_all() -> bool {
+    env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1")
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked")
+}
+
+fn print(name: &str, outcome: &Outcome) {
+    match outcome {
+        Outcome::Passed => println!("test {name} ... ok"),
+        Outcome::Failed(reason) => println!("test {name} ... FAILED\n{reason}"),
+        Outcome::Skipped => println!("test {name} ... skipped: the peer is missing"),
+        Outcome::NoPeer(reason) => println!("test {name} ... no peer: {reason}"),
+    }
+}
+
+fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, String>) -> ExitCode {
+    println!("\n{}", table(features, outcomes));
+    for (peer, reason) in missing {
+        println!("{} was not tried: {reason}", peer.name());
+    }
+    let count = |is_it: fn(&Outcome) -> bool| outcomes.values().filter(|outcome| is_it(outcome)).count();
+    let passed = count(|outcome| matches!(outcome, Outcome::Passed));
+    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Rows are features, columns are peers and, below them, our role.
+fn table(features: &[Feature], outcomes: &Outcomes) -> String {
+    let mut text = String::new();
+    let width = features.iter().map(|feature| feature.name.len()).max().unwrap_or(0);
+    let mut line = |first: &str, rest: &mut dyn Iterator<Item = String>| {
+        let rest: String = rest.map(|cell| format!("  {cell:8}")).collect();
+        let _ = writeln!(text, "{}", format!("{first:width$}{rest}").trim_end()); // a String takes everything
+    };
+    line("peer", &mut Cell::all().map(|cell| cell.peer.name().into()));
+    line("our role", &mut Cell::all().map(|cell| format!("{:?}", cell.role).to_lowercase()));
+    for feature in features {
+        let outcomes: Vec<_> = Cell::all().map(|cell| outcomes.get(&(feature.name, cell))).collect();
+        if outcomes.iter().any(Option::is_some) {
+            line(feature.name, &mut outcomes.iter().map(|outcome| outcome.map_or("", mark).into()));
+        }
+    }
+    text
+}
+
+const fn mark(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "ok",
+        Outcome::Failed(_) => "FAIL",
+        Outcome::Skipped => "skipped",
+        Outcome::NoPeer(_) => "no peer",
+    }
+}

@@ -1,0 +1,179 @@
+//! Our side and a peer's, on a wire: what every cell does.
+
+use terse_net::{Clock, NetError, OsRng, Stream};
+use terse_tls::summary::{AuthenticatedBy, Summary};
+use terse_tls::{AlertDescription, Connection, Error, ProtocolVersion};
+
+use crate::case::{Asks, Case};
+use crate::peer::{Peer, Remote, Role};
+use crate::pki::{CLIENT_NAME, SERVER_NAME};
+use crate::tap::{SharedLedger, Tap};
+
+/// A connection of ours with a peer.
+pub struct Meeting {
+    /// Our side.
+    pub ours: Stream<Tap>,
+    /// The peer's side.
+    pub remote: Box<dyn Remote>,
+    /// The records that cross the wire, as our side sees them.
+    pub ledger: SharedLedger,
+    role: Role,
+}
+
+impl Meeting {
+    /// Brings both sides together. The first ClientHello has not been sent by our side.
+    pub fn new(peer: Peer, role: Role, case: &Case) -> Self {
+        Self::in_stretches(peer, role, case, usize::MAX)
+    }
+
+    /// The same, over a wire that carries at most `stretch` bytes at a time.
+    pub fn in_stretches(peer: Peer, role: Role, case: &Case, stretch: usize) -> Self {
+        Self::start(peer, role, case, case, stretch)
+    }
+
+    /// The same, where each side is told something else.
+    pub fn between(peer: Peer, role: Role, ours: &Case, theirs: &Case) -> Self {
+        Self::start(peer, role, ours, theirs, usize::MAX)
+    }
+
+    fn start(peer: Peer, role: Role, case: &Case, theirs: &Case, stretch: usize) -> Self {
+        let (remote, wire) = peer.start(role, theirs);
+        let ledger = SharedLedger::default();
+        let tap = Tap::new(wire, stretch, ledger.clone());
+        let clock = Clock::new();
+        let connection = connection(role, case, &clock);
+        Self { ours: Stream::new(connection, tap, clock), remote, ledger, role }
+    }
+
+    /// A meeting whose handshake has succeeded, as the case says it should.
+    pub fn connected(peer: Peer, role: Role, case: &Case) -> Self {
+        let mut meeting = Self::new(peer, role, case);
+        meeting.handshake(case);
+        meeting
+    }
+
+    /// A meeting that has gone well from its handshake to its end. Returns our summary.
+    pub fn complete(peer: Peer, role: Role, case: &Case) -> Summary {
+        let mut meeting = Self::connected(peer, role, case);
+        meeting.exchange("once");
+        meeting.close();
+        meeting.ours.connection().summary().clone()
+    }
+
+    /// Completes the handshake and checks what it agreed on.
+    pub fn handshake(&mut self, case: &Case) {
+        self.ours.handshake().unwrap_or_else(|error| panic!("our handshake failed: {error}"));
+        self.check(case);
+    }
+
+    fn check(&self, case: &Case) {
+        let summary = self.summary();
+        assert_eq!(summary.version, Some(ProtocolVersion::TLS_1_3));
+        if let [suite] = case.suites[..] {
+            assert_eq!(summary.cipher_suite, Some(suite));
+        }
+        if let [group] = case.server_groups[..] {
+            assert_eq!(summary.group, Some(group));
+        }
+        let name = match (self.role, case.asks, case.client) {
+            (Role::Client, ..) => Some(SERVER_NAME),
+            (Role::Server, Asks::Optional | Asks::Required, Some(_)) => Some(CLIENT_NAME),
+            (Role::Server, ..) => None,
+        };
+        let by = if name.is_some() { AuthenticatedBy::Certificate } else { AuthenticatedBy::None };
+        assert_eq!(summary.peer.authenticated_by, by);
+        let identity = summary.peer.identity.as_ref().map(ToString::to_string);
+        assert_eq!(identity.as_deref(), name, "the peer's identity");
+    }
+
+    /// Application data, a line each way, with `word` in it.
+    pub fn exchange(&mut self, word: &str) {
+        self.carry(format!("{word} from ours\n").as_bytes(), format!("{word} from the peer\n").as_bytes());
+    }
+
+    /// `there` goes to the peer, and `back` comes from it; from one that only echoes, `there` comes back.
+    pub fn carry(&mut self, there: &[u8], back: &[u8]) {
+        if self.remote.echoes() {
+            // In parts, because the peer does not read on before we have read what it sends back.
+            for part in there.chunks(0x2000) {
+                self.send(part);
+                self.expect(part);
+            }
+        } else {
+            self.send(there);
+            self.remote.expect(there);
+            self.remote.send(back);
+            self.expect(back);
+        }
+    }
+
+    /// Sends application data from our side.
+    pub fn send(&mut self, data: &[u8]) {
+        self.ours.send(data).unwrap_or_else(|error| panic!("our side cannot send: {error}"));
+    }
+
+    /// Waits for application data on our side.
+    pub fn expect(&mut self, data: &[u8]) {
+        let mut received = vec![0; data.len()];
+        let mut len = 0;
+        while len < data.len() {
+            match self.ours.receive(&mut received[len..]) {
+                Ok(0) => panic!("the peer closed after {len} of {} bytes", data.len()),
+                Ok(more) => len += more,
+                Err(error) => panic!("our side cannot receive: {error}"),
+            }
+        }
+        assert!(received == data, "something else was received");
+    }
+
+    /// Our side closes; the peer understands.
+    pub fn close(&mut self) {
+        self.ours.close().unwrap_or_else(|error| panic!("our side cannot close: {error}"));
+        self.remote.expect_close();
+    }
+
+    /// Waits until the peer closes properly.
+    pub fn expect_close(&mut self) {
+        assert_eq!(self.receive_nothing().expect("a proper end"), 0);
+        assert!(self.ours.peer_closed());
+    }
+
+    /// Waits until the connection ends, without data. Returns how it ended.
+    pub fn receive_nothing(&mut self) -> Result<usize, NetError> {
+        self.ours.receive(&mut [0; 100])
+    }
+
+    /// Our side refuses the peer, in its handshake, with `alert`, and the peer hears of it. Returns the reason.
+    pub fn ours_refuses(&mut self, alert: AlertDescription) -> Error {
+        let error = match self.ours.handshake() {
+            Err(NetError::Tls(error)) => error,
+            other => panic!("our side did not refuse: {other:?}"),
+        };
+        assert_eq!(error.alert(), Some(alert), "{error}");
+        self.remote.expect_alert(alert);
+        error
+    }
+
+    /// The peer refuses our side, in the handshake or when our side is already done with it, with one of `alerts`.
+    pub fn peer_refuses(&mut self, alerts: &[AlertDescription]) {
+        let outcome = self.ours.handshake().and_then(|()| self.receive_nothing());
+        match outcome {
+            Err(NetError::Tls(Error::AlertReceived(alert))) if alerts.contains(&alert) => {}
+            other => panic!("the peer did not refuse with one of {alerts:?}: {other:?}"),
+        }
+    }
+
+    /// What our side says about the connection.
+    pub fn summary(&self) -> &Summary {
+        self.ours.connection().summary()
+    }
+}
+
+/// Our side of a connection.
+pub fn connection(role: Role, case: &Case, clock: &Clock) -> Connection {
+    match role {
+        Role::Client => Connection::client(case.client_config(), case.address(), clock.now(), &mut OsRng),
+        Role::Server => Connection::server(case.server_config(), clock.now()),
+    }
+    .expect("a valid configuration")
+}

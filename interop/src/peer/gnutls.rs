@@ -1,0 +1,221 @@
+//! GnuTLS 3.7: `gnutls-serv --echo` and `gnutls-cli`.
+//!
+//! The server sends nothing of its own; the line `**REHANDSHAKE**` makes it update its keys. Inline commands, words
+//! between circumflexes, do so on the client.
+
+use std::process::Command;
+
+use terse_tls::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
+
+use super::openssl::from_hex;
+use super::{Remote, Role};
+use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
+use crate::pki::Side;
+use crate::process::{Process, connect, listener};
+use crate::tap::Wire;
+
+/// What both programs say when a handshake is complete.
+pub(super) const CONNECTED: &str = "- Description: ";
+
+pub(super) fn version() -> Result<String, String> {
+    let mut found = Vec::new();
+    for program in ["gnutls-cli", "gnutls-serv"] {
+        let output = Command::new(program).arg("--version").output();
+        let output =
+            output.map_err(|error| format!("`{program}` does not run ({error}); install the package gnutls-bin"))?;
+        found.push(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned());
+    }
+    Ok(found.join(", "))
+}
+
+pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    let (process, port) = server_program(case);
+    let wire = connect(port);
+    (Box::new(Program { process, role: Role::Client }), Box::new(wire))
+}
+
+pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    let (listener, port) = listener();
+    let mut process = client_program(case, port);
+    let wire = process.accept(&listener);
+    (Box::new(Program { process, role: Role::Server }), Box::new(wire))
+}
+
+pub(super) fn server_program(case: &Case) -> (Process, u16) {
+    let mut command = program("gnutls-serv", case, &case.server_groups, &case.server_protocols);
+    command.args(["--echo", "--port", "0"]);
+    add_credential(&mut command, case, Side::Server);
+    match case.asks {
+        Asks::No => drop(command.arg("--disable-client-cert")),
+        Asks::Optional => drop(command.arg("--verify-client-cert")),
+        Asks::Required => drop(command.args(["--require-client-cert", "--verify-client-cert"])),
+    }
+    if !case.server_protocols.is_empty() {
+        command.arg("--alpn-fatal");
+    }
+    if case.shows_name {
+        command.args(["--sni-hostname", case.name(), "--sni-hostname-fatal"]);
+    }
+    if case.no_tickets {
+        command.arg("--noticket");
+    }
+    let mut process = Process::start(command);
+    let port = process.listening_port();
+    (process, port)
+}
+
+pub(super) fn client_program(case: &Case, port: u16) -> Process {
+    let mut command = program("gnutls-cli", case, &case.client_groups, &case.client_protocols);
+    command.args(["--port", &port.to_string(), "--verify-hostname", case.name(), "--inline-commands"]);
+    if case.sends_name {
+        command.args(["--sni-hostname", case.name()]);
+    } else {
+        command.arg("--disable-sni");
+    }
+    if !case.client_groups.is_empty() {
+        command.arg("--single-key-share");
+    }
+    add_credential(&mut command, case, Side::Client);
+    command.arg("127.0.0.1");
+    Process::start(command)
+}
+
+/// What both programs are told alike.
+fn program(name: &str, case: &Case, groups: &[NamedGroup], protocols: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.arg("--x509cafile").arg(case.pki().root_file());
+    command.args(["--priority", &priority(case, groups)]);
+    for protocol in protocols {
+        command.args(["--alpn", protocol]);
+    }
+    if let Some(size) = case.peer_record_size {
+        command.args(["--recordsize", &size.to_string()]);
+    }
+    if case.exporter {
+        command.args(["--keymatexport", EXPORTER_LABEL, "--keymatexportsize", &EXPORTER_LEN.to_string()]);
+    }
+    command
+}
+
+fn add_credential(command: &mut Command, case: &Case, side: Side) {
+    let holder = match side {
+        Side::Client => case.client,
+        Side::Server => Some(case.server),
+    };
+    let Some(holder) = holder else { return };
+    let issued = case.pki().issued(side, holder);
+    command.arg("--x509certfile").arg(&issued.chain).arg("--x509keyfile").arg(&issued.key);
+}
+
+/// GnuTLS's own language for suites, groups, signature schemes and versions.
+fn priority(case: &Case, groups: &[NamedGroup]) -> String {
+    let mut priority = String::from("NORMAL");
+    if !case.suites.is_empty() {
+        // NORMAL leaves out CCM with short tags; TLS 1.3 alone, so that nothing else can be agreed on.
+        priority += ":-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL";
+        case.suites.iter().for_each(|suite| priority += cipher_name(*suite));
+    }
+    if !groups.is_empty() {
+        priority += ":-GROUP-ALL";
+        groups.iter().for_each(|group| priority += group_name(*group));
+    }
+    if !case.schemes.is_empty() {
+        priority += ":-SIGN-ALL";
+        case.schemes.iter().for_each(|scheme| priority += scheme_name(*scheme));
+    }
+    if !case.compatibility_mode {
+        priority += ":%DISABLE_TLS13_COMPAT_MODE";
+    }
+    priority
+}
+
+fn cipher_name(suite: CipherSuite) -> &'static str {
+    match suite {
+        CipherSuite::TLS_AES_128_GCM_SHA256 => ":+AES-128-GCM",
+        CipherSuite::TLS_AES_256_GCM_SHA384 => ":+AES-256-GCM",
+        CipherSuite::TLS_CHACHA20_POLY1305_SHA256 => ":+CHACHA20-POLY1305",
+        CipherSuite::TLS_AES_128_CCM_SHA256 => ":+AES-128-CCM",
+        CipherSuite::TLS_AES_128_CCM_8_SHA256 => ":+AES-128-CCM-8",
+        other => panic!("GnuTLS has no suite {other}"),
+    }
+}
+
+fn group_name(group: NamedGroup) -> &'static str {
+    match group {
+        NamedGroup::SECP256R1 => ":+GROUP-SECP256R1",
+        NamedGroup::SECP384R1 => ":+GROUP-SECP384R1",
+        NamedGroup::X25519 => ":+GROUP-X25519",
+        other => panic!("GnuTLS 3.7 has no group {other}"),
+    }
+}
+
+fn scheme_name(scheme: SignatureScheme) -> &'static str {
+    match scheme {
+        SignatureScheme::ECDSA_SECP256R1_SHA256 => ":+SIGN-ECDSA-SECP256R1-SHA256:+SIGN-ECDSA-SHA256",
+        SignatureScheme::ECDSA_SECP384R1_SHA384 => ":+SIGN-ECDSA-SECP384R1-SHA384:+SIGN-ECDSA-SHA384",
+        SignatureScheme::ED25519 => ":+SIGN-EDDSA-ED25519",
+        SignatureScheme::RSA_PSS_RSAE_SHA256 => ":+SIGN-RSA-PSS-RSAE-SHA256",
+        SignatureScheme::RSA_PSS_RSAE_SHA384 => ":+SIGN-RSA-PSS-RSAE-SHA384",
+        SignatureScheme::RSA_PSS_RSAE_SHA512 => ":+SIGN-RSA-PSS-RSAE-SHA512",
+        SignatureScheme::RSA_PKCS1_SHA256 => ":+SIGN-RSA-SHA256",
+        other => panic!("no name for {other}"),
+    }
+}
+
+/// A running program.
+struct Program {
+    process: Process,
+    /// Ours.
+    role: Role,
+}
+
+impl Remote for Program {
+    fn echoes(&self) -> bool {
+        self.role == Role::Client
+    }
+
+    fn send(&mut self, data: &[u8]) {
+        self.process.write(data);
+    }
+
+    fn expect(&mut self, data: &[u8]) {
+        self.process.wait_for_data(data);
+    }
+
+    fn update_keys(&mut self) {
+        self.process.write(b"^rekey^\n");
+        self.process.wait_for("Rekey was completed");
+    }
+
+    fn keying_material(&mut self) -> Vec<u8> {
+        from_hex(&self.process.wait_for_line("- Key material: "))
+    }
+
+    fn expect_server_name(&mut self, _: &str) {
+        // `--sni-hostname-fatal`: without this very name there is no handshake.
+    }
+
+    fn expect_protocol(&mut self, name: &str) {
+        self.process.wait_for(&format!("- Application protocol: {name}"));
+    }
+
+    fn close(&mut self) {
+        self.process.end_input();
+    }
+
+    fn expect_close(&mut self) {
+        if self.role == Role::Server {
+            self.process.wait_for("- Peer has closed the GnuTLS connection");
+            let status = self.process.wait();
+            assert!(status.success(), "gnutls-cli ended with {status} after our close_notify");
+        }
+    }
+
+    fn expect_alert(&mut self, alert: AlertDescription) {
+        self.process.wait_for(&format!("[{}]", alert.0));
+    }
+
+    fn vanish(&mut self) {
+        self.process.kill();
+    }
+}

@@ -1,0 +1,248 @@
+//! rustls 0.23 on aws-lc-rs, in this process: what our side writes is handed over at once, and what our side reads is
+//! what rustls wants to send. Nothing ever waits: reading when rustls has nothing to say fails.
+
+use core::cell::RefCell;
+use std::io::{self, ErrorKind, Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig};
+use terse_tls::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
+
+use super::Remote;
+use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
+use crate::pki::Side;
+use crate::tap::Wire;
+
+pub(super) fn version() -> String {
+    "rustls 0.23 (aws-lc-rs), in process".into()
+}
+
+pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    let connection = rustls::ServerConnection::new(server_config(case)).expect("a valid configuration");
+    start(connection.into())
+}
+
+pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    let name = ServerName::try_from(case.name()).expect("a valid name");
+    let connection = rustls::ClientConnection::new(client_config(case), name).expect("a valid configuration");
+    start(connection.into())
+}
+
+fn start(mut connection: Connection) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    connection.set_buffer_limit(None);
+    let shared = Rc::new(RefCell::new(Shared {
+        connection,
+        outgoing: Vec::new(),
+        received: Vec::new(),
+        error: None,
+        peer_closed: false,
+        gone: false,
+    }));
+    (Box::new(Program(shared.clone())), Box::new(MemoryWire(shared)))
+}
+
+/// A server for `case`.
+pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
+    let provider = Arc::new(provider(case, &case.server_groups));
+    let (chain, key) = credential(case, Side::Server).expect("a server has a certificate");
+    let builder = ServerConfig::builder_with_provider(provider.clone());
+    let builder = builder.with_safe_default_protocol_versions().expect("suites for TLS 1.3");
+    let clients = WebPkiClientVerifier::builder_with_provider(roots(case), provider);
+    let builder = match case.asks {
+        Asks::No => builder.with_no_client_auth(),
+        Asks::Optional => builder.with_client_cert_verifier(
+            clients.allow_unauthenticated().build().expect("a valid root"),
+        ),
+        Asks::Required => builder.with_client_cert_verifier(clients.build().expect("a valid root")),
+    };
+    let mut config = builder.with_single_cert(chain, key).expect("key and chain of one credential");
+    config.alpn_protocols = case.server_protocols.iter().map(|name| name.as_bytes().into()).collect();
+    if case.no_tickets {
+        config.send_tls13_tickets = 0;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+    }
+    Arc::new(config)
+}
+
+/// A client for `case`.
+pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
+    let provider = Arc::new(provider(case, &case.client_groups));
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions().expect("suites for TLS 1.3");
+    let builder = builder.with_root_certificates(roots(case));
+    let mut config = match credential(case, Side::Client) {
+        Some((chain, key)) => builder.with_client_auth_cert(chain, key).expect("key and chain of one credential"),
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = case.client_protocols.iter().map(|name| name.as_bytes().into()).collect();
+    config.enable_sni = case.sends_name;
+    Arc::new(config)
+}
+
+fn roots(case: &Case) -> Arc<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add(case.pki().root()).expect("a valid root");
+    Arc::new(roots)
+}
+
+type Chain = Vec<CertificateDer<'static>>;
+
+fn credential(case: &Case, side: Side) -> Option<(Chain, PrivateKeyDer<'static>)> {
+    let holder = match side {
+        Side::Client => case.client?,
+        Side::Server => case.server,
+    };
+    let issued = case.pki().issued(side, holder);
+    Some((issued.credential.chain().to_vec(), issued.credential.key().clone_key()))
+}
+
+/// aws-lc-rs, cut down to what the case names.
+fn provider(case: &Case, groups: &[NamedGroup]) -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    if !case.suites.is_empty() {
+        let wanted = |suite: u16| case.suites.contains(&CipherSuite(suite));
+        provider.cipher_suites.retain(|suite| wanted(suite.suite().into()));
+    }
+    if !groups.is_empty() {
+        let group = |wanted: &NamedGroup| {
+            let all = aws_lc_rs::ALL_KX_GROUPS.iter().copied();
+            all.into_iter().find(|group| u16::from(group.name()) == wanted.0).expect("a group of rustls")
+        };
+        provider.kx_groups = groups.iter().map(group).collect();
+    }
+    if !case.schemes.is_empty() {
+        let wanted = |scheme: &rustls::SignatureScheme| case.schemes.contains(&SignatureScheme(u16::from(*scheme)));
+        let all = provider.signature_verification_algorithms.mapping;
+        let kept: Vec<_> = all.iter().filter(|(scheme, _)| wanted(scheme)).copied().collect();
+        provider.signature_verification_algorithms.mapping = kept.leak(); // a test's few bytes
+    }
+    provider
+}
+
+/// A rustls connection, shared by the wire and by who asks it for something.
+struct Shared {
+    connection: Connection,
+    /// Records that our side has not read yet.
+    outgoing: Vec<u8>,
+    received: Vec<u8>,
+    error: Option<rustls::Error>,
+    peer_closed: bool,
+    gone: bool,
+}
+
+impl Shared {
+    /// Takes bytes of the stream and does what they ask for.
+    fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.error.is_none() {
+            self.connection.read_tls(&mut bytes).expect("memory can be read");
+            match self.connection.process_new_packets() {
+                Ok(state) => self.peer_closed |= state.peer_has_closed(),
+                Err(error) => self.error = Some(error),
+            }
+            // An error says that there is nothing to read now.
+            let _ = self.connection.reader().read_to_end(&mut self.received);
+        }
+    }
+
+    fn collect(&mut self) {
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut self.outgoing).expect("memory can be written");
+        }
+    }
+}
+
+struct MemoryWire(Rc<RefCell<Shared>>);
+
+impl Read for MemoryWire {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut shared = self.0.borrow_mut();
+        shared.collect();
+        if shared.outgoing.is_empty() {
+            return if shared.gone || shared.error.is_some() { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
+        }
+        let len = out.len().min(shared.outgoing.len());
+        out[..len].copy_from_slice(&shared.outgoing[..len]);
+        shared.outgoing.drain(..len);
+        Ok(len)
+    }
+}
+
+impl Write for MemoryWire {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let mut shared = self.0.borrow_mut();
+        if shared.gone {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        shared.feed(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Program(Rc<RefCell<Shared>>);
+
+impl Remote for Program {
+    fn send(&mut self, data: &[u8]) {
+        self.0.borrow_mut().connection.writer().write_all(data).expect("the buffer has no limit");
+    }
+
+    fn expect(&mut self, data: &[u8]) {
+        let shared = self.0.borrow();
+        assert!(shared.received.ends_with(data), "rustls has not received it: {:?}", shared.error);
+    }
+
+    fn update_keys(&mut self) {
+        self.0.borrow_mut().connection.refresh_traffic_keys().expect("a finished handshake");
+    }
+
+    fn keying_material(&mut self) -> Vec<u8> {
+        let out = vec![0; EXPORTER_LEN];
+        let label = EXPORTER_LABEL.as_bytes();
+        let shared = self.0.borrow();
+        match &shared.connection {
+            Connection::Client(client) => client.export_keying_material(out, label, Some(&[])),
+            Connection::Server(server) => server.export_keying_material(out, label, Some(&[])),
+        }
+        .expect("a finished handshake")
+    }
+
+    fn expect_server_name(&mut self, name: &str) {
+        match &self.0.borrow().connection {
+            Connection::Server(server) => assert_eq!(server.server_name(), Some(name)),
+            Connection::Client(_) => panic!("a client is asked for no name"),
+        }
+    }
+
+    fn expect_protocol(&mut self, name: &str) {
+        assert_eq!(self.0.borrow().connection.alpn_protocol(), Some(name.as_bytes()));
+    }
+
+    fn close(&mut self) {
+        self.0.borrow_mut().connection.send_close_notify();
+    }
+
+    fn expect_close(&mut self) {
+        let shared = self.0.borrow();
+        assert!(shared.peer_closed, "rustls has not seen our close_notify: {:?}", shared.error);
+    }
+
+    fn expect_alert(&mut self, alert: AlertDescription) {
+        match &self.0.borrow().error {
+            Some(rustls::Error::AlertReceived(received)) => assert_eq!(u8::from(*received), alert.0),
+            other => panic!("rustls has not received the alert {alert}: {other:?}"),
+        }
+    }
+
+    fn vanish(&mut self) {
+        let mut shared = self.0.borrow_mut();
+        shared.collect();
+        shared.gone = true;
+    }
+}

@@ -1,0 +1,150 @@
+//! Certificates for both sides, valid now, in memory for this side and as PEM files for peers that are programs.
+//!
+//! What must always hold: both sides of a cell have certificates of the same CA, but for a [`Holder::Stranger`].
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pki_types::CertificateDer;
+use tempfile::TempDir;
+use terse_pki::{Authority, AuthorityOptions, KeyAlgorithm, LeafOptions, Usage, Validity, to_pem};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{Credential, Trust};
+
+/// The name in every server certificate.
+pub const SERVER_NAME: &str = "broker.plant.example";
+
+/// A name that is in no certificate.
+pub const WRONG_NAME: &str = "elsewhere.plant.example";
+
+/// The name in every client certificate.
+pub const CLIENT_NAME: &str = "sensor-17.plant.example";
+
+/// Who holds a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+/// What is wrong with a certificate, if anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// Nothing.
+    #[default]
+    Member,
+    /// It expired yesterday.
+    Expired,
+    /// It was issued by a CA that the other side does not trust.
+    Stranger,
+}
+
+/// A CA, and the certificates that were asked for so far.
+pub struct Pki {
+    directory: TempDir,
+    authority: Authority,
+    stranger: Authority,
+    leaf: Option<KeyAlgorithm>,
+    issued: Mutex<HashMap<(Side, Holder), Arc<Issued>>>,
+}
+
+/// A credential, and the files that hold it.
+pub struct Issued {
+    /// Chain and key.
+    pub credential: terse_pki::Credential,
+    /// The leaf and the intermediates.
+    pub chain: PathBuf,
+    /// The intermediates, if there are any.
+    pub intermediates: Option<PathBuf>,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+impl Pki {
+    /// The CA for `chain`, such as `p256x3`, that all cells share; leaves have a key of `leaf`, or like the CA's.
+    pub fn shared(chain: &'static str, leaf: Option<KeyAlgorithm>) -> Arc<Self> {
+        type Shared = HashMap<(&'static str, Option<KeyAlgorithm>), Arc<Pki>>;
+        static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
+        let mut shared = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        shared.entry((chain, leaf)).or_insert_with(|| Arc::new(Self::new(chain, leaf))).clone()
+    }
+
+    fn new(chain: &str, leaf: Option<KeyAlgorithm>) -> Self {
+        let authority = || {
+            let chain = chain.parse().expect("a chain's name");
+            Authority::new(&AuthorityOptions::new(chain, validity(Holder::Member))).expect("keys can be made")
+        };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let pki = Self { directory, authority: authority(), stranger: authority(), leaf, issued: Mutex::default() };
+        pki.write("ca.pem", &pki.authority.root_pem());
+        pki
+    }
+
+    /// The certificate of `side`; the same at every call.
+    pub fn issued(&self, side: Side, holder: Holder) -> Arc<Issued> {
+        let mut issued = self.issued.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        issued.entry((side, holder)).or_insert_with(|| Arc::new(self.issue(side, holder))).clone()
+    }
+
+    fn issue(&self, side: Side, holder: Holder) -> Issued {
+        let (name, usage) = match side {
+            Side::Client => (CLIENT_NAME, Usage::Client),
+            Side::Server => (SERVER_NAME, Usage::Server),
+        };
+        let options = LeafOptions { usage, algorithm: self.leaf, ..LeafOptions::new(name, validity(holder)) };
+        let authority = if holder == Holder::Stranger { &self.stranger } else { &self.authority };
+        let credential = authority.issue(&options).expect("a valid name");
+        let stem = format!("{side:?}-{holder:?}");
+        let intermediates: String = credential.chain()[1..].iter().map(|der| to_pem("CERTIFICATE", der)).collect();
+        Issued {
+            chain: self.write(&format!("{stem}.pem"), &credential.chain_pem()),
+            intermediates: (!intermediates.is_empty())
+                .then(|| self.write(&format!("{stem}-intermediates.pem"), &intermediates)),
+            key: self.write(&format!("{stem}.key"), &credential.key_pem()),
+            credential,
+        }
+    }
+
+    /// The root certificate.
+    pub fn root(&self) -> CertificateDer<'static> {
+        self.authority.root().clone()
+    }
+
+    /// The file that holds the root certificate.
+    pub fn root_file(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+
+    /// Trust in the root.
+    pub fn trust(&self, provider: &CryptoProvider) -> Trust {
+        Trust::new(provider, &[self.root()]).expect("a valid root")
+    }
+
+    /// The credential of `side` for the engine.
+    pub fn credential(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Credential {
+        let issued = self.issued(side, holder);
+        let key = (provider.load_key)(issued.credential.key()).expect("a key that the provider signs with");
+        Credential::new(provider, issued.credential.chain().to_vec(), key).expect("key and chain of one credential")
+    }
+
+    fn write(&self, file: &str, contents: &str) -> PathBuf {
+        let path = self.directory.path().join(file);
+        fs::write(&path, contents).expect("a temporary file");
+        path
+    }
+}
+
+/// Around now, or until yesterday.
+fn validity(holder: Holder) -> Validity {
+    const DAY: u64 = 86_400;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set").as_secs();
+    match holder {
+        Holder::Expired => Validity { not_before: now - 3 * DAY, not_after: now - DAY },
+        Holder::Member | Holder::Stranger => Validity { not_before: now - 3 * DAY, not_after: now + 30 * DAY },
+    }
+}

@@ -1,0 +1,240 @@
+//! A peer that is a program: started, fed, listened to, ended.
+//!
+//! What must always hold: every wait ends, at the latest after [`LIMIT`]; no program outlives its [`Process`]; what it
+//! said can be shown when a cell fails.
+
+use core::cell::RefCell;
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use terse_net::Timed;
+
+/// After this, something hangs.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// Between two looks at something that cannot be waited for.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A running program.
+pub struct Process {
+    name: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    output: Arc<Output>,
+}
+
+/// What a program has said on its standard output and standard error.
+struct Output {
+    state: Mutex<Said>,
+    changed: Condvar,
+}
+
+struct Said {
+    bytes: Vec<u8>,
+    /// How many of the two streams are still open.
+    open: usize,
+}
+
+impl Process {
+    /// Starts a program.
+    pub fn start(mut command: Command) -> Self {
+        let name = format!("{command:?}");
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        let output =
+            Arc::new(Output { state: Mutex::new(Said { bytes: Vec::new(), open: 2 }), changed: Condvar::new() });
+        listen(child.stdout.take().expect("piped above"), output.clone());
+        listen(child.stderr.take().expect("piped above"), output.clone());
+        EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.clone(), output.clone())));
+        Self { name, stdin: child.stdin.take(), child, output }
+    }
+
+    /// Writes to its standard input.
+    pub fn write(&mut self, data: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("standard input is open until it is closed here");
+        let result = stdin.write_all(data).and_then(|()| stdin.flush());
+        result.unwrap_or_else(|error| panic!("{} takes no input: {error}", self.name));
+    }
+
+    /// Closes its standard input.
+    pub fn end_input(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits until it has said `text`.
+    pub fn wait_for(&self, text: &str) {
+        self.find(text.as_bytes(), |said| contains(said, text.as_bytes()).then_some(()));
+    }
+
+    /// Waits until it has said `data`.
+    pub fn wait_for_data(&self, data: &[u8]) {
+        // From the end backwards, as far as the data is long: it is the last that was said, or nearly.
+        self.find(&data[data.len().saturating_sub(40)..], |said| contains(said, data).then_some(()));
+    }
+
+    /// Waits for the rest of the line that begins with `prefix`.
+    pub fn wait_for_line(&self, prefix: &str) -> String {
+        self.find(prefix.as_bytes(), |said| {
+            let said = String::from_utf8_lossy(said);
+            let rest = &said[said.find(prefix)? + prefix.len()..];
+            Some(rest[..rest.find('\n')?].trim().to_owned())
+        })
+    }
+
+    fn find<T>(&self, what: &[u8], mut find: impl FnMut(&[u8]) -> Option<T>) -> T {
+        let start = Instant::now();
+        let mut said = lock(&self.output.state);
+        loop {
+            if let Some(found) = find(&said.bytes) {
+                return found;
+            }
+            let what = String::from_utf8_lossy(what);
+            let left = LIMIT.checked_sub(start.elapsed());
+            let left = left.unwrap_or_else(|| panic!("{} did not say {what:?} in time", self.name));
+            assert!(said.open > 0, "{} ended without saying {what:?}", self.name);
+            said = match self.output.changed.wait_timeout(said, left) {
+                Ok((said, _)) => said,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait().unwrap_or_else(|error| panic!("{} cannot be waited for: {error}", self.name)) {
+                Some(status) => return status,
+                None if start.elapsed() > LIMIT => panic!("{} did not end in time", self.name),
+                None => thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Ends it without a farewell.
+    pub fn kill(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The IPv4 port that it listens on, for a program that does not say which port it was given for port 0: the
+    /// system's tables of open files and of sockets know.
+    pub fn listening_port(&mut self) -> u16 {
+        let start = Instant::now();
+        loop {
+            if let Some(port) = listening_port(self.child.id()) {
+                return port;
+            }
+            assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it listened", self.name);
+            assert!(start.elapsed() < LIMIT, "{} did not listen in time", self.name);
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits until it connects to `listener`.
+    pub fn accept(&mut self, listener: &TcpListener) -> Timed {
+        listener.set_nonblocking(true).expect("a listener can be polled");
+        let start = Instant::now();
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false).expect("a socket can block");
+                    return timed(stream);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) => panic!("accepting {}: {error}", self.name),
+            }
+            assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it connected", self.name);
+            assert!(start.elapsed() < LIMIT, "{} did not connect in time", self.name);
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Connects to a program that listens.
+pub fn connect(port: u16) -> Timed {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    timed(TcpStream::connect_timeout(&address, LIMIT).unwrap_or_else(|error| panic!("connecting to {address}: {error}")))
+}
+
+/// A listener on a port that the system picks, and the port.
+pub fn listener() -> (TcpListener, u16) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = listener.local_addr().expect("bound above").port();
+    (listener, port)
+}
+
+fn timed(stream: TcpStream) -> Timed {
+    let mut timed = Timed::new(stream).expect("a socket's options can be set");
+    timed.set_limit(LIMIT);
+    timed
+}
+
+fn listen(mut source: impl Read + Send + 'static, output: Arc<Output>) {
+    thread::spawn(move || {
+        let mut buffer = [0; 0x1000];
+        loop {
+            let len = source.read(&mut buffer).unwrap_or(0);
+            let mut said = lock(&output.state);
+            said.bytes.extend_from_slice(&buffer[..len]);
+            said.open -= usize::from(len == 0);
+            output.changed.notify_all();
+            if len == 0 {
+                return;
+            }
+        }
+    });
+}
+
+fn lock(state: &Mutex<Said>) -> std::sync::MutexGuard<'_, Said> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn contains(said: &[u8], data: &[u8]) -> bool {
+    said.len() >= data.len() && said.windows(data.len()).rev().any(|window| window == data)
+}
+
+/// `/proc/net/tcp`: column 1 is the local address, 3 the state (0A: listening), 9 the inode.
+fn listening_port(process: u32) -> Option<u16> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
+    let sockets: Vec<String> = files
+        .filter_map(|file| fs::read_link(file.ok()?.path()).ok()?.into_os_string().into_string().ok())
+        .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let table = fs::read_to_string("/proc/net/tcp").ok()?;
+    table.lines().skip(1).find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let listens = columns.get(3) == Some(&"0A") && sockets.iter().any(|inode| columns.get(9) == Some(&&**inode));
+        listens.then(|| u16::from_str_radix(columns[1].split_once(':')?.1, 16).ok()).flatten()
+    })
+}
+
+thread_local! {
+    /// What the programs of this thread have said.
+    static EXHIBITS: RefCell<Vec<(String, Arc<Output>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the programs that this thread started since the last call have said, for the report of a failure.
+pub fn take_exhibits() -> String {
+    let mut text = String::new();
+    for (name, output) in EXHIBITS.take() {
+        let said = lock(&output.state);
+        let tail = &said.bytes[said.bytes.len().saturating_sub(2500)..];
+        let _ = writeln!(text, "--- {name}\n{}", String::from_utf8_lossy(tail)); // a String takes everything
+    }
+    text
+}
