@@ -7,7 +7,7 @@ use terse_tls::cache::{ClientCache, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{
     CipherSuite, ClientAuthentication, ClientConfig, Common, MaxFragmentLength, NamedGroup, ServerAddress,
-    ServerConfig, SignatureScheme,
+    ServerConfig, SignatureScheme, Trace,
 };
 
 use crate::pki::{Holder, Pki, SERVER_NAME, Side, WRONG_NAME};
@@ -77,8 +77,12 @@ pub struct Case {
     pub max_fragment_length: Option<MaxFragmentLength>,
     /// Whether the peer prints keying material.
     pub exporter: bool,
+    /// A peer's server is to close when it is told to.
+    pub server_closes: bool,
     /// The peer sends no tickets after the handshake.
     pub no_tickets: bool,
+    /// Who hears of our messages.
+    pub trace: Option<Arc<dyn Trace>>,
     /// Our client's cache.
     pub client_cache: Option<ClientCache>,
     /// Our server's cache.
@@ -111,7 +115,9 @@ impl Case {
             peer_record_size: None,
             max_fragment_length: None,
             exporter: false,
+            server_closes: false,
             no_tickets: false,
+            trace: None,
             client_cache: None,
             server_cache: None,
         }
@@ -154,8 +160,7 @@ impl Case {
     /// Our server.
     pub fn server_config(&self) -> Arc<ServerConfig> {
         let pki = self.pki();
-        let mut config =
-            ServerConfig::new(self.provider, pki.credential(self.provider, Side::Server, self.server));
+        let mut config = ServerConfig::new(self.provider, pki.credential(self.provider, Side::Server, self.server));
         self.common(&mut config.common, &self.server_groups, &self.server_protocols);
         config.client_authentication = match self.asks {
             Asks::No => ClientAuthentication::None,
@@ -180,5 +185,6 @@ impl Case {
         }
         common.alpn_protocols = protocols.iter().map(|name| name.as_bytes().into()).collect();
         common.record_size_limit = self.our_record_size_limit;
+        common.trace.clone_from(&self.trace);
     }
 }

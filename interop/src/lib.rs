@@ -7,6 +7,7 @@
 //! connection of ours with a peer.
 #![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core)] // std is always there
 
+pub mod bytes;
 pub mod case;
 pub mod features;
 pub mod matrix;

@@ -4,6 +4,7 @@
 //! skipped, or have failed if `TERSE_REQUIRE_ALL=1`.
 
 use core::any::Any;
+use core::cell::RefCell;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashMap;
@@ -36,8 +37,9 @@ type Outcomes = HashMap<(&'static str, Cell), Outcome>;
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let wanted =
-        |feature: &str, cell| filters.is_empty() || filters.iter().any(|filter| name(feature, cell).contains(&**filter));
+    let wanted = |feature: &str, cell| {
+        filters.is_empty() || filters.iter().any(|filter| name(feature, cell).contains(&**filter))
+    };
     let features = features::all();
     let cells: Vec<(&Feature, Cell)> = features
         .iter()
@@ -79,7 +81,11 @@ fn print_versions() -> HashMap<Peer, String> {
 }
 
 fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes {
-    panic::set_hook(Box::new(|_| {})); // the reason is printed with the cell
+    panic::set_hook(Box::new(|panic| {
+        // Printed with the cell, not here, where two cells run at a time.
+        let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
+        PLACE.set(place.unwrap_or_default());
+    }));
     let next = AtomicUsize::new(0);
     let outcomes = Arc::new(Mutex::new(Outcomes::new()));
     thread::scope(|scope| {
@@ -109,8 +115,13 @@ fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> O
     let exhibits = take_exhibits();
     match result {
         Ok(()) => Outcome::Passed,
-        Err(panic) => Outcome::Failed(format!("{}\n{exhibits}", text(&*panic))),
+        Err(panic) => Outcome::Failed(format!("{}{}\n{exhibits}", text(&*panic), PLACE.take())),
     }
+}
+
+thread_local! {
+    /// Where this thread's cell panicked.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 fn must_have_all() -> bool {

@@ -75,12 +75,14 @@ impl Pki {
     }
 
     fn new(chain: &str, leaf: Option<KeyAlgorithm>) -> Self {
-        let authority = || {
+        let authority = |name: &str| {
             let chain = chain.parse().expect("a chain's name");
-            Authority::new(&AuthorityOptions::new(chain, validity(Holder::Member))).expect("keys can be made")
+            let options = AuthorityOptions::new(chain, validity(Holder::Member));
+            Authority::new(&AuthorityOptions { name: name.into(), ..options }).expect("keys can be made")
         };
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let pki = Self { directory, authority: authority(), stranger: authority(), leaf, issued: Mutex::default() };
+        let (authority, stranger) = (authority("Plant CA"), authority("Stranger CA"));
+        let pki = Self { directory, authority, stranger, leaf, issued: Mutex::default() };
         pki.write("ca.pem", &pki.authority.root_pem());
         pki
     }

@@ -7,7 +7,7 @@ use core::cell::RefCell;
 use core::fmt::Write as _;
 use core::time::Duration;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,8 +16,13 @@ use std::time::Instant;
 
 use terse_net::Timed;
 
+use crate::tap::Wire;
+
 /// After this, something hangs.
 pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// How much of what a program said is shown.
+const SHOWN: usize = 3000;
 
 /// Between two looks at something that cannot be waited for.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -31,15 +36,17 @@ pub struct Process {
 }
 
 /// What a program has said on its standard output and standard error.
+#[derive(Default)]
 struct Output {
     state: Mutex<Said>,
     changed: Condvar,
 }
 
+/// The two streams apart: they come in no order that means anything.
+#[derive(Default)]
 struct Said {
-    bytes: Vec<u8>,
-    /// How many of the two streams are still open.
-    open: usize,
+    streams: [Vec<u8>; 2],
+    closed: usize,
 }
 
 impl Process {
@@ -48,10 +55,9 @@ impl Process {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
-        let output =
-            Arc::new(Output { state: Mutex::new(Said { bytes: Vec::new(), open: 2 }), changed: Condvar::new() });
-        listen(child.stdout.take().expect("piped above"), output.clone());
-        listen(child.stderr.take().expect("piped above"), output.clone());
+        let output = Arc::new(Output::default());
+        listen(child.stdout.take().expect("piped above"), 0, output.clone());
+        listen(child.stderr.take().expect("piped above"), 1, output.clone());
         EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.clone(), output.clone())));
         Self { name, stdin: child.stdin.take(), child, output }
     }
@@ -92,13 +98,13 @@ impl Process {
         let start = Instant::now();
         let mut said = lock(&self.output.state);
         loop {
-            if let Some(found) = find(&said.bytes) {
+            if let Some(found) = said.streams.iter().find_map(|stream| find(stream)) {
                 return found;
             }
             let what = String::from_utf8_lossy(what);
             let left = LIMIT.checked_sub(start.elapsed());
             let left = left.unwrap_or_else(|| panic!("{} did not say {what:?} in time", self.name));
-            assert!(said.open > 0, "{} ended without saying {what:?}", self.name);
+            assert!(said.closed < said.streams.len(), "{} ended without saying {what:?}", self.name);
             said = match self.output.changed.wait_timeout(said, left) {
                 Ok((said, _)) => said,
                 Err(poisoned) => poisoned.into_inner().0,
@@ -141,21 +147,15 @@ impl Process {
 
     /// Waits until it connects to `listener`.
     pub fn accept(&mut self, listener: &TcpListener) -> Timed {
-        listener.set_nonblocking(true).expect("a listener can be polled");
-        let start = Instant::now();
-        loop {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(false).expect("a socket can block");
-                    return timed(stream);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(error) => panic!("accepting {}: {error}", self.name),
-            }
-            assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it connected", self.name);
-            assert!(start.elapsed() < LIMIT, "{} did not connect in time", self.name);
-            thread::sleep(PAUSE);
-        }
+        accept(listener, || {
+            assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it connected", self.name)
+        })
+    }
+}
+
+impl Wire for Timed {
+    fn end(&mut self) {
+        self.linger(LIMIT);
     }
 }
 
@@ -168,7 +168,9 @@ impl Drop for Process {
 /// Connects to a program that listens.
 pub fn connect(port: u16) -> Timed {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    timed(TcpStream::connect_timeout(&address, LIMIT).unwrap_or_else(|error| panic!("connecting to {address}: {error}")))
+    timed(
+        TcpStream::connect_timeout(&address, LIMIT).unwrap_or_else(|error| panic!("connecting to {address}: {error}")),
+    )
 }
 
 /// A listener on a port that the system picks, and the port.
@@ -178,20 +180,38 @@ pub fn listener() -> (TcpListener, u16) {
     (listener, port)
 }
 
+/// Waits until somebody connects to `listener`. `check` panics once that cannot happen any more.
+pub fn accept(listener: &TcpListener, mut check: impl FnMut()) -> Timed {
+    listener.set_nonblocking(true).expect("a listener can be polled");
+    let start = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).expect("a socket can block");
+                return timed(stream);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => check(),
+            Err(error) => panic!("accepting a connection: {error}"),
+        }
+        assert!(start.elapsed() < LIMIT, "nobody connected in time");
+        thread::sleep(PAUSE);
+    }
+}
+
 fn timed(stream: TcpStream) -> Timed {
     let mut timed = Timed::new(stream).expect("a socket's options can be set");
     timed.set_limit(LIMIT);
     timed
 }
 
-fn listen(mut source: impl Read + Send + 'static, output: Arc<Output>) {
+fn listen(mut source: impl Read + Send + 'static, stream: usize, output: Arc<Output>) {
     thread::spawn(move || {
         let mut buffer = [0; 0x1000];
         loop {
             let len = source.read(&mut buffer).unwrap_or(0);
             let mut said = lock(&output.state);
-            said.bytes.extend_from_slice(&buffer[..len]);
-            said.open -= usize::from(len == 0);
+            said.streams[stream].extend_from_slice(&buffer[..len]);
+            said.closed += usize::from(len == 0);
             output.changed.notify_all();
             if len == 0 {
                 return;
@@ -232,9 +252,10 @@ thread_local! {
 pub fn take_exhibits() -> String {
     let mut text = String::new();
     for (name, output) in EXHIBITS.take() {
-        let said = lock(&output.state);
-        let tail = &said.bytes[said.bytes.len().saturating_sub(2500)..];
-        let _ = writeln!(text, "--- {name}\n{}", String::from_utf8_lossy(tail)); // a String takes everything
+        let _ = writeln!(text, "--- {name}"); // a String takes everything
+        for stream in &lock(&output.state).streams {
+            text += &String::from_utf8_lossy(&stream[stream.len().saturating_sub(SHOWN)..]);
+        }
     }
     text
 }

@@ -72,9 +72,10 @@ impl SharedLedger {
 }
 
 /// Something that carries bytes.
-pub trait Wire: Read + Write {}
-
-impl<T: Read + Write> Wire for T {}
+pub trait Wire: Read + Write {
+    /// Says that nothing more is written, and ignores what still comes.
+    fn end(&mut self);
+}
 
 /// A wire whose records are counted, and that can be told to carry a few bytes at a time.
 pub struct Tap {
@@ -87,6 +88,11 @@ impl Tap {
     /// Around `wire`, with at most `stretch` bytes a call.
     pub fn new(wire: Box<dyn Wire>, stretch: usize, ledger: SharedLedger) -> Self {
         Self { wire, stretch, ledger }
+    }
+
+    /// As [`Wire::end`].
+    pub fn end(&mut self) {
+        self.wire.end();
     }
 }
 

@@ -14,7 +14,9 @@ use crate::cert::{Credential, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
 use crate::summary::CachedObject;
-use crate::wire::{AlertDescription, CipherSuite, HandshakeType, MaxFragmentLength, NamedGroup, SignatureScheme};
+use crate::wire::{
+    AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, SignatureScheme,
+};
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]
@@ -32,6 +34,9 @@ pub struct Common {
     /// The largest record that this side wants to receive, in bytes of plaintext with the content type (RFC 8449):
     /// 64 to 16,385. `None`: the extension is not sent by a client, and answered with the maximum by a server.
     pub record_size_limit: Option<u16>,
+    /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another meaning
+    /// of that is in the way. Both sides must have the same.
+    pub client_cached_info: ExtensionType,
     /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
     /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more.
@@ -72,6 +77,7 @@ impl Common {
             signature_schemes: provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme).collect(),
             alpn_protocols: Vec::new(),
             record_size_limit: None,
+            client_cached_info: ExtensionType::CLIENT_CACHED_INFO,
             max_handshake_message: 0x1_0000,
             max_send_buffer: 0x1_0000,
             key_log: None,
@@ -127,7 +133,7 @@ pub struct ClientConfig {
     pub send_server_name: bool,
     /// `max_fragment_length` (RFC 6066, 4), for servers that do not know `record_size_limit`.
     pub max_fragment_length: Option<MaxFragmentLength>,
-    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 70 bytes more.
+    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 76 bytes more.
     pub compatibility_mode: bool,
     /// Handshake caching; `None`: neither offered nor stored.
     pub cache: Option<ClientCache>,

@@ -355,6 +355,9 @@ impl Connection {
             if let Some(secret) = receive.keys {
                 self.receiver.new_key(RecordKey::new(&secret)?)?;
             }
+            if let Some(skip) = receive.skip_early_data {
+                self.receiver.skip_early_data(skip);
+            }
             if let Some(max_inner) = receive.max_inner {
                 self.receiver.limit_records(max_inner);
             }

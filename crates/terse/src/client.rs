@@ -204,7 +204,7 @@ impl Client {
 
 /// Waits for `expected` bytes.
 fn receive(stream: &mut Stream<Timed>, expected: usize, data: &mut Vec<u8>) -> Result<(), Trouble> {
-    let mut chunk = [0; 4096];
+    let mut chunk = [0; 0x4000];
     while data.len() < expected {
         let room = chunk.len().min(expected - data.len());
         match stream.receive(&mut chunk[..room]) {
@@ -227,7 +227,7 @@ fn receive(stream: &mut Stream<Timed>, expected: usize, data: &mut Vec<u8>) -> R
 fn await_close(stream: &mut Stream<Timed>, mut data: Option<&mut Vec<u8>>) -> Result<(), NetError> {
     const MAX_KEPT: usize = 0x10_0000;
     let end = Instant::now() + CLOSING_TIME;
-    let mut chunk = [0; 4096];
+    let mut chunk = [0; 0x4000];
     stream.transport_mut().set_limit(CLOSING_TIME);
     while Instant::now() < end {
         match stream.receive(&mut chunk) {

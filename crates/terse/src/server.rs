@@ -190,7 +190,7 @@ impl Server {
             stream.transport_mut().set_limit(self.args.shared.timeout());
             stream.send(text.as_bytes())?;
         }
-        let mut chunk = [0; 4096];
+        let mut chunk = [0; 0x4000];
         loop {
             stream.transport_mut().set_limit(MAX_IDLE);
             match stream.receive(&mut chunk) {

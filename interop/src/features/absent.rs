@@ -5,8 +5,9 @@ use crate::peer::{Peer, Role};
 
 /// Why `feature` cannot be tried in `cell`, if so.
 pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
-    let is_this =
-        |fact: &&Fact| fact.feature == feature && fact.peer == cell.peer && fact.role.is_none_or(|role| role == cell.role);
+    let is_this = |fact: &&Fact| {
+        fact.feature == feature && fact.peer == cell.peer && fact.role.is_none_or(|role| role == cell.role)
+    };
     ABSENT.iter().find(is_this).map(|fact| fact.reason)
 }
 
@@ -28,4 +29,32 @@ const ABSENT: &[Fact] = &[
     fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
     fact("TLS_AES_128_CCM_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
     fact("TLS_AES_128_CCM_8_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
+    fact("compatibility_mode_off", Peer::Rustls, None, "rustls always sends ChangeCipherSpec, and asks for it"),
+    fact("record_size_limit_of_ours", Peer::OpenSsl, None, "OpenSSL has no record_size_limit"),
+    fact("record_size_limit_of_ours", Peer::Rustls, None, "rustls has no record_size_limit"),
+    fact("record_size_limit_of_the_peer", Peer::OpenSsl, None, "OpenSSL has no record_size_limit"),
+    fact("record_size_limit_of_the_peer", Peer::Rustls, None, "rustls has no record_size_limit"),
+    fact("max_fragment_length", Peer::Rustls, None, "rustls has no max_fragment_length"),
+    fact(
+        "max_fragment_length",
+        Peer::GnuTls,
+        Some(Role::Server),
+        "gnutls-cli offers record_size_limit, which replaces it",
+    ),
+    fact("hello_retry_request_with_cookie", Peer::GnuTls, Some(Role::Client), "GnuTLS's server sends no cookies"),
+    fact("hello_retry_request_with_cookie", Peer::Rustls, Some(Role::Client), "rustls's server sends no cookies"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::all;
+    use super::*;
+
+    #[test]
+    fn every_fact_is_about_a_feature() {
+        let features = all();
+        for fact in ABSENT {
+            assert!(features.iter().any(|feature| feature.name == fact.feature), "{}", fact.feature);
+        }
+    }
+}

@@ -6,6 +6,7 @@ use terse_tls::crypto::CryptoProvider;
 
 use super::{Cell, Feature};
 use crate::case::{Asks, Case};
+use crate::peer::{Peer, Role};
 use crate::pki::Holder;
 
 const RUSTCRYPTO: &CryptoProvider = &terse_rustcrypto::PROVIDER;
@@ -24,7 +25,11 @@ pub(super) fn features() -> Vec<Feature> {
 }
 
 fn server_only(cell: Cell, provider: &'static CryptoProvider) {
-    let _ = cell.complete(&Case::new(provider));
+    let summary = cell.complete(&Case::new(provider));
+    if cell.role == Role::Client && cell.peer != Peer::Rustls {
+        // Tickets, though our client has not said that it can use any; they must do no harm.
+        assert!(summary.received.post_handshake_bytes > 0, "the peer's server sends tickets");
+    }
 }
 
 fn mutual(cell: Cell, provider: &'static CryptoProvider) {

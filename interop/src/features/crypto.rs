@@ -34,8 +34,8 @@ const SCHEMES: [(SignatureScheme, &str); 6] = [
 pub(super) fn features() -> Vec<Feature> {
     let suites = SUITES.map(|suite| Feature::new(name(suite.name()), move |cell| with_suite(cell, suite)));
     let groups = GROUPS.map(|group| Feature::new(name(group.name()), move |cell| with_group(cell, group)));
-    let schemes = SCHEMES
-        .map(|(scheme, chain)| Feature::new(name(scheme.name()), move |cell| with_scheme(cell, scheme, chain)));
+    let schemes =
+        SCHEMES.map(|(scheme, chain)| Feature::new(name(scheme.name()), move |cell| with_scheme(cell, scheme, chain)));
     suites.into_iter().chain(groups).chain(schemes).collect()
 }
 

@@ -4,7 +4,7 @@ use terse_tls::{AlertDescription, CertificateError, CipherSuite, Error};
 
 use super::{Cell, Feature};
 use crate::case::Case;
-use crate::peer::Role;
+use crate::peer::{Peer, Role};
 use crate::pki::Holder;
 
 pub(super) fn features() -> Vec<Feature> {
@@ -42,15 +42,25 @@ fn client_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
     let mut meeting = cell.meet(case);
     match cell.role {
         Role::Client => drop(meeting.ours_refuses(alert)),
-        Role::Server => meeting.peer_refuses(&[alert]),
+        Role::Server => meeting.peer_refuses(said(cell, alert)),
     }
 }
 
 fn server_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
     let mut meeting = cell.meet(case);
     match cell.role {
-        Role::Client => meeting.peer_refuses(&[alert]),
+        Role::Client => meeting.peer_refuses(said(cell, alert)),
         Role::Server => drop(meeting.ours_refuses(alert)),
+    }
+}
+
+/// How a peer says `alert`: GnuTLS's programs have one alert each for whatever displeases them in a certificate.
+fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
+    match (cell.peer, cell.role) {
+        (_, _) if alert == AlertDescription::CERTIFICATE_REQUIRED => alert,
+        (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
+        (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
+        (Peer::OpenSsl | Peer::Rustls, _) => alert,
     }
 }
 
@@ -61,7 +71,7 @@ fn wrong_name(cell: Cell) {
             let error = meeting.ours_refuses(AlertDescription::BAD_CERTIFICATE);
             assert_eq!(error, Error::Certificate(CertificateError::WrongName));
         }
-        Role::Server => meeting.peer_refuses(&[AlertDescription::BAD_CERTIFICATE]),
+        Role::Server => meeting.peer_refuses(AlertDescription::BAD_CERTIFICATE),
     }
 }
 
@@ -70,7 +80,7 @@ fn no_common_suite(cell: Cell) {
     let theirs = Case { suites: vec![CipherSuite::TLS_AES_256_GCM_SHA384], ..case() };
     let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &ours, &theirs);
     match cell.role {
-        Role::Client => meeting.peer_refuses(&[AlertDescription::HANDSHAKE_FAILURE]),
+        Role::Client => meeting.peer_refuses(AlertDescription::HANDSHAKE_FAILURE),
         Role::Server => drop(meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE)),
     }
 }

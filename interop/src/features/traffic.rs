@@ -1,7 +1,10 @@
 //! After the handshake: data, key updates, and the end.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
 use terse_net::NetError;
-use terse_tls::{Error, HandshakeType};
+use terse_tls::{Error, HandshakeType, Trace, TraceEvent};
 
 use super::extensions::lines;
 use super::{Cell, Feature};
@@ -26,39 +29,55 @@ fn case() -> Case {
 
 /// RFC 9846, 4.7.3: the peer follows our new keys, and gives us new ones when it is asked to.
 fn key_update_by_ours(cell: Cell) {
-    let mut meeting = cell.connect(&case());
+    let updates = Arc::new(Updates::default());
+    let mut meeting = cell.connect(&Case { trace: Some(updates.clone()), ..case() });
     meeting.exchange("before");
     for round in 1..=3 {
         meeting.ours.update_keys(true).expect("a finished handshake");
         meeting.exchange(&format!("after {round}"));
-        assert_eq!(key_updates(&meeting), round, "the peer answers each request");
+        assert_eq!(updates.received(), round, "the peer answers each request");
     }
     meeting.ours.update_keys(false).expect("a finished handshake");
     meeting.exchange("after 4");
-    assert_eq!(key_updates(&meeting), 3, "nothing was requested");
+    assert_eq!(updates.received(), 3, "nothing was requested");
     meeting.close();
 }
 
 /// RFC 9846, 4.7.3: we follow the peer's new keys, and answer requests.
 fn key_update_by_the_peer(cell: Cell) {
-    let mut meeting = cell.connect(&case());
+    let updates = Arc::new(Updates::default());
+    let mut meeting = cell.connect(&Case { trace: Some(updates.clone()), ..case() });
     meeting.exchange("before");
     for round in 1..=2 {
-        if meeting.remote.echoes() {
-            meeting.send(b"**REHANDSHAKE**\n");
-        } else {
-            meeting.remote.update_keys();
+        match meeting.remote.updates_keys_on() {
+            Some((command, answer)) => {
+                meeting.send(command);
+                meeting.expect(answer);
+            }
+            None => meeting.remote.update_keys(),
         }
         meeting.exchange(&format!("after {round}"));
-        assert_eq!(key_updates(&meeting), round);
+        assert_eq!(updates.received(), round);
     }
     meeting.close();
 }
 
-/// How many KeyUpdate messages the peer sent; each has 5 bytes.
-fn key_updates(meeting: &Meeting) -> u32 {
-    let messages = &meeting.summary().received.messages;
-    messages.iter().find(|(kind, _)| *kind == HandshakeType::KEY_UPDATE).map_or(0, |(_, bytes)| bytes / 5)
+/// Counts the KeyUpdate messages that come.
+#[derive(Default)]
+struct Updates(AtomicU32);
+
+impl Updates {
+    fn received(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Trace for Updates {
+    fn event(&self, event: TraceEvent<'_>) {
+        if matches!(event, TraceEvent::Received(HandshakeType::KEY_UPDATE, _)) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 fn close_by_ours(cell: Cell) {
@@ -68,9 +87,14 @@ fn close_by_ours(cell: Cell) {
 }
 
 fn close_by_the_peer(cell: Cell) {
-    let mut meeting = cell.connect(&case());
-    meeting.exchange("once");
-    meeting.remote.close();
+    let mut meeting = cell.connect(&Case { server_closes: true, ..case() });
+    match meeting.remote.closes_on() {
+        Some(command) => meeting.send(command),
+        None => {
+            meeting.exchange("once");
+            meeting.remote.close();
+        }
+    }
     meeting.expect_close();
 }
 

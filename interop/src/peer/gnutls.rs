@@ -43,7 +43,7 @@ pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
 
 pub(super) fn server_program(case: &Case) -> (Process, u16) {
     let mut command = program("gnutls-serv", case, &case.server_groups, &case.server_protocols);
-    command.args(["--echo", "--port", "0"]);
+    command.args([if case.server_closes { "--http" } else { "--echo" }, "--port", "0"]);
     add_credential(&mut command, case, Side::Server);
     match case.asks {
         Asks::No => drop(command.arg("--disable-client-cert")),
@@ -182,6 +182,10 @@ impl Remote for Program {
         self.process.wait_for_data(data);
     }
 
+    fn updates_keys_on(&self) -> Option<(&'static [u8], &'static [u8])> {
+        (self.role == Role::Client).then_some((b"**REHANDSHAKE**\n", b"Successfully executed command\n"))
+    }
+
     fn update_keys(&mut self) {
         self.process.write(b"^rekey^\n");
         self.process.wait_for("Rekey was completed");
@@ -199,6 +203,10 @@ impl Remote for Program {
         self.process.wait_for(&format!("- Application protocol: {name}"));
     }
 
+    fn closes_on(&self) -> Option<&'static [u8]> {
+        (self.role == Role::Client).then_some(b"GET / HTTP/1.0\r\n\r\n")
+    }
+
     fn close(&mut self) {
         self.process.end_input();
     }
@@ -212,7 +220,10 @@ impl Remote for Program {
     }
 
     fn expect_alert(&mut self, alert: AlertDescription) {
-        self.process.wait_for(&format!("[{}]", alert.0));
+        match self.role {
+            Role::Client => self.process.wait_for("A TLS fatal alert has been received"), // it does not say which
+            Role::Server => self.process.wait_for(&format!("[{}]", alert.0)),
+        }
     }
 
     fn vanish(&mut self) {

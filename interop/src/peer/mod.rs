@@ -8,7 +8,7 @@ use crate::tap::Wire;
 
 mod gnutls;
 mod openssl;
-mod rustls;
+pub(crate) mod rustls;
 
 /// Which role is ours; the peer has the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +105,12 @@ pub trait Remote {
     /// Has received this application data.
     fn expect(&mut self, data: &[u8]);
 
+    /// What our side must send for the peer to replace its sending key, and what it answers, if it takes no other
+    /// orders.
+    fn updates_keys_on(&self) -> Option<(&'static [u8], &'static [u8])> {
+        None
+    }
+
     /// Replaces its sending key, and asks for ours to be replaced if it can.
     fn update_keys(&mut self);
 
@@ -116,6 +122,11 @@ pub trait Remote {
 
     /// The application protocol that it agreed to.
     fn expect_protocol(&mut self, name: &str);
+
+    /// What our side must send for the peer to close, if it takes no other orders.
+    fn closes_on(&self) -> Option<&'static [u8]> {
+        None
+    }
 
     /// Closes the connection properly.
     fn close(&mut self);

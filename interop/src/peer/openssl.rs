@@ -1,11 +1,10 @@
 //! OpenSSL 3: `openssl s_server` and `openssl s_client`.
 //!
 //! Lines on their standard input are application data, but for `Q` (close), `K` and `k` (KeyUpdate, with and without a
-//! request); a command is read only where nothing else is read together with it.
+//! request); a command is seen only where nothing else is read together with it, that is, once what was written before
+//! has come back in some form.
 
-use core::time::Duration;
 use std::process::Command;
-use std::thread;
 
 use terse_tls::{AlertDescription, NamedGroup, SignatureScheme};
 
@@ -59,6 +58,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     }
     if case.cookie {
         command.arg("-stateless");
+    }
+    if case.server_closes {
+        command.arg("-rev"); // sends lines back in reverse, and closes after `CLOSE`; ended by `Q`, it just drops
     }
     if case.no_tickets {
         command.args(["-num_tickets", "0"]);
@@ -161,11 +163,7 @@ impl Remote for Program {
     }
 
     fn update_keys(&mut self) {
-        self.process.write(b"K\n");
-        match self.role {
-            Role::Client => self.process.wait_for("SSL_do_handshake -> 1"),
-            Role::Server => self.process.wait_for("KEYUPDATE"),
-        }
+        self.process.write(b"K\n"); // read before what we send next: both programs look at their standard input first
     }
 
     fn keying_material(&mut self) -> Vec<u8> {
@@ -183,8 +181,11 @@ impl Remote for Program {
         }
     }
 
+    fn closes_on(&self) -> Option<&'static [u8]> {
+        (self.role == Role::Client).then_some(b"CLOSE\n")
+    }
+
     fn close(&mut self) {
-        thread::sleep(Duration::from_millis(50)); // so that what was written before is read before
         self.process.write(b"Q\n");
     }
 

@@ -54,9 +54,9 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
     let clients = WebPkiClientVerifier::builder_with_provider(roots(case), provider);
     let builder = match case.asks {
         Asks::No => builder.with_no_client_auth(),
-        Asks::Optional => builder.with_client_cert_verifier(
-            clients.allow_unauthenticated().build().expect("a valid root"),
-        ),
+        Asks::Optional => {
+            builder.with_client_cert_verifier(clients.allow_unauthenticated().build().expect("a valid root"))
+        }
         Asks::Required => builder.with_client_cert_verifier(clients.build().expect("a valid root")),
     };
     let mut config = builder.with_single_cert(chain, key).expect("key and chain of one credential");
@@ -184,6 +184,10 @@ impl Write for MemoryWire {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+impl Wire for MemoryWire {
+    fn end(&mut self) {}
 }
 
 struct Program(Rc<RefCell<Shared>>);

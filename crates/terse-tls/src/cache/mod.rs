@@ -5,7 +5,7 @@
 //! offered and selected; the handshakes put it on the wire, and the key schedule derives the tickets.
 //!
 //! What must always hold:
-//! - Nothing enters a store without a [`FinishedProof`].
+//! - Nothing enters a store without a `FinishedProof`.
 //! - An entry is used only under the trust policy, the server name and the role that it was verified for, and within
 //!   its validity; a ticket only with the certificate that it stands for. Never by fingerprint or ticket alone.
 //! - An object of one [`Scope`] is never offered to another.

@@ -30,7 +30,7 @@ pub enum Save {
 /// What a server keeps, by ticket; never by client certificate: two devices with one certificate do not disturb each
 /// other.
 pub trait ServerStore: Send + Sync {
-    /// What is kept under `ticket`.
+    /// What is kept under `ticket`. Changes nothing, not even what goes first: the client has proven nothing yet.
     fn find(&self, ticket: &Ticket) -> Option<Row>;
 
     /// In one atomic write: adds the new ticket with its parent, and deletes the parent's parent and the parent's other

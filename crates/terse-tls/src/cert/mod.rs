@@ -6,6 +6,9 @@ mod fingerprint;
 mod peer;
 mod trust;
 
+#[cfg(test)]
+mod tests;
+
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
 pub use peer::{PeerIdentity, Validity, VerifiedPeer};

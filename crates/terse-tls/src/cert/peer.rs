@@ -5,8 +5,8 @@
 //! cache. Nothing else makes one.
 
 use alloc::boxed::Box;
-
 use core::fmt;
+use core::fmt::Write as _;
 
 use pki_types::UnixTime;
 use x509_cert::der::Decode;
@@ -86,16 +86,29 @@ impl fmt::Display for PeerIdentity {
             GeneralName::DnsName(name) => Some(name.as_str()),
             _ => None,
         });
+        let mut f = Printable(f);
         if let Some(name) = dns_name {
             return f.write_str(name);
         }
         match Name::from_der(&self.subject) {
-            Ok(subject) => match subject.common_name() {
+            Ok(subject) if !subject.is_empty() => match subject.common_name() {
                 Ok(Some(name)) => f.write_str(&name.value()),
                 _ => write!(f, "{subject}"),
             },
-            Err(_) => f.write_str("unnamed"),
+            _ => f.write_str("unnamed"),
         }
+    }
+}
+
+/// Escapes what a terminal or a log would obey: a peer chose its names.
+struct Printable<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for Printable<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|character| match character {
+            '\'' | '"' | '\\' => self.0.write_char(character),
+            _ => write!(self.0, "{}", character.escape_debug()),
+        })
     }
 }
 

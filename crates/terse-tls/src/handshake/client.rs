@@ -194,7 +194,7 @@ impl ExpectServerHello {
         extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
-        offer_caching(&mut extensions, output)?;
+        self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;
         }
@@ -246,28 +246,31 @@ impl ExpectServerHello {
         let share = KeyShareEntry { group: self.group, key_exchange: self.key_exchange.key_share() };
         extensions.push(&KeyShareClientHello(List::Items(&[share])))
     }
-}
 
-/// `cached_info` and `client_cached_info`: the same in both ClientHellos (`caching`, rule 8), since the session does not
-/// change in between.
-fn offer_caching(extensions: &mut ExtensionsBuilder, output: &Output<'_>) -> Result<(), EncodeError> {
-    let Some(session) = output.cache.as_deref() else {
-        return Ok(());
-    };
-    let certificate = session.offered_certificate().map(|fingerprint| (CachedInformationType::CERT, fingerprint));
-    let request = session.offered_request().map(|fingerprint| (CachedInformationType::CERT_REQ, fingerprint));
-    let offered: Vec<_> = certificate.into_iter().chain(request).collect();
-    let objects: Vec<_> =
-        offered.iter().map(|(kind, fingerprint)| CachedObject { kind: *kind, hash_value: &fingerprint.0 }).collect();
-    if !objects.is_empty() {
-        extensions.push(&CachedInformation(List::Items(&objects)))?;
-    }
-    if session.scheme_bithac() {
-        let ticket = session.offered_ticket();
-        let objects: Vec<_> = (ticket.iter())
-            .map(|ticket| CachedClientObject { kind: CachedInformationType::CERT, ticket: &ticket.0 })
+    /// `cached_info` and `client_cached_info`: the same in both ClientHellos (`caching`, rule 8), since the session does not
+    /// change in between.
+    fn offer_caching(&self, extensions: &mut ExtensionsBuilder, output: &Output<'_>) -> Result<(), EncodeError> {
+        let Some(session) = output.cache.as_deref() else {
+            return Ok(());
+        };
+        let certificate = session.offered_certificate().map(|fingerprint| (CachedInformationType::CERT, fingerprint));
+        let request = session.offered_request().map(|fingerprint| (CachedInformationType::CERT_REQ, fingerprint));
+        let offered: Vec<_> = certificate.into_iter().chain(request).collect();
+        let objects: Vec<_> = offered
+            .iter()
+            .map(|(kind, fingerprint)| CachedObject { kind: *kind, hash_value: &fingerprint.0 })
             .collect();
-        extensions.push(&ClientCachedInfo(ticket.is_some().then_some(List::Items(&objects))))?;
+        if !objects.is_empty() {
+            extensions.push(&CachedInformation(List::Items(&objects)))?;
+        }
+        if session.scheme_bithac() {
+            let ticket = session.offered_ticket();
+            let objects: Vec<_> = (ticket.iter())
+                .map(|ticket| CachedClientObject { kind: CachedInformationType::CERT, ticket: &ticket.0 })
+                .collect();
+            let info = ClientCachedInfo(ticket.is_some().then_some(List::Items(&objects)));
+            extensions.push_as(self.config.common.client_cached_info, &info)?;
+        }
+        Ok(())
     }
-    Ok(())
 }

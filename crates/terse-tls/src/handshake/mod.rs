@@ -70,6 +70,8 @@ pub(crate) struct Receive {
     pub(crate) keys: Option<TrafficSecret>,
     /// Longest content of a protected record, with its type.
     pub(crate) max_inner: Option<usize>,
+    /// Unwanted early data follows, or no more of it.
+    pub(crate) skip_early_data: Option<bool>,
 }
 
 /// What a handshake agreed on for the application.

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use zeroize::Zeroize;
 
 use super::Link;
+use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::tls13::TrafficSecret;
@@ -20,6 +21,12 @@ mod tests;
 
 /// Records without content, or ignored ones, that may come in a row.
 const MAX_IGNORED_RECORDS: u8 = 32;
+
+/// What an AEAD may add to a record (RFC 9846, 5.2).
+const MAX_EXPANSION: usize = 255;
+
+/// Bytes of unwanted early data that are skipped, in records. No ticket of this engine allows any; others allow 16 KiB.
+const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
 
 /// Length of a handshake message's header.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
@@ -55,6 +62,8 @@ pub(crate) struct Receiver {
     ignores_change_cipher_spec: bool,
     ignored_records: u8,
     last_record_len: usize,
+    /// Bytes of early data that are still skipped.
+    early_data: usize,
     /// Whether a record was received under the current kind of protection.
     authenticated: bool,
 }
@@ -73,6 +82,7 @@ impl Receiver {
             ignores_change_cipher_spec: false,
             ignored_records: 0,
             last_record_len: 0,
+            early_data: 0,
             authenticated: false,
         }
     }
@@ -142,6 +152,12 @@ impl Receiver {
         self.max_inner = bytes;
     }
 
+    /// The client sends early data, which is not wanted: from here on, records are skipped until one can be decrypted
+    /// (RFC 9846, 4.3.10). Or it sends none.
+    pub(crate) fn skip_early_data(&mut self, skip: bool) {
+        self.early_data = if skip { MAX_SKIPPED_EARLY_DATA } else { 0 };
+    }
+
     /// Whether ChangeCipherSpec is ignored from here on.
     pub(crate) fn ignore_change_cipher_spec(&mut self, ignore: bool) {
         self.ignores_change_cipher_spec = ignore;
@@ -176,7 +192,11 @@ impl Receiver {
     }
 
     fn check(&self, header: Header) -> Result<Header, Error> {
-        header.check(self.key.is_some())?;
+        let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
+        header.check(self.key.is_some() || is_early)?;
+        if self.key.is_some() && header.len > self.max_inner + MAX_EXPANSION {
+            return Err(InvalidMessage::RecordTooLarge.into()); // before anything of it is buffered
+        }
         Ok(header)
     }
 
@@ -192,13 +212,23 @@ impl Receiver {
         if content_type == ContentType::CHANGE_CIPHER_SPEC {
             return self.change_cipher_spec(&record[HEADER_LEN..]);
         }
+        let is_early = !self.authenticated && record.len() <= self.early_data;
         let (content_type, len) = match &mut self.key {
             // An alert from a peer that failed before it had keys.
             Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
-            Some(key) if content_type == ContentType::APPLICATION_DATA => {
-                let opened = key.deprotect(record, self.max_inner)?;
-                self.authenticated = true;
-                opened
+            Some(key) if content_type == ContentType::APPLICATION_DATA => match key.deprotect(record, self.max_inner) {
+                Err(Error::Crypto(CryptoError::DecryptFailed)) if is_early => {
+                    self.early_data -= record.len();
+                    return Ok(Received::Nothing);
+                }
+                opened => {
+                    self.authenticated = true;
+                    opened?
+                }
+            },
+            None if content_type == ContentType::APPLICATION_DATA && is_early => {
+                self.early_data -= record.len();
+                return Ok(Received::Nothing);
             }
             None if content_type != ContentType::APPLICATION_DATA => (content_type, header.len),
             _ => return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()),

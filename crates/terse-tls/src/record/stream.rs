@@ -119,7 +119,10 @@ impl RecordKey {
     pub(crate) fn deprotect(&mut self, record: &mut [u8], max_inner: usize) -> Result<(ContentType, usize), Error> {
         let nonce = self.next_nonce()?;
         let (header, body) = record.split_at_mut(HEADER_LEN.min(record.len()));
-        let inner_len = self.key.open(&nonce, header, body)?;
+        let Ok(inner_len) = self.key.open(&nonce, header, body) else {
+            self.sequence_number -= 1; // of early data that is skipped, no record counts
+            return Err(CryptoError::DecryptFailed.into());
+        };
         let inner = body.get(..inner_len).ok_or(CryptoError::DecryptFailed)?;
         if inner.len() > max_inner {
             return Err(InvalidMessage::RecordTooLarge.into());

@@ -85,7 +85,12 @@ impl<'a> Extensions<'a> {
 
     /// The extension `E`, if it is there.
     pub(crate) fn get<E: Extension<'a>>(self) -> Result<Option<E>, InvalidMessage> {
-        self.iter().find(|(kind, _)| *kind == E::TYPE).map(|(_, body)| E::parse_all(body)).transpose()
+        self.get_as(E::TYPE)
+    }
+
+    /// The extension `E` under another code point than its own, if it is there.
+    pub(crate) fn get_as<E: Extension<'a>>(self, kind: ExtensionType) -> Result<Option<E>, InvalidMessage> {
+        self.iter().find(|(other, _)| *other == kind).map(|(_, body)| E::parse_all(body)).transpose()
     }
 
     /// The extension `E`, which the message must have.
@@ -148,14 +153,23 @@ pub(crate) struct ExtensionsBuilder {
 
 impl ExtensionsBuilder {
     pub(crate) fn push<'a, E: Extension<'a>>(&mut self, extension: &E) -> Result<(), super::EncodeError> {
+        self.push_as(E::TYPE, extension)
+    }
+
+    /// Under another code point than its own.
+    pub(crate) fn push_as<'a, E: Extension<'a>>(
+        &mut self,
+        kind: ExtensionType,
+        extension: &E,
+    ) -> Result<(), super::EncodeError> {
         let body = extension.to_vec()?;
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);
-        E::TYPE.encode(&mut writer);
+        kind.encode(&mut writer);
         writer.u16(u16::try_from(body.len()).map_err(|_| super::EncodeError)?);
         self.bytes.extend_from_slice(&header);
         self.bytes.extend_from_slice(&body);
-        self.types.push(E::TYPE);
+        self.types.push(kind);
         Ok(())
     }
 
@@ -227,6 +241,24 @@ impl Encode for Cookie<'_> {
 
 impl<'a> Extension<'a> for Cookie<'a> {
     const TYPE: ExtensionType = ExtensionType::COOKIE;
+}
+
+/// `early_data` in a ClientHello: empty (RFC 9846, 4.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EarlyData;
+
+impl Parse<'_> for EarlyData {
+    fn parse(_: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self)
+    }
+}
+
+impl Encode for EarlyData {
+    fn encode(&self, _: &mut Writer<'_>) {}
+}
+
+impl Extension<'_> for EarlyData {
+    const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
 }
 
 /// A vector of code points, `T list<2..2^16-2>`, in the three extensions and the one field that are just that.
@@ -361,7 +393,7 @@ impl<'a> Parse<'a> for ServerNameList<'a> {
         }
         let name = non_empty(list.vec16()?)?;
         list.finish()?;
-        if !name.is_ascii() || name.contains(&0) {
+        if !name.iter().all(u8::is_ascii_graphic) {
             return Err(InvalidMessage::IllegalValue);
         }
         core::str::from_utf8(name).map(Self::HostName).map_err(|_| InvalidMessage::IllegalValue)

@@ -24,9 +24,9 @@ pub use code_points::{
 pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
-    ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList, SignatureAlgorithms,
-    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, EarlyData, Extension, Extensions,
+    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{

@@ -75,7 +75,7 @@ fn fault_client_sends_the_reduced_form_without_a_selection() {
     let reduce = fault::first(HandshakeType::CERTIFICATE, |message| {
         fault::edit_body(message, |body| *body = certificate(&[(&[], &[])]));
     });
-    world.assert_refused(Side::Client, reduce, AlertDescription::BAD_CERTIFICATE, "reduced at first contact");
+    world.assert_refused(Side::Client, reduce, AlertDescription::DECODE_ERROR, "reduced at first contact");
 }
 
 /// A CachedClientObject.
@@ -186,8 +186,7 @@ fn fault_client_hides_its_ticket_among_others() {
         objects.extend((0..before).map(|n: u64| object(1, &n.to_be_bytes())));
         objects.push(object(1, &ticket));
         let (link, result) = world.connect_with(Side::Client, show(objects));
-        let selected = link.pair.server.summary().cached.len() == 1;
-        assert_eq!(selected, false, "the client's Certificate counts once it came");
+        assert_eq!(link.pair.server.summary().fallback.is_none(), found);
         match found {
             true => {
                 let failed = result.unwrap_err();
@@ -204,9 +203,7 @@ fn fault_client_hides_its_ticket_among_others() {
 fn fault_client_shows_a_stolen_ticket() {
     let mut victim = World::cached();
     let stolen = victim.next_offer().ticket().expect("a ticket");
-    let mut thief = World::new();
-    thief.server_store = victim.server_store.clone();
-    thief.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
+    let mut thief = World::beside(&victim);
     thief.client.credential = Some(issue(&leaf("thief.plant.example", terse_pki::Usage::Client)));
     thief.connect().unwrap();
     let link = thief.assert_refused(
@@ -233,9 +230,7 @@ fn fault_client_shows_a_stolen_ticket() {
 fn fault_client_that_does_not_use_a_ticket_does_not_join_its_lineage() {
     let mut victim = World::cached();
     let stolen = victim.next_offer().ticket().expect("a ticket");
-    let mut thief = World::new();
-    thief.server_store = victim.server_store.clone();
-    thief.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
+    let mut thief = World::beside(&victim);
     thief.client.credential = Some(issue(&leaf("thief.plant.example", terse_pki::Usage::Client)));
     thief.client.send_server_name = false; // and so the ticket, made under a name, is not honoured
     thief.connect().unwrap();

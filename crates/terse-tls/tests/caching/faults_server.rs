@@ -176,7 +176,7 @@ fn fault_server_sends_another_certificate_than_selected() {
         ("in full", certificate(&full), illegal),
         ("the leaf alone", certificate(&full[..1]), illegal),
         ("empty list", certificate(&[]), illegal),
-        ("empty entry", certificate(&[(&[], &[])]), AlertDescription::BAD_CERTIFICATE),
+        ("empty entry", certificate(&[(&[], &[])]), AlertDescription::DECODE_ERROR),
         ("other fingerprint", certificate(&[(&other, &[])]), illegal),
         ("fingerprint cut short", certificate(&[(&fingerprint[..31], &[])]), illegal),
         ("longer fingerprint", certificate(&[(&[&fingerprint[..], &[0]].concat(), &[])]), illegal),

@@ -221,6 +221,9 @@ impl Model {
     /// Whatever happened: once both sides are well again, so is caching.
     fn settle(&mut self) {
         self.time += 25 * HOUR;
+        if self.time > 170 * 24 * HOUR {
+            return self.connect(); // all certificates have expired, or will before this is over
+        }
         let healthy = World::with(FAST, CHAIN);
         let world = &mut self.world;
         (world.client.trust, world.client.credential) = (healthy.client.trust, healthy.client.credential);
@@ -229,9 +232,9 @@ impl Model {
         world.server.client_authentication = healthy.server.client_authentication;
         world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
         world.set_clocks(self.time);
-        // At most: a full attempt while they alternate, then one without a ticket.
-        (0..3).for_each(|_| self.connect());
-        let done = self.world.connect().unwrap();
-        assert_eq!(done.client.cached, BOTH_CERTIFICATES, "seed {}: {}", self.seed, self.log.join(", "));
+        // At most: the connections that stand for a day without a clock, one on trial, one without a ticket.
+        let is_cached = |_| self.world.connect().unwrap().client.cached == BOTH_CERTIFICATES;
+        assert!((0..24 + 3).any(is_cached), "seed {}: {}", self.seed, self.log.join(", "));
+        self.connect();
     }
 }

@@ -43,7 +43,7 @@ fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
         world.connect_until(Until::Commit).unwrap();
     }
     let newer = world.connect_until(Until::Commit).unwrap().offer.ticket(); // is now `confirmed`
-    for _ in 0..4 {
+    for _ in 0..3 {
         assert_eq!(world.next_offer().ticket(), newer);
         world.connect_until(Until::Commit).unwrap();
     }
@@ -322,9 +322,7 @@ fn rule_2_rows_of_a_lineage_are_bounded() {
 #[test]
 fn rule_2_rows_are_per_ticket_and_not_per_certificate() {
     let mut first = World::cached();
-    let mut second = World::new();
-    second.server_store = first.server_store.clone();
-    second.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+    let mut second = World::beside(&first);
     second.assert_full();
     for _ in 0..3 {
         second.assert_cached();

@@ -157,8 +157,7 @@ fn rule_5_client_authentication_from_required_to_optional() {
 #[test]
 fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
     let mut first = World::cached();
-    let mut second = World::new();
-    second.server_store = first.server_store.clone();
+    let mut second = World::beside(&first);
     second.client_store = first.client_store.clone();
     second.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
     second.server_trust(other_pki().trust(PROVIDER));

@@ -191,6 +191,7 @@ fn check_identity(pair: &mut Pair, victim: Side) {
 }
 
 /// An attack with a name, and what the victim must answer.
+#[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) kind: HandshakeType,
@@ -212,11 +213,13 @@ pub(crate) fn case(
     Case { name, kind, nth: 0, alter, error: error.into(), alert }
 }
 
-/// Runs `cases` by `attacker`; the victim must refuse each, before it is connected, with just that error and alert, and
+/// Runs `cases` by `attacker`; the victim, with either provider, must refuse each, before it is connected, with just that error and alert, and
 /// the attacker must be able to read the alert unless the keys are not agreed.
 pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item = Case>) {
-    for case in cases {
+    let providers = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
+    for (case, provider) in cases.into_iter().flat_map(|case| providers.map(|provider| (case.clone(), provider))) {
         let mut setup = setup.clone();
+        setup.common(attacker.other()).provider = *provider;
         setup.common(attacker).fault = Some(nth(case.kind, case.nth, case.alter));
         let verdict = run(&setup, attacker.other(), |pair| {
             let _ = pair.run();

@@ -1,7 +1,9 @@
 //! What a client refuses, and with which alert. The server is hostile.
 
+use std::sync::{Arc, Mutex};
+
 use terse_testkit::fault::{
-    add_extension, edit_body, edit_extensions, fault, message, remove_extension, set_extension,
+    add_extension, edit_body, edit_extensions, fault, first, message, remove_extension, set_extension,
 };
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{Pki, SERVER_NAME, validity};
@@ -11,7 +13,7 @@ use terse_tls::{
     PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::attack::{CHAIN, Case, SCENARIOS, case, check, other_pki, rich, run};
+use crate::attack::{CHAIN, Case, SCENARIOS, SEED, case, check, other_pki, rich, run};
 use crate::by_client::{certificate_of, entry_extension, find, proofs};
 
 const SH: HandshakeType = HandshakeType::SERVER_HELLO;
@@ -123,6 +125,24 @@ fn hello_retry_request() {
 }
 
 const SHARE: PeerMisbehaved = PeerMisbehaved::IllegalKeyShare;
+
+/// A cookie and nothing else: it is sent back, and the key share stays.
+#[test]
+fn hello_retry_request_for_a_cookie() {
+    let mut setup = rich().with_hello_retry(true);
+    setup.server.common.fault = Some(first(SH, |m| remove_extension(m, Ext::KEY_SHARE)));
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let hellos = sent.clone();
+    setup.client.common.fault = Some(fault(move |_, _, message| hellos.lock().unwrap().push(message.clone())));
+    setup.pair(SEED).run().unwrap_err(); // the server did want another group
+    let mut hellos = sent.lock().unwrap().clone();
+    assert_eq!(hellos.len(), 2);
+    let mut cookie = Vec::new();
+    edit_extensions(&mut hellos[1], |all| cookie.clone_from(find(all, Ext::COOKIE)));
+    assert_eq!(cookie.len(), 2 + 16);
+    remove_extension(&mut hellos[1], Ext::COOKIE);
+    assert_eq!(hellos[0], hellos[1]);
+}
 
 #[test]
 fn second_hello_retry_request() {

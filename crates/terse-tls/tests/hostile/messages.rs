@@ -191,8 +191,6 @@ fn flipped() {
             let error = check_class(&verdict, &context);
             if place < 4 || PROOFS.contains(&sent.kind) {
                 assert!(!verdict.connected, "{}", context());
-            } else if verdict.connected {
-                eprintln!("CONN {} {} {}", scenario.name, sent.kind, place);
             }
             match (sent.kind, place) {
                 (HandshakeType::FINISHED, 4..) => assert_eq!(error, Some(&PeerMisbehaved::BadFinished.into())),

@@ -52,11 +52,23 @@ fn client_store_keeps_no_empty_record() {
 fn server_store_forgets_the_least_recently_used_ticket() {
     let store = MemoryServerStore::new(2);
     let row = Row { entry: Arc::new(entry(OWN)) };
+    let commit = |n, parent: Option<u64>| {
+        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
+    };
+    assert_eq!([commit(1, None), commit(2, None)], [Ok(()), Ok(())]);
+    assert_eq!(commit(3, Some(1)), Ok(()));
+    assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [true, false, true]);
+}
+
+#[test]
+fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
+    let store = MemoryServerStore::new(2);
+    let row = Row { entry: Arc::new(entry(OWN)) };
     let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None });
     assert_eq!([commit(1), commit(2)], [Ok(()), Ok(())]);
     assert!(store.find(&ticket(1)).is_some());
     assert_eq!(commit(3), Ok(()));
-    assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [true, false, true]);
+    assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [false, true, true]);
 }
 
 #[test]

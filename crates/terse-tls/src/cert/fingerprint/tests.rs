@@ -1,1 +1,80 @@
-//! x
+//! The vector of RFC 7924, and what a fingerprint does and does not depend on.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use std::io::{Write as _, stderr};
+use std::path::Path;
+use std::{env, fs};
+
+use super::*;
+use crate::test_crypto::SHA256;
+use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, Reader};
+
+/// The bytes of a published vector, from beside the workspace or from where `TERSE_VECTORS` points. Without them a test
+/// is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
+fn vector(name: &str) -> Option<Vec<u8>> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors");
+    let directory = env::var("TERSE_VECTORS").unwrap_or_else(|_| String::from(beside));
+    let Ok(hex) = fs::read_to_string(Path::new(&directory).join(name)) else {
+        // Not with println!, whose output a passing test does not show.
+        let _ = writeln!(stderr(), "skipped: the vector {name} is not there (see TERSE_VECTORS)");
+        assert_ne!(env::var("TERSE_REQUIRE_ALL").as_deref(), Ok("1"), "{name} is required");
+        return None;
+    };
+    let digits: Vec<u8> = hex.chars().filter_map(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();
+    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+/// The certificates of a TLS 1.2 Certificate message.
+fn certificate_list(message: &[u8]) -> Vec<&[u8]> {
+    let mut message = Reader::new(&message[4..]);
+    let mut list = Reader::new(message.vec24().unwrap());
+    message.finish().unwrap();
+    core::iter::from_fn(|| (!list.is_empty()).then(|| list.vec24().unwrap())).collect()
+}
+
+/// RFC 7924, appendix
+#[test]
+fn the_published_fingerprint() {
+    let (message, fingerprint) = (vector("rfc7924/certificate_message.hex"), vector("rfc7924/fingerprint.hex"));
+    let Some((message, fingerprint)) = message.zip(fingerprint) else { return };
+    let chain = certificate_list(&message);
+    assert_eq!(Fingerprint::of_chain(SHA256, chain.iter().copied()).0[..], fingerprint);
+
+    // The same chain in TLS 1.3, with all that may stand around it.
+    let status_request = [0, 7, 0, 5, 0, 3, 1, 2, 3];
+    let extensions = Extensions::parse_all(&status_request).unwrap();
+    let entries: Vec<_> = chain.iter().map(|cert_data| CertificateEntry { cert_data, extensions }).collect();
+    let certificate = Certificate { certificate_request_context: b"context", certificate_list: List::Items(&entries) };
+    let encoded = certificate.to_vec().unwrap();
+    let received = Certificate::parse_all(&encoded).unwrap();
+    let entries: Vec<_> = received.certificate_list.iter().map(|entry| entry.cert_data).collect();
+    assert_eq!(Fingerprint::of_chain(SHA256, entries.into_iter()).0[..], fingerprint);
+}
+
+#[test]
+fn a_chain_is_hashed_in_its_tls_1_2_form() {
+    let of = |chain: &[&[u8]]| Fingerprint::of_chain(SHA256, chain.iter().copied());
+    let expected = |message: &[u8]| Fingerprint::from_digest(SHA256.hash(&[message]));
+    assert_eq!(of(&[]), expected(&[11, 0, 0, 3, 0, 0, 0]));
+    assert_eq!(of(&[&[7]]), expected(&[11, 0, 0, 7, 0, 0, 4, 0, 0, 1, 7]));
+    assert_eq!(of(&[&[7], &[8, 9]]), expected(&[11, 0, 0, 12, 0, 0, 9, 0, 0, 1, 7, 0, 0, 2, 8, 9]));
+    let long = [5; 0x1_2345];
+    let header = [11, 1, 0x23, 0x4b, 1, 0x23, 0x48, 1, 0x23, 0x45];
+    assert_eq!(of(&[&long]), expected(&[&header[..], &long].concat()));
+    assert_ne!(of(&[&[7], &[8, 9]]), of(&[&[8, 9], &[7]]));
+    assert_ne!(of(&[&[7], &[8, 9]]), of(&[&[7, 8], &[9]]));
+}
+
+#[test]
+fn a_request_is_hashed_without_its_context() {
+    let block = [0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
+    let extensions = Extensions::parse_all(&block).unwrap();
+    let expected = SHA256.hash(&[&[13, 0, 0, 10], &block]);
+    for certificate_request_context in [&[][..], b"context"] {
+        let request = CertificateRequest { certificate_request_context, extensions };
+        assert_eq!(Fingerprint::of_request(SHA256, &request), Fingerprint::from_digest(expected));
+    }
+    let none = CertificateRequest { certificate_request_context: &[], extensions: Extensions::EMPTY };
+    assert_eq!(Fingerprint::of_request(SHA256, &none), Fingerprint::from_digest(SHA256.hash(&[&[13, 0, 0, 2, 0, 0]])));
+}

@@ -13,6 +13,7 @@ codec_test!(
 );
 codec_test!(selected_version: SelectedVersion, any::<u16>(), |version| SelectedVersion(ProtocolVersion(*version)));
 codec_test!(cookie: Cookie<'_>, bytes(1..300), |cookie| Cookie(cookie));
+codec_test!(early_data: EarlyData, Just(()), |_unit| EarlyData);
 codec_test!(
     cipher_suites: CipherSuites<'_>,
     vec(any::<u16>().prop_map(CipherSuite), 1..200),
@@ -36,20 +37,20 @@ codec_test!(
 codec_test!(
     certificate_authorities: CertificateAuthorities<'_>,
     vec(bytes(1..60), 1..5),
-    |names| items = names.iter().map(|name| DistinguishedName(name)).collect();
+    |names; items = names.iter().map(|name| DistinguishedName(name)).collect();|
     CertificateAuthorities(List::Items(&items))
 );
 codec_test!(distinguished_name: DistinguishedName<'_>, bytes(1..300), |name| DistinguishedName(name));
 codec_test!(
     protocol_name_list: ProtocolNameList<'_>,
     vec(bytes(1..60), 1..5),
-    |names| items = names.iter().map(|name| ProtocolName(name)).collect();
+    |names; items = names.iter().map(|name| ProtocolName(name)).collect();|
     ProtocolNameList(List::Items(&items))
 );
 codec_test!(protocol_name: ProtocolName<'_>, bytes(1..256), |name| ProtocolName(name));
 codec_test!(
     server_name_list: ServerNameList<'_>,
-    "[\\x01-\\x7f]{1,300}",
+    "[!-~]{1,300}",
     |name| ServerNameList::HostName(name),
     shorter |_, len| len == 0 // the server's acknowledgement
 );
@@ -69,7 +70,7 @@ codec_test!(
 codec_test!(
     key_share_client_hello: KeyShareClientHello<'_>,
     vec((any::<u16>(), bytes(1..60)), 0..4),
-    |entries| items = key_share_entries(entries);
+    |entries; items = key_share_entries(entries);|
     KeyShareClientHello(List::Items(&items))
 );
 codec_test!(
@@ -91,9 +92,9 @@ codec_test!(
 codec_test!(
     cached_information: CachedInformation<'_>,
     vec((any::<u8>(), bytes(1..40)), 1..4),
-    |objects| items = (objects.iter())
+    |objects; items = (objects.iter())
         .map(|(kind, hash_value)| CachedObject { kind: CachedInformationType(*kind), hash_value })
-        .collect();
+        .collect();|
     CachedInformation(List::Items(&items))
 );
 codec_test!(
@@ -109,9 +110,9 @@ codec_test!(
 codec_test!(
     client_cached_info: ClientCachedInfo<'_>,
     prop::option::of(vec((any::<u8>(), bytes(1..20)), 0..4)),
-    |objects| items = (objects.iter().flatten())
+    |objects; items = (objects.iter().flatten())
         .map(|(kind, ticket)| CachedClientObject { kind: CachedInformationType(*kind), ticket })
-        .collect();
+        .collect();|
     ClientCachedInfo(objects.is_some().then_some(List::Items(&items))),
     shorter |_, len| len == 0 // "supported"
 );
@@ -123,9 +124,9 @@ codec_test!(
 codec_test!(
     selected_client_info: SelectedClientInfo<'_>,
     prop::option::of(vec((any::<u8>(), any::<u16>()), 0..4)),
-    |objects| items = (objects.iter().flatten())
+    |objects; items = (objects.iter().flatten())
         .map(|(kind, index)| SelectedClientObject { kind: CachedInformationType(*kind), index: *index })
-        .collect();
+        .collect();|
     SelectedClientInfo(objects.is_some().then_some(List::Items(&items))),
     shorter |_, len| len == 0 // "supported"
 );
@@ -173,8 +174,9 @@ fn values_outside_their_range_are_illegal_parameters() {
         assert_eq!(error::<RecordSizeLimit>(&u16::to_be_bytes(limit)), illegal);
     }
     assert_eq!(error::<ServerNameList<'_>>(&[0, 4, 1, 0, 1, b'a']), illegal, "no other NameType is defined");
-    assert_eq!(error::<ServerNameList<'_>>(&[0, 4, 0, 0, 1, 0x80]), illegal, "A-labels are ASCII");
-    assert_eq!(error::<ServerNameList<'_>>(&[0, 5, 0, 0, 2, b'a', 0]), illegal);
+    for byte in (0..=0x20).chain(0x7f..=0xff) {
+        assert_eq!(error::<ServerNameList<'_>>(&[0, 5, 0, 0, 2, b'a', byte]), illegal, "in no DNS name, nor in a log");
+    }
     let two_names = [0, 8, 0, 0, 1, b'a', 0, 0, 1, b'b'];
     assert_eq!(error::<ServerNameList<'_>>(&two_names), InvalidMessage::TrailingData);
     assert_eq!(crate::Error::from(illegal).alert(), Some(AlertDescription::ILLEGAL_PARAMETER));
@@ -186,7 +188,8 @@ fn values_outside_their_range_are_illegal_parameters() {
 #[test]
 fn an_extension_comes_once() {
     for (kind, other) in [(0, 0), (51, 51), (0x1234, 0x1234)] {
-        let block: Vec<u8> = [kind, 7, other].into_iter().flat_map(|kind: u16| [kind.to_be_bytes(), [0, 0]]).flatten().collect();
+        let block: Vec<u8> =
+            [kind, 7, other].into_iter().flat_map(|kind: u16| [kind.to_be_bytes(), [0, 0]]).flatten().collect();
         let block = [&[0, block.len() as u8][..], &block].concat();
         assert_eq!(error::<Extensions<'_>>(&block), InvalidMessage::DuplicateExtension);
     }
@@ -211,6 +214,19 @@ fn a_builder_writes_in_order() {
     assert_eq!(encoded, [0, 12, 0, 43, 0, 2, 3, 4, 0, 28, 0, 2, 0, 64]);
     assert_eq!(extensions(&encoded), builder.extensions());
     assert_eq!(extensions(&encoded).require(), Ok(RecordSizeLimit(64)));
+}
+
+/// Private use, and so for the configuration to choose.
+#[test]
+fn an_extension_may_have_another_code_point() {
+    let private = ExtensionType(0xff99);
+    let mut builder = ExtensionsBuilder::default();
+    builder.push_as(private, &RecordSizeLimit(64)).unwrap();
+    assert_eq!(builder.types(), [private]);
+    let encoded = builder.extensions().to_vec().unwrap();
+    assert_eq!(encoded, [0, 6, 0xff, 0x99, 0, 2, 0, 64]);
+    assert_eq!(extensions(&encoded).get_as(private), Ok(Some(RecordSizeLimit(64))));
+    assert_eq!(extensions(&encoded).get::<RecordSizeLimit>(), Ok(None));
 }
 
 #[test]

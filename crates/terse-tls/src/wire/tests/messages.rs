@@ -4,23 +4,22 @@ use alloc::vec;
 
 use super::*;
 
-/// Where the extensions begin, which versions before TLS 1.3 may leave out.
+/// Whether the extensions, which versions before TLS 1.3 may leave out, begin at `len`.
 fn without_extensions(bytes: &[u8], len: usize) -> bool {
-    let mut reader = Reader::new(bytes);
-    let hello = |reader: &mut Reader<'_>| {
+    let rest = |mut reader: Reader<'_>| {
         reader.take(2 + 32)?;
         reader.vec8()?;
         reader.vec16()?;
-        reader.vec8()
+        reader.vec8()?;
+        Ok::<_, InvalidMessage>(reader.rest().len())
     };
-    let rest = hello(&mut reader).map(|_| reader.rest().len());
-    rest.is_ok_and(|rest| len == bytes.len() - rest)
+    rest(Reader::new(bytes)) == Ok(bytes.len() - len)
 }
 
 codec_test!(
     client_hello: ClientHello<'_>,
     (any::<u16>(), any::<[u8; 32]>(), bytes(0..33), vec(any::<u16>(), 1..10), bytes(1..4), extension_block()),
-    |model| items = model.3.iter().map(|suite| CipherSuite(*suite)).collect();
+    |model; items = model.3.iter().map(|suite| CipherSuite(*suite)).collect();|
     ClientHello {
         legacy_version: ProtocolVersion(model.0),
         random: model.1,
@@ -62,9 +61,9 @@ codec_test!(
 codec_test!(
     certificate: Certificate<'_>,
     (bytes(0..20), vec((bytes(0..300), extension_block()), 0..4)),
-    |model| items = (model.1.iter())
+    |model; items = (model.1.iter())
         .map(|(cert_data, block)| CertificateEntry { cert_data, extensions: extensions(block) })
-        .collect();
+        .collect();|
     Certificate { certificate_request_context: &model.0, certificate_list: List::Items(&items) }
 );
 codec_test!(

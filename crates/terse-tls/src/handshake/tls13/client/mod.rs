@@ -155,7 +155,8 @@ impl ExpectEncryptedExtensions {
         }
         hello.application_protocol(extensions.get()?, output)?;
         hello.record_sizes(extensions.get()?, extensions.get()?, output)?;
-        let (selection, makes_ticket) = selected(extensions.get()?, extensions.get()?, output)?;
+        let (selection, makes_ticket) =
+            selected(extensions.get()?, extensions.get_as(hello.config.common.client_cached_info)?, output)?;
         hello.transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificate { hello, secrets, selection, makes_ticket, request: None }))
     }

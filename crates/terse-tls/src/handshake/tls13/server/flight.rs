@@ -8,7 +8,7 @@ use super::super::signature::{self, Signer};
 use super::authenticate::{ExpectCertificate, ExpectFinished, Handshaking};
 use super::negotiate::{Negotiated, Offer};
 use super::{State, trust_id};
-use crate::cache::{Fingerprint, Scheme, ServerCache, ServerSession, Ticket};
+use crate::cache::{Fingerprint, ServerCache, ServerSession, Ticket};
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::handshake::Output;
@@ -18,7 +18,7 @@ use crate::summary::{CachedObject as Cached, Mode};
 use crate::wire::{
     CachedCertificateRequest, CachedInformation, CachedInformationType, Certificate, CertificateAuthorities,
     CertificateEntry, CertificateRequest, CertificateVerify, ClientCachedInfo, DistinguishedName, EncryptedExtensions,
-    ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolName,
+    ExtensionType, ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolName,
     ProtocolNameList, ProtocolVersion, Random, RecordSizeLimit, SelectedClientInfo, SelectedClientObject,
     SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms,
 };
@@ -118,7 +118,7 @@ impl Selected {
     ) -> Self {
         let mut selected = Self { server_certificate: false, certificate_request: None, bithac: None, session: None };
         let Some(cache) = &config.cache else { return selected };
-        selected.select_server_objects(config, cache, offer, request);
+        selected.select_server_objects(config, offer, request);
         selected.select_ticket(config, cache, offer, output);
         let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
@@ -140,14 +140,10 @@ impl Selected {
     fn select_server_objects(
         &mut self,
         config: &ServerConfig,
-        cache: &ServerCache,
         offer: &Offer<'_>,
         request: Option<&CertificateRequest<'_>>,
     ) {
         let Some(CachedInformation(objects)) = &offer.cached_info else { return };
-        if !cache.schemes.contains(Scheme::Rfc7924) {
-            return;
-        }
         let is_offered = |kind, fingerprint: Fingerprint| {
             objects.iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
         };
@@ -164,9 +160,6 @@ impl Selected {
     /// Paper 000, IV-B.
     fn select_ticket(&mut self, config: &ServerConfig, cache: &ServerCache, offer: &Offer<'_>, output: &Output<'_>) {
         let Some(ClientCachedInfo(objects)) = &offer.client_cached_info else { return };
-        if !cache.schemes.contains(Scheme::Bithac) {
-            return;
-        }
         let host_name = offer.server_name.map(str::as_bytes);
         let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
         let mut session =
@@ -229,7 +222,7 @@ fn encrypted_extensions(
         extensions.push(&ProtocolNameList(List::Items(&[ProtocolName(name)])))?;
     }
     record_sizes(config, offer, &mut extensions, output)?;
-    caching_reply(selected, &mut extensions)?;
+    caching_reply(selected, config.common.client_cached_info, &mut extensions)?;
     output.send(HandshakeType::ENCRYPTED_EXTENSIONS, &EncryptedExtensions(extensions.extensions()), transcript)
 }
 
@@ -256,7 +249,11 @@ fn record_sizes(
 /// 2^14 bytes and the content type (RFC 8449, 4).
 const MAX_RECORD_SIZE_LIMIT: u16 = 0x4001;
 
-fn caching_reply(selected: &Selected, extensions: &mut ExtensionsBuilder) -> Result<(), Error> {
+fn caching_reply(
+    selected: &Selected,
+    client_cached_info: ExtensionType,
+    extensions: &mut ExtensionsBuilder,
+) -> Result<(), Error> {
     let mut kinds = Vec::new();
     if selected.server_certificate {
         kinds.push(CachedInformationType::CERT);
@@ -270,10 +267,13 @@ fn caching_reply(selected: &Selected, extensions: &mut ExtensionsBuilder) -> Res
     let kind = CachedInformationType::CERT;
     match selected.bithac {
         None => {}
-        Some(SelectedTicket::Support) => extensions.push(&SelectedClientInfo(None))?,
-        Some(SelectedTicket::Index(None)) => extensions.push(&SelectedClientInfo(Some(List::Items(&[]))))?,
+        Some(SelectedTicket::Support) => extensions.push_as(client_cached_info, &SelectedClientInfo(None))?,
+        Some(SelectedTicket::Index(None)) => {
+            extensions.push_as(client_cached_info, &SelectedClientInfo(Some(List::Items(&[]))))?
+        }
         Some(SelectedTicket::Index(Some(index))) => {
-            extensions.push(&SelectedClientInfo(Some(List::Items(&[SelectedClientObject { kind, index }]))))?;
+            let selected = [SelectedClientObject { kind, index }];
+            extensions.push_as(client_cached_info, &SelectedClientInfo(Some(List::Items(&selected))))?;
         }
     }
     Ok(())

@@ -31,7 +31,7 @@ use crate::handshake::{Handshake, Message, Output, server::select_version};
 use crate::schedule::{Pending, Transcript};
 use crate::time::Now;
 use crate::wire::{
-    ClientHello, Cookie, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
+    ClientHello, Cookie, EarlyData, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
     ProtocolVersion, SelectedVersion, ServerHello,
 };
 
@@ -69,12 +69,13 @@ pub(crate) fn client_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let offer = Offer::parse(hello)?;
+    let offer = Offer::parse(&config, hello)?;
     let negotiated = Negotiated::new(&config, &offer)?;
     let transcript = Pending::new(message.bytes).start(negotiated.suite.hash);
     if !hello.legacy_session_id.is_empty() {
         output.link.compatibility_mode();
     }
+    output.receive.skip_early_data = hello.extensions.get::<EarlyData>()?.map(|EarlyData| true);
     output.summary.round_trips = 1;
     let state = match negotiated.key_share {
         None => hello_retry_request(config, &offer, &negotiated, transcript, output)?,
@@ -141,7 +142,11 @@ impl ExpectSecondClientHello {
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;
         select_version(&hello)?;
-        let offer = Offer::parse(&hello)?;
+        let offer = Offer::parse(&config, &hello)?;
+        if hello.extensions.get::<EarlyData>()?.is_some() {
+            return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
+        }
+        output.receive.skip_early_data = Some(false);
         let echoed = hello.extensions.get::<Cookie<'_>>()?.map_or(&[][..], |Cookie(echoed)| echoed);
         if echoed != cookie || offer.fixed_part(config.common.provider.sha256) != first {
             return Err(PeerMisbehaved::ChangedClientHello.into());

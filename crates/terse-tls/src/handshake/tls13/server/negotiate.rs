@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::signature;
+use crate::cache::Scheme;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
@@ -27,7 +28,7 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    pub(super) fn parse(hello: &'a ClientHello<'a>) -> Result<Self, Error> {
+    pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>) -> Result<Self, Error> {
         if hello.legacy_compression_methods != [0] {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
@@ -41,13 +42,15 @@ impl<'a> Offer<'a> {
             Some(ServerNameList::Acknowledged) => return Err(crate::error::InvalidMessage::Truncated.into()),
             None => None,
         };
+        let client_cached_info = config.common.client_cached_info;
+        let takes_part = |scheme| config.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme));
         Ok(Self {
             hello,
             server_name,
             record_size_limit: extensions.get()?,
             max_fragment_length: extensions.get()?,
-            cached_info: extensions.get()?,
-            client_cached_info: extensions.get()?,
+            cached_info: if takes_part(Scheme::Rfc7924) { extensions.get()? } else { None },
+            client_cached_info: if takes_part(Scheme::Bithac) { extensions.get_as(client_cached_info)? } else { None },
             supported_groups: extensions.require()?,
             signature_algorithms: extensions.require()?,
             key_share: extensions.require()?,

@@ -125,6 +125,13 @@ fn a_bad_header_is_refused_before_its_record_is_kept() {
     let too_large = InvalidMessage::RecordTooLarge.into();
     assert_eq!(refused(&receiver, &[22, 3, 1, 0x40, 1]), too_large);
     assert_eq!(refused(&|| keyed(1).0, &[23, 3, 3, 0x41, 1]), too_large);
+    let limited = || {
+        let mut receiver = keyed(1).0;
+        receiver.limit_records(64);
+        receiver
+    };
+    assert_eq!(refused(&limited, &[23, 3, 3, 1, 64]), too_large, "64 + 256");
+    assert_eq!(receive(&mut limited(), &[23, 3, 3, 1, 63, 0, 0], 1).unwrap(), []);
     let unknown_type = Error::from(InvalidMessage::UnknownContentType);
     assert_eq!(unknown_type.alert(), Some(AlertDescription::UNEXPECTED_MESSAGE));
     for content_type in (0..=255).filter(|content_type| !(20..=23).contains(content_type)) {
@@ -169,6 +176,45 @@ fn an_unprotected_alert_counts_only_before_the_first_protected_record() {
     assert_eq!(receive(&mut receiver, &alert, ALL), unexpected(ContentType::ALERT));
     receiver.new_key(record_key(2)).unwrap();
     assert_eq!(receive(&mut receiver, &alert, ALL), unexpected(ContentType::ALERT));
+}
+
+/// RFC 9846, 4.3.10: after HelloRetryRequest by its type, after ServerHello because it cannot be decrypted.
+#[test]
+fn unwanted_early_data_is_skipped() {
+    let mut early_key = record_key(9);
+    let mut early = |len: usize| protected(&mut early_key, ContentType::APPLICATION_DATA, &vec![7; len]);
+    let mut receiver = receiver();
+    receiver.skip_early_data(true);
+    assert_eq!(receive(&mut receiver, &early(MAX_FRAGMENT), 1000).unwrap(), []);
+    assert_eq!(receive(&mut receiver, &early(3), ALL).unwrap(), []);
+    let second_client_hello = plaintext(ContentType::HANDSHAKE, &message(9));
+    assert_eq!(receive(&mut receiver, &second_client_hello, ALL).unwrap(), messages(&[9]));
+    receiver.skip_early_data(false);
+    assert_eq!(receive(&mut receiver, &early(3), ALL), unexpected(ContentType::APPLICATION_DATA));
+
+    let (mut receiver, mut key) = keyed(1);
+    receiver.skip_early_data(true);
+    for _ in 0..20 {
+        assert_eq!(receive(&mut receiver, &early(100), 7).unwrap(), []);
+    }
+    let finished = protected(&mut key, ContentType::HANDSHAKE, &message(32));
+    assert_eq!(receive(&mut receiver, &finished, ALL).unwrap(), messages(&[32]), "the first under its key");
+    assert_eq!(receive(&mut receiver, &early(3), ALL).unwrap_err().alert(), Some(AlertDescription::BAD_RECORD_MAC));
+}
+
+#[test]
+fn early_data_is_skipped_up_to_a_limit() {
+    for (mut receiver, refused) in [
+        (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+        (keyed(1).0, Error::Crypto(CryptoError::DecryptFailed)),
+    ] {
+        receiver.skip_early_data(true);
+        let early = protected(&mut record_key(9), ContentType::APPLICATION_DATA, &[7; 1000]);
+        for _ in 0..MAX_SKIPPED_EARLY_DATA / early.len() {
+            assert_eq!(receive(&mut receiver, &early, ALL).unwrap(), []);
+        }
+        assert_eq!(receive(&mut receiver, &early, ALL), Err(refused));
+    }
 }
 
 #[test]
@@ -301,7 +347,7 @@ fn each_key_counts_from_zero_and_ends_the_one_before() {
     }
     receiver.new_key(record_key(4)).unwrap();
     let late = protected(&mut record_key(3), ContentType::APPLICATION_DATA, b"late");
-    assert_eq!(receive(&mut receiver, &late, ALL).unwrap_err(), Error::Crypto(crate::crypto::CryptoError::DecryptFailed));
+    assert_eq!(receive(&mut receiver, &late, ALL).unwrap_err(), CryptoError::DecryptFailed.into());
 }
 
 #[test]

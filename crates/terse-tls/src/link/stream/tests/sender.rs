@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ApiMisuse;
-use crate::crypto::{CryptoError, Tls13Suite};
+use crate::crypto::Tls13Suite;
 use crate::test_crypto::suite;
 
 fn transmitted(sender: &mut Sender) -> Vec<u8> {

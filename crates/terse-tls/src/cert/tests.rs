@@ -1,0 +1,323 @@
+//! Certificates that are not what they should be: malformed, out of date, with names that nobody should print as they
+//! are.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, unix_time, validity};
+
+use super::fields::{self, Fields};
+use super::*;
+use crate::CertificateError;
+use crate::crypto::{CryptoProvider, KeyError, SignatureAlgorithms};
+use crate::test_crypto::SHA256;
+use crate::wire::{Certificate, Encode, Parse};
+
+fn pki() -> Arc<Pki> {
+    Pki::shared("p256x3")
+}
+
+/// Verifies signatures with a provider's code, and does nothing else.
+fn provider() -> CryptoProvider {
+    CryptoProvider {
+        name: "certificates only",
+        tls13_suites: &[],
+        groups: &[],
+        signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
+        sha256: SHA256,
+        load_key: |_| Err(KeyError::UnsupportedAlgorithm),
+    }
+}
+
+fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(VerifiedPeer, bool), CertificateError> {
+    let trust = Trust::new(&provider(), &[pki().root()]).unwrap();
+    let name = ServerName::try_from(SERVER_NAME).unwrap();
+    trust.verify(chain, PeerRole::Server(&name), provider().signatures.all, time)
+}
+
+/// All that is ever read of a certificate, in every way in which it is read.
+fn read_everything(der: &[u8]) {
+    let _ = Fields::read(der);
+    let _ = fields::next_update(der);
+    let _ = split_public_key(der);
+    let identity = PeerIdentity { subject: der.into(), subject_alt_name: der.into() };
+    assert!(!identity.to_string().is_empty());
+}
+
+#[test]
+fn fields_of_a_certificate() {
+    let pki = pki();
+    let fields = Fields::read(pki.server.leaf()).unwrap();
+    assert_eq!((fields.not_before, fields.not_after), (NOW - 180 * DAY, NOW + 180 * DAY));
+    let (peer, time_unchecked) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
+    assert!(!time_unchecked);
+    assert_eq!(peer.signatures, 2);
+    assert_eq!(peer.identity.subject_alt_name_der(), fields.subject_alt_name);
+    assert_eq!(peer.identity.to_string(), SERVER_NAME);
+    let (algorithm, key) = split_public_key(&peer.public_key).unwrap();
+    assert_eq!((algorithm.len(), key.len(), key[0]), (19, 65, 4));
+}
+
+#[test]
+fn the_next_update_of_a_crl() {
+    let crl = pki().authority.crl(0, &[], validity()).unwrap();
+    assert_eq!(fields::next_update(&crl), Ok(NOW + 180 * DAY));
+    for len in 0..crl.len() {
+        assert_eq!(fields::next_update(&crl[..len]), Err(CertificateError::Malformed));
+    }
+}
+
+#[test]
+fn a_truncated_or_longer_certificate_is_malformed() {
+    let pki = pki();
+    let leaf = pki.server.leaf();
+    for len in 0..leaf.len() {
+        assert_eq!(Fields::read(&leaf[..len]).err(), Some(CertificateError::Malformed), "{len} bytes");
+        read_everything(&leaf[..len]);
+    }
+    assert_eq!(Fields::read(&[leaf, &[0][..]].concat()).err(), Some(CertificateError::Malformed));
+    let (peer, _) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
+    for len in 0..peer.public_key.len() {
+        assert_eq!(split_public_key(&peer.public_key[..len]), Err(CertificateError::Malformed));
+    }
+}
+
+#[test]
+fn no_changed_certificate_is_accepted() {
+    let pki = pki();
+    for depth in 0..2 {
+        let chain = pki.server.chain();
+        for place in 0..chain[depth].len() {
+            let mut chain: Vec<_> = chain.to_vec();
+            let mut der = chain[depth].to_vec();
+            der[place] ^= 1 << (place % 8);
+            read_everything(&der);
+            chain[depth] = der.into();
+            assert!(verify(&chain, Some(unix_time(0))).is_err(), "byte {place} of certificate {depth}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn mutated_certificates_never_panic(
+        changes in prop::collection::vec((any::<Index>(), any::<u8>()), 1..6),
+        cut in prop::option::weighted(0.2, any::<Index>()),
+        is_root in any::<bool>(),
+    ) {
+        let pki = pki();
+        let (root, leaf) = (pki.root(), pki.server.leaf());
+        let mut der = if is_root { root.to_vec() } else { leaf.to_vec() };
+        for (place, byte) in changes {
+            let place = place.index(der.len());
+            der[place] = byte;
+        }
+        if let Some(place) = cut {
+            der.remove(place.index(der.len()));
+        }
+        read_everything(&der);
+        let _ = verify(&[der.clone().into()], Some(unix_time(0)));
+        let _ = Trust::new(&provider(), &[der.into()]);
+    }
+
+    #[test]
+    fn mutated_crls_never_panic(changes in prop::collection::vec((any::<Index>(), any::<u8>()), 1..6)) {
+        let mut crl = pki().authority.crl(1, &[], validity()).unwrap().to_vec();
+        for (place, byte) in changes {
+            let place = place.index(crl.len());
+            crl[place] = byte;
+        }
+        let _ = fields::next_update(&crl);
+        let trust = Trust::new(&provider(), &[pki().root()]).unwrap();
+        let _ = trust.with_crls(&provider(), &[crl.into()]);
+    }
+
+    #[test]
+    fn garbage_never_panics(garbage in prop::collection::vec(any::<u8>(), 0..200)) {
+        read_everything(&garbage);
+        let nested = [&[0x30, garbage.len().min(127) as u8][..], &garbage].concat();
+        read_everything(&nested);
+    }
+
+    #[test]
+    fn a_verified_peer_is_kept_as_it_is(
+        (public_key, subject, subject_alt_name) in (bytes(), bytes(), bytes()),
+        (not_before, not_after) in any::<(u64, u64)>(),
+        (not_before_depth, not_after_depth, signatures) in any::<(u8, u8, u8)>(),
+    ) {
+        let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
+        let identity = PeerIdentity { subject, subject_alt_name };
+        let peer = VerifiedPeer { public_key, validity, identity, signatures };
+        let encoded = peer.to_vec().unwrap();
+        prop_assert_eq!(VerifiedPeer::parse_all(&encoded), Ok(peer));
+        for len in 0..encoded.len() {
+            prop_assert!(VerifiedPeer::parse_all(&encoded[..len]).is_err());
+        }
+        prop_assert!(VerifiedPeer::parse_all(&[&encoded[..], &[0]].concat()).is_err());
+    }
+}
+
+fn bytes() -> impl Strategy<Value = Box<[u8]>> {
+    prop::collection::vec(any::<u8>(), 0..50).prop_map(Vec::into_boxed_slice)
+}
+
+fn time(seconds: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(seconds))
+}
+
+#[test]
+fn a_validity_includes_its_ends() {
+    let validity = Validity { not_before: 100, not_before_depth: 1, not_after: 200, not_after_depth: 2 };
+    let expired = Err(CertificateError::Expired { depth: 2, not_after: time(200) });
+    let not_yet_valid = Err(CertificateError::NotYetValid { depth: 1, not_before: time(100) });
+    let expected = [(0, not_yet_valid), (99, not_yet_valid), (100, Ok(())), (200, Ok(())), (201, expired)];
+    for (now, expected) in expected {
+        assert_eq!(validity.check(time(now)), expected, "at {now}");
+    }
+    assert_eq!(validity.check(time(u64::MAX)), expired);
+}
+
+/// The cached result says the same as validation does.
+#[test]
+fn a_kept_validity_agrees_with_validation() {
+    let pki = pki();
+    let (peer, _) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
+    for now in [NOW - 180 * DAY - 1, NOW - 180 * DAY, NOW, NOW + 180 * DAY, NOW + 180 * DAY + 1] {
+        let validated = verify(pki.server.chain(), Some(time(now))).map(|_| ());
+        assert_eq!(peer.validity.check(time(now)), validated, "at {now}");
+    }
+    assert_eq!(verify(pki.server.chain(), None).err(), Some(CertificateError::NoTime));
+}
+
+#[test]
+fn a_chain_says_who_is_meant_and_by_whom() {
+    let pki = pki();
+    let now = Some(unix_time(0));
+    assert_eq!(verify(&[], now).err(), Some(CertificateError::Malformed));
+    assert_eq!(verify(&pki.server.chain()[..1], now).err(), Some(CertificateError::UnknownIssuer));
+    assert_eq!(verify(pki.client.chain(), now).err(), Some(CertificateError::WrongUsage));
+    let trust = Trust::new(&provider(), &[pki.root()]).unwrap();
+    let other = ServerName::try_from("other.plant.example").unwrap();
+    let refused = trust.verify(pki.server.chain(), PeerRole::Server(&other), provider().signatures.all, now);
+    assert_eq!(refused.err(), Some(CertificateError::WrongName));
+    let (client, _) = trust.verify(pki.client.chain(), PeerRole::Client, provider().signatures.all, now).unwrap();
+    assert_eq!(client.identity.to_string(), CLIENT_NAME);
+    let unsupported = trust.verify(pki.client.chain(), PeerRole::Client, &[], now);
+    assert_eq!(unsupported.err(), Some(CertificateError::UnsupportedAlgorithm));
+}
+
+/// A `Name` of one common name, a UTF8String.
+fn common_name(name: &str) -> Vec<u8> {
+    let tlv = |tag: u8, value: &[u8]| [&[tag, value.len() as u8], value].concat();
+    let attribute = tlv(0x30, &[&[6, 3, 0x55, 4, 3][..], &tlv(0x0c, name.as_bytes())].concat());
+    tlv(0x30, &tlv(0x31, &attribute))
+}
+
+#[test]
+fn an_identity_prints_the_first_name_that_it_has() {
+    let printed = |subject: &[u8], subject_alt_name: &[u8]| {
+        PeerIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() }.to_string()
+    };
+    let subject = common_name("sensor");
+    assert_eq!(printed(&subject, &[0x30, 3, 0x82, 1, b'a']), "a");
+    assert_eq!(printed(&subject, &[0x30, 0]), "sensor");
+    assert_eq!(printed(&subject, &[]), "sensor");
+    assert_eq!(printed(&[0x30, 0], &[]), "unnamed");
+    assert_eq!(printed(&[], &[]), "unnamed");
+}
+
+/// A name must not move the cursor of a terminal, nor begin a line of a log.
+#[test]
+fn an_identity_prints_no_control_characters() {
+    let printed =
+        |name: &str| PeerIdentity { subject: common_name(name).into(), subject_alt_name: [].into() }.to_string();
+    assert_eq!(printed("a\nb\u{1b}[2J\u{202e}c"), "a\\nb\\u{1b}[2J\\u{202e}c");
+    assert_eq!(printed("o'Brien \"é\" \\ 漢"), "o'Brien \"é\" \\ 漢");
+    let dns_name = PeerIdentity { subject: [].into(), subject_alt_name: [0x30, 4, 0x82, 2, b'a', 7].into() };
+    assert_eq!(dns_name.to_string(), "a\\u{7}");
+}
+
+#[test]
+fn errors_name_the_peer_and_the_day() {
+    let name: &dyn core::fmt::Display = &SERVER_NAME;
+    let of = |error: CertificateError| error.of(name).to_string();
+    // 2026-03-01, the first and the last second
+    for not_after in [time(1_772_323_200), time(1_772_323_200 + DAY - 1)] {
+        let expired = CertificateError::Expired { depth: 0, not_after };
+        assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
+        assert_eq!(expired.to_string(), "the certificate of the peer expired on 2026-03-01");
+    }
+    let texts: [(CertificateError, &str); 17] = [
+        (CertificateError::Required, "broker.plant.example sent no certificate, and one is required"),
+        (CertificateError::Malformed, "a certificate of broker.plant.example does not parse"),
+        (
+            CertificateError::Expired { depth: 2, not_after: time(253_402_300_799) },
+            "a CA certificate (number 2 above the leaf) of broker.plant.example expired on 9999-12-31",
+        ),
+        (
+            CertificateError::Expired { depth: 0, not_after: time(253_402_300_800) },
+            "the certificate of broker.plant.example expired on a date after the year 9999",
+        ),
+        (
+            CertificateError::NotYetValid { depth: 0, not_before: time(0) },
+            "the certificate of broker.plant.example is valid from 1970-01-01 on; is the clock right?",
+        ),
+        (
+            CertificateError::NotYetValid { depth: 1, not_before: time(951_782_400) },
+            "a CA certificate (number 1 above the leaf) of broker.plant.example is valid from 2000-02-29 on; \
+             is the clock right?",
+        ),
+        (CertificateError::NoTime, "the certificate of broker.plant.example cannot be checked without wall-clock time"),
+        (
+            CertificateError::UnknownIssuer,
+            "the certificate of broker.plant.example was issued by no CA that is trusted here",
+        ),
+        (CertificateError::WrongName, "the certificate of the peer is not valid for broker.plant.example"),
+        (CertificateError::Revoked, "the certificate of broker.plant.example was revoked"),
+        (CertificateError::UnknownRevocationStatus, "no CRL covers the certificate of broker.plant.example"),
+        (CertificateError::CrlExpired, "the CRL for the certificate of broker.plant.example is out of date"),
+        (CertificateError::WrongUsage, "the certificate of broker.plant.example is not meant for this use"),
+        (
+            CertificateError::ConstraintViolated,
+            "the certificate of broker.plant.example breaks a constraint of its issuer",
+        ),
+        (CertificateError::BadSignature, "a signature in the certificate chain of broker.plant.example is wrong"),
+        (
+            CertificateError::UnsupportedAlgorithm,
+            "the chain of broker.plant.example uses an algorithm or key size that is refused",
+        ),
+        (CertificateError::Invalid, "the certificate chain of broker.plant.example is not valid"),
+    ];
+    for (error, text) in texts {
+        assert_eq!(of(error), text);
+    }
+}
+
+/// The certificates of RFC 8448, section 6: ECDSA and RSA, without a subjectAltName.
+#[test]
+fn certificates_of_another_maker() {
+    let trace = include_str!("../schedule/tls13/rfc8448/client_authentication.hex");
+    // 2016-07-30 and 2026-07-30, 01:24:00 and 01:23:59 UTC
+    let expected = [
+        ("server Certificate = ", (1_469_841_840, 1_785_374_640)),
+        ("client Certificate = ", (1_469_841_839, 1_785_374_639)),
+    ];
+    for (message, validity) in expected {
+        let hex = trace.lines().find_map(|line| line.strip_prefix(message)).unwrap();
+        let digits: Vec<u8> = hex.chars().map(|digit| digit.to_digit(16).unwrap() as u8).collect();
+        let message: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        let certificate = Certificate::parse_all(&message[4..]).unwrap();
+        let entry = certificate.certificate_list.iter().next().unwrap();
+        let fields = Fields::read(entry.cert_data).unwrap();
+        assert_eq!((fields.not_before, fields.not_after), validity);
+        assert_eq!(fields.subject_alt_name, []);
+    }
+}

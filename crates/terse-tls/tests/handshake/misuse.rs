@@ -1,0 +1,160 @@
+//! What is wrong with a configuration is found without a peer: by `check`, and again by every connection.
+
+use std::sync::Arc;
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use terse_testkit::pair::{Failed, Side, at};
+use terse_testkit::pki::{Pki, server_address};
+use terse_testkit::rng::SeededRng;
+use terse_testkit::setup::Setup;
+use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::{
+    AlertDescription, ApiMisuse, CipherSuite, Common, Connection, Credential, Error, NamedGroup, SignatureScheme, Trust,
+};
+
+use crate::{PROVIDER, PROVIDERS};
+
+const CHAIN: &str = "ed25519x2";
+
+#[test]
+fn configurations() {
+    let unknown = ApiMisuse::Unsupported;
+    let empty = ApiMisuse::EmptyConfiguration;
+    let cases: [(fn(&mut Common), ApiMisuse); 13] = [
+        (|c| c.suites.clear(), empty("cipher suite")),
+        (|c| c.groups.clear(), empty("group")),
+        (|c| c.signature_schemes.clear(), empty("signature scheme for TLS 1.3")),
+        (|c| c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256], empty("signature scheme for TLS 1.3")),
+        (|c| c.suites.push(CipherSuite(0x1306)), unknown("cipher suite")),
+        (|c| c.groups.push(NamedGroup(0x1e)), unknown("group")),
+        (|c| c.signature_schemes.push(SignatureScheme(0x0203)), unknown("signature scheme")),
+        (|c| c.record_size_limit = Some(0), ApiMisuse::LimitOutOfRange),
+        (|c| c.record_size_limit = Some(63), ApiMisuse::LimitOutOfRange),
+        (|c| c.record_size_limit = Some(16386), ApiMisuse::LimitOutOfRange),
+        (|c| c.alpn_protocols = vec![Vec::new()], ApiMisuse::NameTooLong),
+        (|c| c.alpn_protocols = vec![vec![b'x'; 256]], ApiMisuse::NameTooLong),
+        // Each name fits, all of them together do not. This is found when the ClientHello is made.
+        (|c| c.alpn_protocols = vec![vec![b'x'; 255]; 256], ApiMisuse::NameTooLong),
+    ];
+    for (nth, (spoil, error)) in cases.into_iter().enumerate() {
+        let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
+        assert_eq!((setup.client.check(), setup.server.check()), (Ok(()), Ok(())));
+        spoil(&mut setup.client.common);
+        spoil(&mut setup.server.common);
+        let client =
+            Connection::client(Arc::new(setup.client.clone()), server_address(), at(0), &mut SeededRng::new(1));
+        assert_eq!(client.err(), Some(error.into()), "{nth}");
+        if nth < 12 {
+            assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)), "{nth}");
+            assert_eq!(Connection::server(Arc::new(setup.server), at(0)).err(), Some(error.into()));
+        }
+    }
+    for limit in [64, 16385] {
+        let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
+        setup.client.common.record_size_limit = Some(limit);
+        setup.pair(1).handshake().unwrap();
+    }
+}
+
+#[test]
+fn credentials() {
+    let pki = Pki::shared(CHAIN);
+    for provider in PROVIDERS {
+        let load = |key: &PrivateKeyDer<'_>| (provider.load_key)(key).unwrap();
+        let (chain, key) = (pki.server.chain().to_vec(), load(pki.server.key()));
+        assert!(Credential::new(provider, chain.clone(), key.clone()).is_ok());
+        let mismatch = Credential::new(provider, chain, load(pki.client.key()));
+        assert_eq!(mismatch.err(), Some(ApiMisuse::KeyDoesNotMatchCertificate));
+        assert_eq!(Credential::new(provider, Vec::new(), key.clone()).err(), Some(ApiMisuse::EmptyChain));
+        let malformed = vec![CertificateDer::from(vec![0x30, 3, 2, 1, 1])];
+        assert_eq!(Credential::new(provider, malformed, key).err(), Some(ApiMisuse::MalformedCertificate));
+        let no_key = PrivateKeyDer::try_from(vec![0x30, 3, 2, 1, 0]);
+        assert!(no_key.is_err() || (provider.load_key)(&no_key.unwrap()).is_err());
+    }
+    let rsa = Pki::shared("rsa2048x2");
+    assert_eq!((PROVIDER.load_key)(rsa.server.key()).err(), Some(KeyError::RsaSigningDisabled));
+}
+
+#[test]
+fn trust() {
+    let root = Pki::shared(CHAIN).root();
+    assert_eq!(Trust::new(PROVIDER, &[]).err(), Some(ApiMisuse::NoTrustAnchors));
+    for malformed in [&b""[..], b"no certificate", &root[..root.len() - 1], &[0x30, 0]] {
+        let trust = Trust::new(PROVIDER, &[root.clone(), CertificateDer::from(malformed)]);
+        assert_eq!(trust.err(), Some(ApiMisuse::MalformedCertificate));
+        let crls = [CertificateRevocationListDer::from(malformed)];
+        let trust = Trust::new(PROVIDER, core::slice::from_ref(&root)).unwrap().with_crls(PROVIDER, &crls);
+        assert_eq!(trust.err(), Some(ApiMisuse::MalformedCrl));
+    }
+}
+
+/// Works for a number of calls, and then no more.
+struct FailingRng(usize);
+
+impl Rng for FailingRng {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        self.0 = self.0.checked_sub(1).ok_or(CryptoError::RandomFailed)?;
+        SeededRng::new(self.0 as u64).fill(out)
+    }
+}
+
+/// Without randomness there is no connection, and nothing is sent that needed some.
+#[test]
+fn no_randomness() {
+    let setup = Setup::new(PROVIDER, PROVIDER, "p256x2");
+    let (client, server) = (Arc::new(setup.client), Arc::new(setup.server));
+    let new = |calls| Connection::client(client.clone(), server_address(), at(0), &mut FailingRng(calls));
+    assert_eq!(new(0).err(), Some(CryptoError::RandomFailed.into()));
+    assert_eq!(new(1).err(), Some(CryptoError::RandomFailed.into()));
+    let mut failures = 0;
+    for calls in 0..8 {
+        let mut pair = terse_testkit::pair::Pair::new(&client, &server, 1);
+        let mut hello = pair.transmit(Side::Client);
+        let now = pair.now;
+        if let Err(error) = pair.server.handle_input(now, &mut FailingRng(calls), &mut hello) {
+            assert_eq!(error, CryptoError::RandomFailed.into());
+            assert!(pair.run().is_err());
+            let alert = AlertDescription::INTERNAL_ERROR;
+            assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(alert)));
+            failures += 1;
+        }
+    }
+    assert!((1..8).contains(&failures));
+}
+
+/// A secure element that is gone.
+struct Gone(Arc<dyn SigningKey>);
+
+impl SigningKey for Gone {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> pki_types::SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+        Err(CryptoError::SigningFailed)
+    }
+}
+
+#[test]
+fn no_signature() {
+    let pki = Pki::shared(CHAIN);
+    for side in Side::BOTH {
+        let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
+        let issued = if side == Side::Client { &pki.client } else { &pki.server };
+        let gone = Arc::new(Gone((PROVIDER.load_key)(issued.key()).unwrap()));
+        let credential = Credential::new(PROVIDER, issued.chain().to_vec(), gone).unwrap();
+        match side {
+            Side::Client => setup.client.credential = Some(credential),
+            Side::Server => setup.server.credential = credential,
+        }
+        let mut pair = setup.pair(1);
+        let error = CryptoError::SigningFailed.into();
+        assert_eq!(pair.run(), Err(Failed { side, error }));
+        let alert = Error::AlertReceived(AlertDescription::INTERNAL_ERROR);
+        assert_eq!(pair.failure(side.other()), Some(&alert));
+    }
+}

@@ -1,0 +1,64 @@
+//! Prints what handshakes cost on the wire: `cargo run -p terse-interop --bin record-bytes [-- --json]`.
+
+use std::process::ExitCode;
+
+use terse_interop::bytes::{self, Row};
+use terse_interop::peer::Peer;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let json = match &arguments[..] {
+        [] => false,
+        [argument] if argument == "--json" => true,
+        _ => {
+            eprintln!("usage: record-bytes [--json]");
+            return ExitCode::from(2);
+        }
+    };
+    for peer in Peer::ALL {
+        match peer.version() {
+            Ok(version) if !json => println!("{:8} {version}", peer.name()),
+            Ok(_) => {}
+            Err(reason) => eprintln!("{} is left out: {reason}", peer.name()),
+        }
+    }
+    let print = if json { print_json } else { print_table };
+    print(
+        "small",
+        "TLS 1.3, mutual authentication, P-256 certificates (chain of three), x25519, AES-128-CCM, one suite, group and \
+         signature scheme, no server name",
+        &bytes::small(),
+    );
+    print(
+        "rsa",
+        "TLS 1.3, mutual authentication, RSA-2048 certificates (chain of three), default settings",
+        &bytes::rsa(),
+    );
+    print(
+        "defaults",
+        "TLS 1.3 in full, mutual authentication, each implementation with itself and its default settings",
+        &bytes::defaults(),
+    );
+    ExitCode::SUCCESS
+}
+
+fn print_table(_: &str, title: &str, rows: &[Row]) {
+    println!("\n{title}: record bytes\n");
+    println!("{:12}{:14}{:>8}{:>8}{:>8}{:>10}", "", "certificates", "client", "server", "both", "at most");
+    for Row { name, certificates, cost } in rows {
+        // Only our own signatures can be seen; those of RSA are always of one length.
+        let worst = if cost.short_signatures > 0 { cost.worst().to_string() } else { String::new() };
+        let (client, server, total) = (cost.client, cost.server, cost.total());
+        println!("{}", format!("{name:12}{certificates:14}{client:8}{server:8}{total:8}{worst:>10}").trim_end());
+    }
+}
+
+fn print_json(table: &str, _: &str, rows: &[Row]) {
+    for Row { name, certificates, cost } in rows {
+        let row = serde_json::json!({
+            "table": table, "name": name, "certificates": certificates,
+            "client": cost.client, "server": cost.server, "total": cost.total(), "at_most": cost.worst(),
+        });
+        println!("{row}");
+    }
+}
