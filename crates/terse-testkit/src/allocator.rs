@@ -3,8 +3,9 @@
 //! What must always hold: counts are per thread, since tests run side by side; what one thread allocates and another
 //! one frees is not for this.
 
+use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::System;
 
 /// The system's allocator, with a count of the bytes in use by each thread. To be made the `#[global_allocator]`.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! A hostile side: closures that alter its messages, editors that keep them well-formed, and an ear for alerts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use alloc::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, Trace, TraceEvent};
 

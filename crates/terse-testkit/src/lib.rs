@@ -9,6 +9,8 @@
 //! - [`rng`]: randomness that can be replayed
 //! - [`mod@provider_suite`]: one test suite for every crypto provider
 
+extern crate alloc;
+
 pub mod allocator;
 pub mod fault;
 pub mod forge;

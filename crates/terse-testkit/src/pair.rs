@@ -1,7 +1,7 @@
 //! A client and a server on a virtual clock, with a wire between them that a test can look at and change.
 
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::Arc;
 
 use pki_types::UnixTime;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, ServerConfig};

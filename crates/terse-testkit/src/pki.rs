@@ -1,7 +1,7 @@
 //! A small PKI: a CA, a server and a client, as a test needs them. Certificates are valid around [`NOW`].
 
+use alloc::sync::Arc;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::{LazyLock, Mutex};
 
 use pki_types::{CertificateDer, UnixTime};

@@ -1,6 +1,6 @@
 //! Configurations of a client and a server that fit together, for tests to change.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use terse_tls::cache::{
     ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Schemes, Scope,

@@ -1,7 +1,9 @@
 //! Nothing larger than configured is buffered, nothing useless is taken for ever: limits, and the heap of a connection
 //! under every kind of flood.
 
-use std::sync::Arc;
+extern crate alloc;
+
+use alloc::sync::Arc;
 
 use terse_testkit::allocator::{CountingAllocator, Heap, measure};
 use terse_testkit::fault::{add_extension, edit_extensions, first, message, set_extension};
@@ -316,7 +318,8 @@ fn heap_of_large_hellos() {
             all.splice(0..0, (1000..0x3800).map(|kind| (Ext(kind), Vec::new()))).for_each(drop)
         });
     };
-    let alter: [&(dyn Fn(&mut Vec<u8>) + Sync); 6] = [
+    type Alter<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let alter: [Alter<'_>; 6] = [
         &many_extensions,
         &|m| set_extension(m, Ext::SUPPORTED_GROUPS, &list(&[0x7f, 1], 60_000)),
         &|m| set_extension(m, Ext::SIGNATURE_ALGORITHMS, &list(&[0x7f, 1], 60_000)),

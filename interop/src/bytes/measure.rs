@@ -22,9 +22,9 @@ pub struct Cost {
     pub client: u64,
     /// The server sent.
     pub server: u64,
-    /// How many bytes longer it would have been if both signatures had the longest form of theirs; 0 if it is unknown.
-    /// An ECDSA signature over P-256 has 72 bytes at most, mostly 70 to 72.
-    pub short_signatures: u64,
+    /// By how much both signatures together are shorter than they could be: one with P-256 has up to 72 bytes, mostly
+    /// 70 to 72. Unknown of peers, who say nothing about what they encrypted.
+    pub short_signatures: Option<u64>,
 }
 
 impl Cost {
@@ -34,8 +34,8 @@ impl Cost {
     }
 
     /// Both directions, with the longest signatures.
-    pub const fn worst(self) -> u64 {
-        self.total() + self.short_signatures
+    pub fn at_most(self) -> Option<u64> {
+        Some(self.total() + self.short_signatures?)
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn ours(case: &Case) -> (Summary, Cost) {
     let says = |sent: &Traffic, received: &Traffic| (sent.record_bytes, received.record_bytes);
     assert_eq!(says(&client.sent, &client.received), counted, "the client's summary and the relay differ");
     assert_eq!(says(&server.received, &server.sent), counted, "the server's summary and the relay differ");
-    let short_signatures = short(&client.sent) + short(&server.sent);
+    let short_signatures = Some(short(&client.sent) + short(&server.sent));
     (client, Cost { client: counted.0, server: counted.1, short_signatures })
 }
 
@@ -115,7 +115,7 @@ pub(super) fn peer(peer: Peer, case: &Case) -> Cost {
         }
         None => rustls_with_rustls(&case),
     };
-    Cost { client: passed.sent.bytes, server: passed.received.bytes, short_signatures: 0 }
+    Cost { client: passed.sent.bytes, server: passed.received.bytes, short_signatures: None }
 }
 
 fn rustls_with_rustls(case: &Case) -> crate::tap::Ledger {

@@ -163,7 +163,10 @@ impl Remote for Program {
     }
 
     fn update_keys(&mut self) {
-        self.process.write(b"K\n"); // read before what we send next: both programs look at their standard input first
+        self.process.write(b"K\n");
+        if self.role == Role::Server {
+            self.process.wait_for("KEYUPDATE");
+        } // `s_server` says nothing in time, but looks at its standard input before it reads what we send next
     }
 
     fn keying_material(&mut self) -> Vec<u8> {

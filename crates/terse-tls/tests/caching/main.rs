@@ -1,6 +1,7 @@
 //! Handshake caching from end to end, our client against our server, by the rules in `docs`: one file for each rule, the
 //! form on the wire, hostile sides, and random sequences against the behaviour without a cache.
 
+mod code_point;
 mod faults_client;
 mod faults_server;
 mod model;

@@ -1,7 +1,8 @@
 //! Certificates that are refused: the error of the side that looks, and the alert that the other one sees (RFC 9846,
 //! 6.2; RFC 5280, 6).
 
-use std::sync::{Arc, LazyLock};
+use alloc::sync::Arc;
+use std::sync::LazyLock;
 
 use pki_types::{CertificateRevocationListDer, ServerName, UnixTime};
 use terse_pki::{Authority, AuthorityOptions, Credential, LeafOptions, Revocation, Usage, Validity};

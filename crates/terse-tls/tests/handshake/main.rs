@@ -7,6 +7,8 @@
 //! - [`report`]: summary, key log, and that a run can be repeated byte for byte
 //! - [`misuse`]: what is found wrong without a peer
 
+extern crate alloc;
+
 mod authentication;
 mod certificates;
 mod misuse;

@@ -1,6 +1,6 @@
 //! What is wrong with a configuration is found without a peer: by `check`, and again by every connection.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use terse_testkit::pair::{Failed, Side, at};
@@ -20,7 +20,8 @@ const CHAIN: &str = "ed25519x2";
 fn configurations() {
     let unknown = ApiMisuse::Unsupported;
     let empty = ApiMisuse::EmptyConfiguration;
-    let cases: [(fn(&mut Common), ApiMisuse); 13] = [
+    type Spoil = fn(&mut Common);
+    let cases: [(Spoil, ApiMisuse); 13] = [
         (|c| c.suites.clear(), empty("cipher suite")),
         (|c| c.groups.clear(), empty("group")),
         (|c| c.signature_schemes.clear(), empty("signature scheme for TLS 1.3")),

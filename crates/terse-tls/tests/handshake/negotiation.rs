@@ -1,6 +1,6 @@
 //! What client and server agree on (RFC 9846, 4.2 to 4.4; RFC 7301; RFC 6066; RFC 8449).
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use pki_types::ServerName;
 use terse_testkit::forge::{HEADER_LEN, records};

@@ -1,6 +1,6 @@
 //! What a connection says about itself: summary and key log; and that all of it can be repeated.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use terse_testkit::fault::{Alerts, fault};
 use terse_testkit::forge::{Forge, KeyLogLines, records};

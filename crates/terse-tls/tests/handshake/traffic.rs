@@ -24,7 +24,7 @@ fn export(pair: &mut Pair, side: Side, label: &[u8], context: &[u8], len: usize)
 
 #[test]
 fn exporters() {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = alloc::collections::BTreeSet::new();
     for (client, server) in providers() {
         let mut pair = Setup::new(client, server, CHAIN).pair(1);
         assert_eq!(

@@ -3,7 +3,8 @@
 //! A victim that failed said why with exactly one alert, and takes and gives nothing more. A victim that is connected
 //! is connected to the right peer. Nobody hangs: a victim that waits is told at the end of the stream.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use alloc::sync::Arc;
+use std::sync::{LazyLock, Mutex};
 
 use terse_testkit::fault::{Alerts, fault, nth};
 use terse_testkit::pair::{Pair, Side, at};

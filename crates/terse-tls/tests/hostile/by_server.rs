@@ -1,6 +1,7 @@
 //! What a client refuses, and with which alert. The server is hostile.
 
-use std::sync::{Arc, Mutex};
+use alloc::sync::Arc;
+use std::sync::Mutex;
 
 use terse_testkit::fault::{
     add_extension, edit_body, edit_extensions, fault, first, message, remove_extension, set_extension,

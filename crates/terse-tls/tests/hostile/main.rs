@@ -8,6 +8,8 @@
 //! - [`wire`]: the same on the wire, where nobody has the keys
 //! - [`random`]: ClientHellos made by mutation
 
+extern crate alloc;
+
 mod attack;
 mod by_client;
 mod by_server;

@@ -182,7 +182,7 @@ fn replaced() {
 fn flipped() {
     const PROOFS: [HandshakeType; 3] =
         [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_VERIFY, HandshakeType::FINISHED];
-    const ALL: [u8; 9] = [1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff];
+    const ALL: [u8; 4] = [1, 0x10, 0x80, 0xff];
     for_each_message(|scenario, sent| {
         let patterns: &[u8] = if sent.kind == HandshakeType::CERTIFICATE { &[1, 0x80] } else { &ALL };
         for (place, pattern) in (0..sent.bytes.len()).flat_map(|place| patterns.iter().map(move |p| (place, *p))) {

@@ -1,7 +1,7 @@
 //! A hostile peer that has the keys: records that no honest side makes, after the handshake and in the middle of it
 //! (RFC 9846, 4.7, 5 and 6).
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use terse_testkit::fault::message;
 use terse_testkit::forge::{Forge, KeyLogLines, header, plaintext, records};

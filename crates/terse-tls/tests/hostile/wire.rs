@@ -1,6 +1,6 @@
 //! A hostile network: it has no keys, and changes what two honest sides send. It can stop a handshake, and no more.
 
-use std::cell::Cell;
+use core::cell::Cell;
 
 use terse_testkit::forge::{HEADER_LEN, header, plaintext, records};
 use terse_testkit::pair::{Pair, Side};
@@ -50,7 +50,7 @@ fn flights(setup: &Setup) -> Vec<Flight> {
 /// Replaces flight `number` by what `change` makes of its records. The second value says whether the sender of the
 /// flight was connected in the end.
 fn attack(setup: &Setup, number: usize, change: impl Fn(Vec<Vec<u8>>) -> Vec<Vec<u8>>) -> (Verdict, bool) {
-    let sender = if number % 2 == 0 { Side::Client } else { Side::Server };
+    let sender = Side::BOTH[number % 2]; // the client begins
     let sender_connected = Cell::new(false);
     let verdict = run(setup, sender.other(), |pair| {
         relay(pair, |flight, _, bytes| if flight == number { change(records(&bytes)).concat() } else { bytes });
