@@ -1,7 +1,8 @@
 //! What a client and a server are to do when they meet, said once for both, whichever of them is ours.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use terse_net::Clock;
 use terse_pki::KeyAlgorithm;
 use terse_tls::cache::{ClientCache, ServerCache};
 use terse_tls::crypto::CryptoProvider;
@@ -10,7 +11,7 @@ use terse_tls::{
     ServerConfig, SignatureScheme, Trace,
 };
 
-use crate::pki::{Holder, Pki, SERVER_NAME, Side, WRONG_NAME};
+use crate::pki::{Files, Holder, Pki, SERVER_NAME, Side, WRONG_NAME};
 
 /// Label of the exporter that both sides are asked for.
 pub const EXPORTER_LABEL: &str = "EXPORTER-terse-interop";
@@ -133,6 +134,14 @@ impl Case {
         Pki::shared(self.chain, self.leaf)
     }
 
+    /// Files for a peer's program.
+    pub fn files(&self, side: Side) -> Files {
+        match side {
+            Side::Client => self.pki().files(side, self.client),
+            Side::Server => self.pki().files(side, Some(self.server)),
+        }
+    }
+
     /// The name that the client expects.
     pub fn name(&self) -> &'static str {
         if self.expects_wrong_name { WRONG_NAME } else { SERVER_NAME }
@@ -187,4 +196,10 @@ impl Case {
         common.record_size_limit = self.our_record_size_limit;
         common.trace.clone_from(&self.trace);
     }
+}
+
+/// The clock of all our sides: those that share a cache must share a clock.
+pub fn clock() -> Clock {
+    static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::new);
+    *CLOCK
 }

@@ -1,10 +1,10 @@
 //! Our side and a peer's, on a wire: what every cell does.
 
-use terse_net::{Clock, NetError, OsRng, Stream};
+use terse_net::{NetError, OsRng, Stream};
 use terse_tls::summary::{AuthenticatedBy, Summary};
 use terse_tls::{AlertDescription, Connection, Error, ProtocolVersion};
 
-use crate::case::{Asks, Case};
+use crate::case::{Asks, Case, clock};
 use crate::peer::{Peer, Remote, Role};
 use crate::pki::{CLIENT_NAME, SERVER_NAME};
 use crate::tap::{SharedLedger, Tap};
@@ -40,9 +40,7 @@ impl Meeting {
         let (remote, wire) = peer.start(role, theirs);
         let ledger = SharedLedger::default();
         let tap = Tap::new(wire, stretch, ledger.clone());
-        let clock = Clock::new();
-        let connection = connection(role, case, &clock);
-        Self { ours: Stream::new(connection, tap, clock), remote, ledger, role }
+        Self { ours: Stream::new(connection(role, case), tap, clock()), remote, ledger, role }
     }
 
     /// A meeting whose handshake has succeeded, as the case says it should.
@@ -172,10 +170,10 @@ impl Meeting {
 }
 
 /// Our side of a connection.
-pub fn connection(role: Role, case: &Case, clock: &Clock) -> Connection {
+pub fn connection(role: Role, case: &Case) -> Connection {
     match role {
-        Role::Client => Connection::client(case.client_config(), case.address(), clock.now(), &mut OsRng),
-        Role::Server => Connection::server(case.server_config(), clock.now()),
+        Role::Client => Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng),
+        Role::Server => Connection::server(case.server_config(), clock().now()),
     }
     .expect("a valid configuration")
 }

@@ -46,17 +46,23 @@ pub enum Holder {
 
 /// A CA, and the certificates that were asked for so far.
 pub struct Pki {
-    directory: TempDir,
     authority: Authority,
     stranger: Authority,
     leaf: Option<KeyAlgorithm>,
-    issued: Mutex<HashMap<(Side, Holder), Arc<Issued>>>,
+    issued: Mutex<HashMap<(Side, Holder), Arc<terse_pki::Credential>>>,
 }
 
-/// A credential, and the files that hold it.
-pub struct Issued {
-    /// Chain and key.
-    pub credential: terse_pki::Credential,
+/// Files for a program, as long as this lives.
+pub struct Files {
+    directory: TempDir,
+    /// The root certificate.
+    pub root: PathBuf,
+    /// The program's own credential, if it has one.
+    pub credential: Option<CredentialFiles>,
+}
+
+/// A credential in files.
+pub struct CredentialFiles {
     /// The leaf and the intermediates.
     pub chain: PathBuf,
     /// The intermediates, if there are any.
@@ -80,46 +86,46 @@ impl Pki {
             let options = AuthorityOptions::new(chain, validity(Holder::Member));
             Authority::new(&AuthorityOptions { name: name.into(), ..options }).expect("keys can be made")
         };
-        let directory = tempfile::tempdir().expect("a temporary directory");
         let (authority, stranger) = (authority("Plant CA"), authority("Stranger CA"));
-        let pki = Self { directory, authority, stranger, leaf, issued: Mutex::default() };
-        pki.write("ca.pem", &pki.authority.root_pem());
-        pki
+        Self { authority, stranger, leaf, issued: Mutex::default() }
     }
 
     /// The certificate of `side`; the same at every call.
-    pub fn issued(&self, side: Side, holder: Holder) -> Arc<Issued> {
+    pub fn issued(&self, side: Side, holder: Holder) -> Arc<terse_pki::Credential> {
         let mut issued = self.issued.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         issued.entry((side, holder)).or_insert_with(|| Arc::new(self.issue(side, holder))).clone()
     }
 
-    fn issue(&self, side: Side, holder: Holder) -> Issued {
+    fn issue(&self, side: Side, holder: Holder) -> terse_pki::Credential {
         let (name, usage) = match side {
             Side::Client => (CLIENT_NAME, Usage::Client),
             Side::Server => (SERVER_NAME, Usage::Server),
         };
         let options = LeafOptions { usage, algorithm: self.leaf, ..LeafOptions::new(name, validity(holder)) };
         let authority = if holder == Holder::Stranger { &self.stranger } else { &self.authority };
-        let credential = authority.issue(&options).expect("a valid name");
-        let stem = format!("{side:?}-{holder:?}");
-        let intermediates: String = credential.chain()[1..].iter().map(|der| to_pem("CERTIFICATE", der)).collect();
-        Issued {
-            chain: self.write(&format!("{stem}.pem"), &credential.chain_pem()),
-            intermediates: (!intermediates.is_empty())
-                .then(|| self.write(&format!("{stem}-intermediates.pem"), &intermediates)),
-            key: self.write(&format!("{stem}.key"), &credential.key_pem()),
-            credential,
-        }
+        authority.issue(&options).expect("a valid name")
+    }
+
+    /// Files with the root and, if there is to be one, the credential of `side`.
+    pub fn files(&self, side: Side, holder: Option<Holder>) -> Files {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut files = Files { root: PathBuf::new(), credential: None, directory };
+        files.root = files.write("ca.pem", &self.authority.root_pem());
+        files.credential = holder.map(|holder| {
+            let issued = self.issued(side, holder);
+            let intermediates: String = issued.chain()[1..].iter().map(|der| to_pem("CERTIFICATE", der)).collect();
+            CredentialFiles {
+                chain: files.write("chain.pem", &issued.chain_pem()),
+                intermediates: (!intermediates.is_empty()).then(|| files.write("intermediates.pem", &intermediates)),
+                key: files.write("key.pem", &issued.key_pem()),
+            }
+        });
+        files
     }
 
     /// The root certificate.
     pub fn root(&self) -> CertificateDer<'static> {
         self.authority.root().clone()
-    }
-
-    /// The file that holds the root certificate.
-    pub fn root_file(&self) -> PathBuf {
-        self.directory.path().join("ca.pem")
     }
 
     /// Trust in the root.
@@ -130,10 +136,12 @@ impl Pki {
     /// The credential of `side` for the engine.
     pub fn credential(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Credential {
         let issued = self.issued(side, holder);
-        let key = (provider.load_key)(issued.credential.key()).expect("a key that the provider signs with");
-        Credential::new(provider, issued.credential.chain().to_vec(), key).expect("key and chain of one credential")
+        let key = (provider.load_key)(issued.key()).expect("a key that the provider signs with");
+        Credential::new(provider, issued.chain().to_vec(), key).expect("key and chain of one credential")
     }
+}
 
+impl Files {
     fn write(&self, file: &str, contents: &str) -> PathBuf {
         let path = self.directory.path().join(file);
         fs::write(&path, contents).expect("a temporary file");

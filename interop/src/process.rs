@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use terse_net::Timed;
 
+use crate::pki::Files;
 use crate::tap::Wire;
 
 /// After this, something hangs.
@@ -33,6 +34,7 @@ pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     output: Arc<Output>,
+    _files: Files,
 }
 
 /// What a program has said on its standard output and standard error.
@@ -50,8 +52,8 @@ struct Said {
 }
 
 impl Process {
-    /// Starts a program.
-    pub fn start(mut command: Command) -> Self {
+    /// Starts a program that reads `files`.
+    pub fn start(mut command: Command, files: Files) -> Self {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
@@ -59,7 +61,7 @@ impl Process {
         listen(child.stdout.take().expect("piped above"), 0, output.clone());
         listen(child.stderr.take().expect("piped above"), 1, output.clone());
         EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.clone(), output.clone())));
-        Self { name, stdin: child.stdin.take(), child, output }
+        Self { name, stdin: child.stdin.take(), child, output, _files: files }
     }
 
     /// Writes to its standard input.
@@ -76,12 +78,18 @@ impl Process {
 
     /// Waits until it has said `text`.
     pub fn wait_for(&self, text: &str) {
-        self.find(text.as_bytes(), |said| contains(said, text.as_bytes()).then_some(()));
+        self.wait_for_times(1, text);
+    }
+
+    /// Waits until it has said `text` so many times.
+    pub fn wait_for_times(&self, times: usize, text: &str) {
+        let text = text.as_bytes();
+        self.find(text, |said| (said.windows(text.len()).filter(|said| *said == text).count() >= times).then_some(()));
     }
 
     /// Waits until it has said `data`.
     pub fn wait_for_data(&self, data: &[u8]) {
-        // From the end backwards, as far as the data is long: it is the last that was said, or nearly.
+        // Its end is enough for the message of a failure.
         self.find(&data[data.len().saturating_sub(40)..], |said| contains(said, data).then_some(()));
     }
 

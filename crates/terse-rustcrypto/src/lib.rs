@@ -37,6 +37,7 @@
 //! [`CryptoError::RandomFailed`]: terse_tls::crypto::CryptoError::RandomFailed
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
 
 extern crate alloc;
 

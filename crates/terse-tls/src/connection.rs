@@ -223,17 +223,29 @@ impl Connection {
         self.receiver.read(out)
     }
 
-    /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` before the handshake is
-    /// complete. What the peer still sends can be received.
+    /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` while the
+    /// handshake is not complete. What the peer still sends can be received.
     pub fn close(&mut self) {
         if self.closed || self.failure.is_some() {
             return;
         }
         self.closed = true;
-        // A server's close_notify tells the client that its Finished was verified (`caching`, rule 2).
-        let description =
-            if self.is_connected() { AlertDescription::CLOSE_NOTIFY } else { AlertDescription::USER_CANCELED };
-        self.send_alert(Alert { level: Alert::WARNING, description });
+        let warning = |description| Alert { level: Alert::WARNING, description };
+        if self.is_connected() {
+            return self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
+        }
+        // RFC 9846, 6.1: user_canceled, then close_notify. But that of a server would tell the client that its Finished
+        // was verified (`caching`, rule 2).
+        match &self.config {
+            Config::Server(_) => self.send_alert(warning(AlertDescription::USER_CANCELED)),
+            Config::Client(_) => {
+                if self.sender.warn(warning(AlertDescription::USER_CANCELED)).is_ok() {
+                    self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
+                }
+            }
+        }
+        self.handshake = None;
+        self.failure = Some(ApiMisuse::Closed.into());
     }
 
     /// The application has waited long enough for the peer. Says goodbye, and remembers the failure for the cache
@@ -412,7 +424,7 @@ impl Connection {
     /// The connection is over: tells the peer and the cache.
     fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
-        if let Some(description) = error.alert() {
+        if let Some(description) = error.alert().filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }
         let failure = match error {

@@ -5,6 +5,7 @@
 //! The cryptography comes from a [`crypto::CryptoProvider`], such as `terse-rustcrypto` or `terse-aws-lc`.
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
 
 extern crate alloc;
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::io::{Read, Write};
 use std::thread;
 
 use pki_types::ServerName;
-use terse_net::{Clock, OsRng, Stream, Timed};
+use terse_net::Stream;
+use terse_tls::HandshakeType;
 use terse_tls::summary::{Summary, Traffic};
-use terse_tls::{Connection, HandshakeType};
 
 use super::relay::Relay;
-use crate::case::Case;
-use crate::peer::{Peer, rustls};
+use crate::case::{Case, clock};
+use crate::meeting::connection;
+use crate::peer::{Peer, Role, rustls};
 use crate::process::{LIMIT, accept, connect, listener};
 
 /// What a handshake cost on the wire, in bytes of records.
@@ -45,8 +46,8 @@ pub(super) fn ours(case: &Case) -> (Summary, Cost) {
     let relay = Relay::to(port);
     let (client, server, passed) = thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let mut stream =
-                start(Connection::server(case.server_config(), Clock::new().now()), accept(&listener, || {}));
+            let wire = accept(&listener, || {});
+            let mut stream = Stream::new(connection(Role::Server, case), wire, clock());
             stream.handshake().expect("the server's handshake");
             let mut word = [0; 4];
             stream.read_exact(&mut word).expect("data from the client");
@@ -54,9 +55,7 @@ pub(super) fn ours(case: &Case) -> (Summary, Cost) {
             stream.close().expect("a connection that is open");
             stream.connection().summary().clone()
         });
-        let config = case.client_config();
-        let client = Connection::client(config, case.address(), Clock::new().now(), &mut OsRng);
-        let mut stream = start(client, connect(relay.port));
+        let mut stream = Stream::new(connection(Role::Client, case), connect(relay.port), clock());
         stream.handshake().expect("the client's handshake");
         // The server's last byte of the handshake came before the client's Finished, which no data followed yet: once
         // the relay has counted what the client wrote, it has counted the handshake and nothing else.
@@ -74,10 +73,6 @@ pub(super) fn ours(case: &Case) -> (Summary, Cost) {
     assert_eq!(says(&server.received, &server.sent), counted, "the server's summary and the relay differ");
     let short_signatures = Some(short(&client.sent) + short(&server.sent));
     (client, Cost { client: counted.0, server: counted.1, short_signatures })
-}
-
-fn start(connection: Result<Connection, terse_tls::Error>, wire: Timed) -> Stream<Timed> {
-    Stream::new(connection.expect("a valid configuration"), wire, Clock::new())
 }
 
 /// Waits until the relay has counted `sent` bytes of the client.

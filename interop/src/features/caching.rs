@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use terse_net::{Clock, OsRng};
+use terse_net::OsRng;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::summary::{Mode, Summary};
 use terse_tls::{Connection, HandshakeType, NamedGroup};
 
 use super::{Cell, Feature};
-use crate::case::Case;
+use crate::case::{Case, clock};
 use crate::meeting::connection;
 use crate::peer::Role;
 
@@ -78,23 +78,22 @@ fn client_hello(summary: &Summary) -> u32 {
 
 /// Our client meets our server, in memory. Returns the client's summary.
 fn own_server(case: &Case) -> Summary {
-    let clock = Clock::new();
-    let mut client = connection(Role::Client, case, &clock);
-    let mut server = connection(Role::Server, case, &clock);
-    while pass(&mut client, &mut server, &clock) | pass(&mut server, &mut client, &clock) {}
+    let mut client = connection(Role::Client, case);
+    let mut server = connection(Role::Server, case);
+    while pass(&mut client, &mut server) | pass(&mut server, &mut client) {}
     server.close(); // which confirms the ticket
-    pass(&mut server, &mut client, &clock);
+    pass(&mut server, &mut client);
     assert!(client.is_connected() && server.is_connected());
     client.summary().clone()
 }
 
 /// Carries what one side has to say to the other. Whether it was anything.
-fn pass(from: &mut Connection, to: &mut Connection, clock: &Clock) -> bool {
+fn pass(from: &mut Connection, to: &mut Connection) -> bool {
     let mut buffer = [0; 0x4000];
     let mut any = false;
-    while let Some(len) = from.poll_transmit(clock.now(), &mut buffer) {
+    while let Some(len) = from.poll_transmit(clock().now(), &mut buffer) {
         any = true;
-        let taken = to.handle_input(clock.now(), &mut OsRng, &mut buffer[..len]).expect("a handshake that succeeds");
+        let taken = to.handle_input(clock().now(), &mut OsRng, &mut buffer[..len]).expect("a handshake that succeeds");
         assert_eq!(taken, len);
     }
     any

@@ -10,7 +10,7 @@ use terse_tls::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
 use super::openssl::from_hex;
 use super::{Remote, Role};
 use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::Side;
+use crate::pki::{Files, Side};
 use crate::process::{Process, connect, listener};
 use crate::tap::Wire;
 
@@ -31,20 +31,20 @@ pub(super) fn version() -> Result<String, String> {
 pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
     let (process, port) = server_program(case);
     let wire = connect(port);
-    (Box::new(Program { process, role: Role::Client }), Box::new(wire))
+    (Box::new(Program::new(process, Role::Client)), Box::new(wire))
 }
 
 pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
     let (listener, port) = listener();
     let mut process = client_program(case, port);
     let wire = process.accept(&listener);
-    (Box::new(Program { process, role: Role::Server }), Box::new(wire))
+    (Box::new(Program::new(process, Role::Server)), Box::new(wire))
 }
 
 pub(super) fn server_program(case: &Case) -> (Process, u16) {
-    let mut command = program("gnutls-serv", case, &case.server_groups, &case.server_protocols);
+    let files = case.files(Side::Server);
+    let mut command = program("gnutls-serv", case, &files, &case.server_groups, &case.server_protocols);
     command.args([if case.server_closes { "--http" } else { "--echo" }, "--port", "0"]);
-    add_credential(&mut command, case, Side::Server);
     match case.asks {
         Asks::No => drop(command.arg("--disable-client-cert")),
         Asks::Optional => drop(command.arg("--verify-client-cert")),
@@ -59,13 +59,14 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.no_tickets {
         command.arg("--noticket");
     }
-    let mut process = Process::start(command);
+    let mut process = Process::start(command, files);
     let port = process.listening_port();
     (process, port)
 }
 
 pub(super) fn client_program(case: &Case, port: u16) -> Process {
-    let mut command = program("gnutls-cli", case, &case.client_groups, &case.client_protocols);
+    let files = case.files(Side::Client);
+    let mut command = program("gnutls-cli", case, &files, &case.client_groups, &case.client_protocols);
     command.args(["--port", &port.to_string(), "--verify-hostname", case.name(), "--inline-commands"]);
     if case.sends_name {
         command.args(["--sni-hostname", case.name()]);
@@ -75,15 +76,17 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
     if !case.client_groups.is_empty() {
         command.arg("--single-key-share");
     }
-    add_credential(&mut command, case, Side::Client);
     command.arg("127.0.0.1");
-    Process::start(command)
+    Process::start(command, files)
 }
 
 /// What both programs are told alike.
-fn program(name: &str, case: &Case, groups: &[NamedGroup], protocols: &[&str]) -> Command {
+fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new(name);
-    command.arg("--x509cafile").arg(case.pki().root_file());
+    command.arg("--x509cafile").arg(&files.root);
+    if let Some(own) = &files.credential {
+        command.arg("--x509certfile").arg(&own.chain).arg("--x509keyfile").arg(&own.key);
+    }
     command.args(["--priority", &priority(case, groups)]);
     for protocol in protocols {
         command.args(["--alpn", protocol]);
@@ -95,16 +98,6 @@ fn program(name: &str, case: &Case, groups: &[NamedGroup], protocols: &[&str]) -
         command.args(["--keymatexport", EXPORTER_LABEL, "--keymatexportsize", &EXPORTER_LEN.to_string()]);
     }
     command
-}
-
-fn add_credential(command: &mut Command, case: &Case, side: Side) {
-    let holder = match side {
-        Side::Client => case.client,
-        Side::Server => Some(case.server),
-    };
-    let Some(holder) = holder else { return };
-    let issued = case.pki().issued(side, holder);
-    command.arg("--x509certfile").arg(&issued.chain).arg("--x509keyfile").arg(&issued.key);
 }
 
 /// GnuTLS's own language for suites, groups, signature schemes and versions.
@@ -167,6 +160,13 @@ struct Program {
     process: Process,
     /// Ours.
     role: Role,
+    key_updates: usize,
+}
+
+impl Program {
+    const fn new(process: Process, role: Role) -> Self {
+        Self { process, role, key_updates: 0 }
+    }
 }
 
 impl Remote for Program {
@@ -188,7 +188,8 @@ impl Remote for Program {
 
     fn update_keys(&mut self) {
         self.process.write(b"^rekey^\n");
-        self.process.wait_for("Rekey was completed");
+        self.key_updates += 1;
+        self.process.wait_for_times(self.key_updates, "Rekey was completed");
     }
 
     fn keying_material(&mut self) -> Vec<u8> {

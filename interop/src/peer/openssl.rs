@@ -10,7 +10,7 @@ use terse_tls::{AlertDescription, NamedGroup, SignatureScheme};
 
 use super::{Remote, Role};
 use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::Side;
+use crate::pki::{Files, Side};
 use crate::process::{Process, connect, listener};
 use crate::tap::Wire;
 
@@ -30,23 +30,22 @@ pub(super) fn version() -> Result<String, String> {
 pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
     let (process, port) = server_program(case);
     let wire = connect(port);
-    (Box::new(Program { process, role: Role::Client }), Box::new(wire))
+    (Box::new(Program::new(process, Role::Client)), Box::new(wire))
 }
 
 pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
     let (listener, port) = listener();
     let mut process = client_program(case, port);
     let wire = process.accept(&listener);
-    (Box::new(Program { process, role: Role::Server }), Box::new(wire))
+    (Box::new(Program::new(process, Role::Server)), Box::new(wire))
 }
 
 pub(super) fn server_program(case: &Case) -> (Process, u16) {
-    let mut command = program("s_server", case, &case.server_groups, &case.server_protocols);
+    let files = case.files(Side::Server);
+    let mut command = program("s_server", case, &files, &case.server_groups, &case.server_protocols);
     command.args(["-accept", "127.0.0.1:0", "-naccept", "1"]);
-    add_credential(&mut command, case, Side::Server);
-    if case.shows_name {
-        let issued = case.pki().issued(Side::Server, case.server);
-        command.args(["-servername", case.name()]).arg("-cert2").arg(&issued.chain).arg("-key2").arg(&issued.key);
+    if let Some(own) = files.credential.as_ref().filter(|_| case.shows_name) {
+        command.args(["-servername", case.name()]).arg("-cert2").arg(&own.chain).arg("-key2").arg(&own.key);
     }
     match case.asks {
         Asks::No => {}
@@ -65,17 +64,17 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.no_tickets {
         command.args(["-num_tickets", "0"]);
     }
-    let process = Process::start(command);
+    let process = Process::start(command, files);
     let address = process.wait_for_line("ACCEPT ");
     let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
     (process, port.unwrap_or_else(|| panic!("no port in {address:?}")))
 }
 
 pub(super) fn client_program(case: &Case, port: u16) -> Process {
-    let mut command = program("s_client", case, &case.client_groups, &case.client_protocols);
+    let files = case.files(Side::Client);
+    let mut command = program("s_client", case, &files, &case.client_groups, &case.client_protocols);
     command.args(["-connect", &format!("127.0.0.1:{port}"), "-verify", "4", "-verify_return_error"]);
     command.args(["-verify_hostname", case.name()]);
-    add_credential(&mut command, case, Side::Client);
     if case.sends_name {
         command.args(["-servername", case.name()]);
     } else {
@@ -87,13 +86,19 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
     if let Some(length) = case.max_fragment_length {
         command.args(["-maxfraglen", &length.bytes().to_string()]);
     }
-    Process::start(command)
+    Process::start(command, files)
 }
 
 /// What both programs are told alike.
-fn program(name: &str, case: &Case, groups: &[NamedGroup], protocols: &[&str]) -> Command {
+fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new("openssl");
-    command.arg(name).arg("-CAfile").arg(case.pki().root_file()).args(["-no-CApath", "-no-CAstore"]);
+    command.arg(name).arg("-CAfile").arg(&files.root).args(["-no-CApath", "-no-CAstore"]);
+    if let Some(own) = &files.credential {
+        command.arg("-cert").arg(&own.chain).arg("-key").arg(&own.key); // the leaf alone
+        if let Some(intermediates) = &own.intermediates {
+            command.arg("-cert_chain").arg(intermediates);
+        }
+    }
     if !case.compatibility_mode {
         command.arg("-no_middlebox"); // without it, a server sends ChangeCipherSpec even if it was not asked to
     }
@@ -111,20 +116,6 @@ fn program(name: &str, case: &Case, groups: &[NamedGroup], protocols: &[&str]) -
         command.args(["-keymatexport", EXPORTER_LABEL, "-keymatexportlen", &EXPORTER_LEN.to_string()]);
     }
     command
-}
-
-/// `-cert` takes the leaf alone.
-fn add_credential(command: &mut Command, case: &Case, side: Side) {
-    let holder = match side {
-        Side::Client => case.client,
-        Side::Server => Some(case.server),
-    };
-    let Some(holder) = holder else { return };
-    let issued = case.pki().issued(side, holder);
-    command.arg("-cert").arg(&issued.chain).arg("-key").arg(&issued.key);
-    if let Some(intermediates) = &issued.intermediates {
-        command.arg("-cert_chain").arg(intermediates);
-    }
 }
 
 fn group_name(group: NamedGroup) -> &'static str {
@@ -151,6 +142,13 @@ struct Program {
     process: Process,
     /// Ours.
     role: Role,
+    key_updates: usize,
+}
+
+impl Program {
+    const fn new(process: Process, role: Role) -> Self {
+        Self { process, role, key_updates: 0 }
+    }
 }
 
 impl Remote for Program {
@@ -164,8 +162,9 @@ impl Remote for Program {
 
     fn update_keys(&mut self) {
         self.process.write(b"K\n");
+        self.key_updates += 1;
         if self.role == Role::Server {
-            self.process.wait_for("KEYUPDATE");
+            self.process.wait_for_times(self.key_updates, "KEYUPDATE");
         } // `s_server` says nothing in time, but looks at its standard input before it reads what we send next
     }
 

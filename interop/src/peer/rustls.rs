@@ -97,7 +97,7 @@ fn credential(case: &Case, side: Side) -> Option<(Chain, PrivateKeyDer<'static>)
         Side::Server => case.server,
     };
     let issued = case.pki().issued(side, holder);
-    Some((issued.credential.chain().to_vec(), issued.credential.key().clone_key()))
+    Some((issued.chain().to_vec(), issued.key().clone_key()))
 }
 
 /// aws-lc-rs, cut down to what the case names.

@@ -84,8 +84,8 @@ impl Trust {
         Ok(Self { inner: Arc::new(Inner { anchors, crls, next_update, policy }), ..self })
     }
 
-    /// Accepts certificates, unexpired or not, on calls that give no wall-clock time; the summary then says
-    /// `time_unchecked`. Without this they are refused.
+    /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that were
+    /// sent; the summary then says `time_unchecked`. Without this they are refused.
     pub fn accept_without_clock(self) -> Self {
         Self { accept_without_clock: true, ..self }
     }

@@ -373,20 +373,31 @@ impl Sender {
                     return Err(error.into());
                 }
             }
-            None => write_plaintext(content_type, fragment, &mut self.output),
+            None => {
+                write_plaintext(content_type, fragment, &mut self.output);
+                if self.produced == 0 && fragment.first() == Some(&HandshakeType::CLIENT_HELLO.0) {
+                    // RFC 9846, 5.1: the record of an initial ClientHello says TLS 1.0, for old peers.
+                    self.output[before + 2] = 1; // in the header that was just written
+                }
+            }
         }
         self.produced += (self.output.len() - before) as u64;
         Ok(())
     }
 
-    /// Sends an alert, after what is complete and instead of what is not.
+    /// Sends the last alert, after what is complete and instead of what is not.
     pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.warn(alert)?;
+        self.closed = true;
+        Ok(())
+    }
+
+    /// Sends an alert after which another one follows.
+    pub(crate) fn warn(&mut self, alert: Alert) -> Result<(), Error> {
         self.flight = Vec::new();
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
-        self.record(ContentType::ALERT, &bytes)?;
-        self.closed = true;
-        Ok(())
+        self.record(ContentType::ALERT, &bytes)
     }
 }
 

@@ -1,27 +1,20 @@
 //! A hostile client: offers that make no sense, tickets that are not its own, and messages that contradict what the
 //! server selected. The server answers with the right alert, or in full, and keeps nothing of it.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
+use terse_pki::Usage;
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, PeerMisbehaved};
 
+use crate::issued::{issue, leaf};
+use crate::messages::certificate;
+use crate::schedule::certificate_fingerprint;
 use crate::world::*;
 
 const CLIENT: ExtensionType = ExtensionType::CLIENT_CACHED_INFO;
-
-/// A TLS 1.3 Certificate body with an empty context.
-fn certificate(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
-    let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
-    let mut list = Vec::new();
-    for (cert_data, extensions) in entries {
-        list.extend([&uint24(cert_data.len())[..], cert_data].concat());
-        list.extend([&(extensions.len() as u16).to_be_bytes()[..], extensions].concat());
-    }
-    [&[0][..], &uint24(list.len()), &list].concat()
-}
 
 /// The server selected the ticket, and then something else than the reduced Certificate comes.
 #[test]
@@ -29,7 +22,7 @@ fn fault_client_sends_another_certificate_than_selected() {
     let mut world = World::cached();
     let chain = world.client.credential.as_ref().unwrap().chain().to_vec();
     let full: Vec<_> = chain.iter().map(|der| (&der[..], &[][..])).collect();
-    let fingerprint = crate::schedule::certificate_fingerprint(&chain);
+    let fingerprint = certificate_fingerprint(&chain);
     let mut context = certificate(&[(&[], &[])]);
     context.splice(..1, [1, 7]);
     let illegal = AlertDescription::ILLEGAL_PARAMETER;
@@ -165,7 +158,7 @@ fn fault_client_sends_cached_info_that_does_not_parse() {
 #[test]
 fn fault_client_offers_fingerprints_that_are_none() {
     let mut world = World::cached();
-    let own = crate::schedule::certificate_fingerprint(world.server.credential.chain());
+    let own = certificate_fingerprint(world.server.credential.chain());
     let list = [object(7, &own), object(1, &own[..31]), object(2, &own), object(1, &[1]), object(1, &own)].concat();
     let body = [&(list.len() as u16).to_be_bytes(), &list[..]].concat();
     let replace = fault::first(HandshakeType::CLIENT_HELLO, move |message| {
@@ -204,7 +197,7 @@ fn fault_client_shows_a_stolen_ticket() {
     let mut victim = World::cached();
     let stolen = victim.next_offer().ticket().expect("a ticket");
     let mut thief = World::beside(&victim);
-    thief.client.credential = Some(issue(&leaf("thief.plant.example", terse_pki::Usage::Client)));
+    thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
     thief.connect().unwrap();
     let link = thief.assert_refused(
         Side::Client,
@@ -231,7 +224,7 @@ fn fault_client_that_does_not_use_a_ticket_does_not_join_its_lineage() {
     let mut victim = World::cached();
     let stolen = victim.next_offer().ticket().expect("a ticket");
     let mut thief = World::beside(&victim);
-    thief.client.credential = Some(issue(&leaf("thief.plant.example", terse_pki::Usage::Client)));
+    thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
     thief.client.send_server_name = false; // and so the ticket, made under a name, is not honoured
     thief.connect().unwrap();
     for _ in 0..4 {

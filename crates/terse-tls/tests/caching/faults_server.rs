@@ -1,12 +1,14 @@
 //! A hostile server: replies that contradict the offer, and messages that contradict the reply. The client answers
 //! with the right alert, and neither its next connection nor the server's store suffers.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use terse_testkit::fault::{self, fault};
 use terse_testkit::pair::Side;
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType};
 
+use crate::issued::{issue, server_leaf};
+use crate::messages::certificate;
 use crate::schedule::certificate_fingerprint;
 use crate::world::*;
 
@@ -33,7 +35,8 @@ const TICKET_SELECTED: &[u8] = &[0, 3, 1, 0, 0];
 fn fault_server_selects_what_it_must_not() {
     let illegal = AlertDescription::ILLEGAL_PARAMETER;
     let decode = AlertDescription::DECODE_ERROR;
-    let cases: [(&str, Option<&'static [u8]>, Option<&'static [u8]>, AlertDescription); 19] = [
+    type Body = Option<&'static [u8]>;
+    let cases: [(&str, Body, Body, AlertDescription); 19] = [
         ("an object that was not offered", Some(&[0, 1, 2]), None, illegal),
         ("one that was offered and one that was not", Some(&[0, 2, 1, 2]), None, illegal),
         ("the same object twice", Some(&[0, 2, 1, 1]), None, illegal),
@@ -147,17 +150,6 @@ fn fault_server_selects_a_ticket_and_excludes_its_key() {
     world.assert_refused(Side::Server, exclude, AlertDescription::ILLEGAL_PARAMETER, "ed25519 only");
 }
 
-/// A TLS 1.3 Certificate body with an empty context.
-fn certificate(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
-    let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
-    let mut list = Vec::new();
-    for (cert_data, extensions) in entries {
-        list.extend([&uint24(cert_data.len())[..], cert_data].concat());
-        list.extend([&(extensions.len() as u16).to_be_bytes()[..], extensions].concat());
-    }
-    [&[0][..], &uint24(list.len()), &list].concat()
-}
-
 /// The server's certificate is selected as cached, and then something else comes.
 #[test]
 fn fault_server_sends_another_certificate_than_selected() {
@@ -232,7 +224,7 @@ fn fault_server_sends_a_fingerprint_without_selecting_it() {
 fn fault_server_without_the_key_of_the_cached_certificate() {
     let mut world = World::cached();
     let fingerprint = certificate_fingerprint(world.server.credential.chain());
-    let honest = std::mem::replace(&mut world.server.credential, issue(&server_leaf()));
+    let honest = core::mem::replace(&mut world.server.credential, issue(&server_leaf()));
     let impersonate = fault(move |_, kind, message| match kind {
         HandshakeType::ENCRYPTED_EXTENSIONS => fault::add_extension(message, CERT, CERT_SELECTED),
         HandshakeType::CERTIFICATE => *message = fault::message(kind, &certificate(&[(&fingerprint, &[])])),

@@ -1,9 +1,24 @@
-//! Handshake caching from end to end, our client against our server, by the rules in `docs`: one file for each rule, the
-//! form on the wire, hostile sides, and random sequences against the behaviour without a cache.
+//! Handshake caching from end to end, our client against our server: the rules for all schemes, each test named after
+//! its rule; the form on the wire; hostile sides; and random sequences against the same two without a cache.
+//!
+//! - [`rule1`]: the transcript binds the full content
+//! - [`rule2`], [`rule2_failures`]: two slots, and what losses cost
+//! - [`rule3`]: no two connections show the same ticket
+//! - [`rule4`]: the application sees the same peer
+//! - [`rule5_client`], [`rule5_server`]: when the old entry must not be used
+//! - [`rule8`]: servers that know nothing of it, and HelloRetryRequest
+//! - [`wire`]: byte by byte
+//! - [`code_point`]: another one for `client_cached_info`
+//! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
+//! - [`model`]: random sequences
+
+extern crate alloc;
 
 mod code_point;
 mod faults_client;
 mod faults_server;
+mod issued;
+mod messages;
 mod model;
 mod rule1;
 mod rule2;

@@ -4,15 +4,16 @@
 
 use std::sync::LazyLock;
 
-use terse_pki::{LeafOptions, Revocation, Usage};
+use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::{Failed, Side, at};
-use terse_testkit::pki::{self, CLIENT_NAME, NOW, Pki, SERVER_NAME};
+use terse_testkit::pki::{self, CLIENT_NAME, Pki, SERVER_NAME};
 use terse_testkit::rng::SeededRng;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Peer;
 use terse_tls::{ClientAuthentication, Credential, Error, Trust};
 
+use crate::issued::{crl, other_pki};
 use crate::world::*;
 
 /// The faster one.
@@ -51,10 +52,6 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         let rekeyed = ours.authority.issue(&leaf).unwrap();
         [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued)).into()
     };
-    let crl = |revoked: &[&terse_pki::Credential]| {
-        let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
-        ours.authority.crl(1, &revoked, pki::validity()).unwrap()
-    };
     let trust = ours.trust(FAST);
     let with_crl = |crl| trust.clone().with_crls(FAST, &[crl]).unwrap();
     Choices {
@@ -63,8 +60,8 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         trust: vec![
             trust.clone(),
             Trust::new(FAST, &[ours.root(), other.root()]).unwrap(),
-            with_crl(crl(&[])),
-            with_crl(crl(&[&ours.client, &ours.server])),
+            with_crl(crl(&[], 180)),
+            with_crl(crl(&[&ours.client, &ours.server], 180)),
             trust.clone().accept_without_clock(),
             other.trust(FAST),
         ],

@@ -1,6 +1,6 @@
 //! Rule 1: the transcript always binds the full content.
 
-use std::sync::{Arc, Mutex};
+use alloc::sync::Arc;
 
 use terse_testkit::fault::{self, fault};
 use terse_testkit::forge::KeyLogLines;
@@ -8,8 +8,10 @@ use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_tls::crypto::CryptoError;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
-use terse_tls::{AlertDescription, Error, ExtensionType, Fault, HandshakeType, PeerMisbehaved, SignatureScheme};
+use terse_tls::{AlertDescription, Error, ExtensionType, HandshakeType, PeerMisbehaved, SignatureScheme};
 
+use crate::issued::{leaf, renew, server_leaf};
+use crate::messages::{Messages, certificate};
 use crate::schedule::{certificate_fingerprint, hash, request_fingerprint, synthetic, verify_data};
 use crate::world::*;
 
@@ -47,7 +49,7 @@ fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
         HandshakeType::ENCRYPTED_EXTENSIONS => {
             fault::add_extension(message, ExtensionType::CACHED_INFO, &[0, 1, 1]);
         }
-        HandshakeType::CERTIFICATE => *message = fault::message(kind, &certificate_of(&[&new])),
+        HandshakeType::CERTIFICATE => *message = fault::message(kind, &certificate(&[(&new, &[])])),
         _ => {}
     });
     let (_, result) = world.connect_with(Side::Server, select);
@@ -61,13 +63,6 @@ fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
     assert!(done.offer.cached_info.is_some());
     assert_eq!(done.client.cached, [CachedObject::ClientCertificate]);
     assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
-}
-
-/// A TLS 1.3 Certificate body with empty context and extensions.
-fn certificate_of(entries: &[&[u8]]) -> Vec<u8> {
-    let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
-    let list: Vec<u8> = entries.iter().flat_map(|data| [&uint24(data.len())[..], data, &[0, 0]].concat()).collect();
-    [&[0][..], &uint24(list.len()), &list].concat()
 }
 
 #[test]
@@ -148,34 +143,20 @@ fn rule_1_message_hash_after_the_handshake_is_unexpected() {
     }
 }
 
-/// Listens to both sides.
-#[derive(Default)]
-struct Messages(Mutex<Vec<(Side, HandshakeType, Vec<u8>)>>);
-
-impl Messages {
-    fn ear(self: &Arc<Self>, side: Side) -> Arc<dyn Fault> {
-        let messages = self.clone();
-        fault(move |_, kind, message| messages.0.lock().unwrap().push((side, kind, message.clone())))
-    }
-}
-
 /// Computes CertificateVerify and Finished of both sides a second time, with the synthetic message where the rule wants
 /// it and nowhere else.
 #[test]
 fn rule_1_transcript_binds_full_content_recomputed() {
     let mut world = World::new().with_long_request();
     for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
-        let (messages, key_log) = (Arc::new(Messages::default()), Arc::new(KeyLogLines::default()));
-        world.client.common.fault = Some(messages.ear(Side::Client));
-        world.server.common.fault = Some(messages.ear(Side::Server));
+        let key_log = Arc::new(KeyLogLines::default());
         world.client.common.key_log = Some(key_log.clone());
-        let done = world.connect().unwrap();
+        let (messages, done) = Messages::of(&mut world);
         assert_eq!(done.client.mode, expected);
         let cached = expected == Mode::Bithac;
-        let messages = messages.0.lock().unwrap().clone();
-        let kinds: Vec<_> = messages.iter().map(|(_, kind, _)| kind.0).collect();
+        let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 8, 13, 11, 15, 20, 11, 15, 20]);
-        let bytes: Vec<_> = messages.iter().map(|(_, _, bytes)| &bytes[..]).collect();
+        let bytes = messages.bytes();
         let own = synthetic(&certificate_fingerprint(world.client.credential.as_ref().unwrap().chain()));
         let own = if cached { &own[..] } else { &[] };
 
@@ -229,12 +210,8 @@ fn rule_1_both_sides_export_the_same() {
 #[test]
 fn rule_1_transcript_binds_full_content_of_the_certificate_request() {
     let mut world = World::new().with_long_request();
-    let messages = Arc::new(Messages::default());
-    world.server.common.fault = Some(messages.ear(Side::Server));
-    world.connect().unwrap();
-    world.server.common.fault = None;
-    let requests = messages.0.lock().unwrap().clone();
-    let request = &requests.iter().find(|(_, kind, _)| *kind == HandshakeType::CERTIFICATE_REQUEST).unwrap().2;
+    let (messages, _) = Messages::of(&mut world);
+    let request = messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST);
     let offered = world.next_offer().cached_info.expect("an offer");
     assert!(offered.ends_with(&request_fingerprint(request)));
     let other = fault::first(HandshakeType::CERTIFICATE_REQUEST, |message| {

@@ -1,6 +1,7 @@
 //! Rule 2: two slots; what confirms a ticket, and when a server commits one.
 
-use std::sync::{Arc, Mutex};
+use alloc::sync::Arc;
+use std::sync::Mutex;
 
 use terse_testkit::fault;
 use terse_testkit::forge::{Forge, KeyLogLines};
@@ -9,6 +10,7 @@ use terse_tls::cache::{Commit, MemoryServerStore, NotSaved, Row, Schemes, Server
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ApiMisuse, ContentType, Error, HandshakeType};
 
+use crate::issued::{issue, server_leaf};
 use crate::world::*;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Rule 3: a used ticket is replaced by that handshake's own.
 
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
 
 use terse_testkit::pair::Side;
 

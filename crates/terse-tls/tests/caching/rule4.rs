@@ -3,6 +3,7 @@
 use terse_testkit::pki::{CLIENT_NAME, SERVER_NAME};
 use terse_tls::summary::{AuthenticatedBy, Mode};
 
+use crate::issued::{issue, server_leaf};
 use crate::world::*;
 
 #[test]

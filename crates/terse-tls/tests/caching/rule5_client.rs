@@ -1,13 +1,14 @@
 //! Rule 5 on the client: when what it keeps of a server must not be used.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use pki_types::ServerName;
-use terse_pki::{Authority, AuthorityOptions, LeafOptions, Revocation, Validity};
-use terse_testkit::pki::{self, DAY, NOW, Pki, SERVER_NAME};
+use terse_testkit::pki::{DAY, Pki, SERVER_NAME};
+use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, ClientAuthentication, Error, PeerIncompatible, SignatureScheme, Trust};
 
+use crate::issued::{self, client_leaf, crl, issue, other_pki, renew, server_leaf};
 use crate::world::*;
 
 /// The server's certificate must be sent and verified once more; afterwards it is cached again.
@@ -65,13 +66,6 @@ fn rule_5_trust_anchor_of_the_server_removed() {
     assert_verified_again(&mut world, false);
 }
 
-/// A CRL of the issuing CA.
-fn crl(revoked: &[&terse_pki::Credential], days: u64) -> pki_types::CertificateRevocationListDer<'static> {
-    let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
-    let validity = Validity { not_before: NOW - DAY, not_after: NOW + days * DAY };
-    Pki::shared(CHAIN).authority.crl(1, &revoked, validity).unwrap()
-}
-
 #[test]
 fn rule_5_server_certificate_revoked_by_a_new_crl() {
     let pki = Pki::shared(CHAIN);
@@ -102,13 +96,10 @@ fn rule_5_crl_that_has_expired() {
 
 /// A world whose server certificate, or its issuer, is valid for ten days only.
 fn short_lived(of_issuer: bool) -> World {
-    let short = Validity { not_before: NOW - DAY, not_after: NOW + 10 * DAY };
-    let (issuer, leaf) = if of_issuer { (short, pki::validity()) } else { (pki::validity(), short) };
-    let authority = Authority::new(&AuthorityOptions::new(CHAIN.parse().unwrap(), issuer)).unwrap();
-    let server = authority.issue(&LeafOptions::new(SERVER_NAME, leaf)).unwrap();
+    let (authority, server) = issued::short_lived(of_issuer, server_leaf());
     let mut world = World::new();
     world.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
-    world.server.credential = pki::credential(PROVIDER, &server);
+    world.server.credential = server;
     world.connect().unwrap();
     world.assert_cached();
     world
@@ -164,7 +155,7 @@ fn rule_5_without_a_clock_as_configured() {
 fn rule_5_entry_made_without_a_clock_is_checked_later() {
     let mut world = short_lived(false);
     world.client_store = Disk::new();
-    world.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
+    world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
     world.client.trust = world.client.trust.clone().accept_without_clock();
     world.client_clock = no_clock();
     world.assert_full();
@@ -261,7 +252,7 @@ fn rule_5_two_clients_with_different_trust_on_one_store() {
     let mut world = World::cached();
     let mut other = World::new();
     other.client_store = world.client_store.clone();
-    other.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
+    other.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
     other.client.trust = other_pki().trust(PROVIDER);
     assert_eq!(other.next_offer().cached_info, None);
     assert_refused(&mut other, CertificateError::UnknownIssuer);

@@ -1,12 +1,13 @@
 //! Rule 5 on the server: when a client's ticket must not be honoured.
 
-use terse_pki::{Authority, AuthorityOptions, LeafOptions, Revocation, Validity};
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
-use terse_testkit::pki::{self, CLIENT_NAME, DAY, NOW, Pki};
+use terse_testkit::pki::{DAY, Pki};
+use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, ClientAuthentication, Error, ExtensionType, HandshakeType, SignatureScheme, Trust};
 
+use crate::issued::{self, client_leaf, crl, issue, other_pki, renew};
 use crate::world::*;
 
 /// The client shows its ticket, and must send its Certificate all the same; afterwards it is cached again.
@@ -61,13 +62,6 @@ fn rule_5_trust_anchor_of_the_client_removed() {
     assert_refused(&mut world, CertificateError::UnknownIssuer);
 }
 
-/// A CRL of the issuing CA.
-fn crl(revoked: &[&terse_pki::Credential], days: u64) -> pki_types::CertificateRevocationListDer<'static> {
-    let revoked: Vec<_> = revoked.iter().map(|leaf| Revocation::new(leaf.leaf(), NOW).unwrap()).collect();
-    let validity = Validity { not_before: NOW - DAY, not_after: NOW + days * DAY };
-    Pki::shared(CHAIN).authority.crl(1, &revoked, validity).unwrap()
-}
-
 #[test]
 fn rule_5_client_certificate_revoked_by_a_new_crl() {
     let pki = Pki::shared(CHAIN);
@@ -105,7 +99,7 @@ fn rule_5_client_authentication_required_with_another_ca() {
 #[test]
 fn rule_5_client_authentication_from_none_to_required() {
     let mut world = World::new();
-    let required = std::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+    let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
     for _ in 0..2 {
         let done = world.connect().unwrap();
         assert_eq!(done.offer.ticket(), None);
@@ -122,7 +116,7 @@ fn rule_5_client_authentication_from_none_to_required() {
 #[test]
 fn rule_5_client_authentication_from_required_to_none_and_back() {
     let mut world = World::cached();
-    let required = std::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+    let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
     let done = world.connect().unwrap();
     assert!(done.offer.ticket().is_some());
     assert_eq!(done.server.cached, [CachedObject::ServerCertificate]);
@@ -159,7 +153,7 @@ fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
     let mut first = World::cached();
     let mut second = World::beside(&first);
     second.client_store = first.client_store.clone();
-    second.set_schemes(terse_tls::cache::Schemes::BITHAC, terse_tls::cache::Schemes::BITHAC);
+    second.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
     second.server_trust(other_pki().trust(PROVIDER));
     let rows = first.rows();
     assert_refused(&mut second, CertificateError::UnknownIssuer);
@@ -197,13 +191,10 @@ fn rule_5_ticket_under_another_host_name() {
 
 /// A world whose client certificate, or its issuer, is valid for ten days only.
 fn short_lived(of_issuer: bool) -> World {
-    let short = Validity { not_before: NOW - DAY, not_after: NOW + 10 * DAY };
-    let (issuer, leaf) = if of_issuer { (short, pki::validity()) } else { (pki::validity(), short) };
-    let authority = Authority::new(&AuthorityOptions::new(CHAIN.parse().unwrap(), issuer)).unwrap();
-    let client = authority.issue(&LeafOptions::new(CLIENT_NAME, leaf)).unwrap();
+    let (authority, client) = issued::short_lived(of_issuer, client_leaf());
     let mut world = World::new();
     world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
-    world.client.credential = Some(pki::credential(PROVIDER, &client));
+    world.client.credential = Some(client);
     world.connect().unwrap();
     world.assert_cached();
     world
@@ -229,7 +220,7 @@ fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
 fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
     let mut world = World::cached();
     let rows = world.rows();
-    let good = std::mem::replace(&mut world.server_clock, at_boot());
+    let good = core::mem::replace(&mut world.server_clock, at_boot());
     let mut link = world.begin();
     let failed = link.run().unwrap_err();
     assert_eq!(failed.side, Side::Server);

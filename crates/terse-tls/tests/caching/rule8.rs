@@ -105,7 +105,8 @@ fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
 
 #[test]
 fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
-    let changes: [(&str, fn(&mut Vec<u8>)); 3] = [
+    type Change = fn(&mut Vec<u8>);
+    let changes: [(&str, Change); 3] = [
         ("ticket", |hello| {
             let body = [0, 10, 1, 8, 0, 1, 2, 3, 4, 5, 6, 7];
             fault::set_extension(hello, ExtensionType::CLIENT_CACHED_INFO, &body);

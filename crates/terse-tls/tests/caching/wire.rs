@@ -1,41 +1,17 @@
 //! The form on the wire, byte by byte.
 
-use std::sync::{Arc, Mutex};
-
-use terse_testkit::fault::{self, fault};
+use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::rng::SeededRng;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
 use terse_tls::summary::{CachedObject, Mode};
-use terse_tls::{CipherSuite, ExtensionType, Fault, HandshakeType, NamedGroup, SignatureScheme, Summary};
+use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, SignatureScheme, Summary};
 
+use crate::issued::{issue, server_leaf};
+use crate::messages::Messages;
 use crate::schedule::{certificate_fingerprint, expand_label, hash, request_fingerprint, resumption_secret, synthetic};
 use crate::world::*;
-
-/// All handshake messages of one connection, in order, as both sides meant them.
-#[derive(Default)]
-struct Messages(Mutex<Vec<(Side, HandshakeType, Vec<u8>)>>);
-
-impl Messages {
-    /// Of the next connection of `world`.
-    fn of(world: &mut World) -> Vec<(Side, HandshakeType, Vec<u8>)> {
-        let messages = Arc::new(Self::default());
-        let ear = |side| -> Option<Arc<dyn Fault>> {
-            let messages = messages.clone();
-            Some(fault(move |_, kind, message| messages.0.lock().unwrap().push((side, kind, message.clone()))))
-        };
-        (world.client.common.fault, world.server.common.fault) = (ear(Side::Client), ear(Side::Server));
-        world.connect().unwrap();
-        (world.client.common.fault, world.server.common.fault) = (None, None);
-        messages.0.lock().unwrap().clone()
-    }
-}
-
-fn message(messages: &[(Side, HandshakeType, Vec<u8>)], side: Side, kind: HandshakeType) -> &[u8] {
-    let found = messages.iter().find(|(from, sent, _)| (*from, *sent) == (side, kind));
-    &found.expect("the message was sent").2
-}
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
     [&world.server.credential, world.client.credential.as_ref().unwrap()]
@@ -54,15 +30,15 @@ fn wire_fingerprint_is_over_the_tls12_form_with_its_header() {
 #[test]
 fn wire_first_contact_costs_four_bytes_each_way() {
     let mut world = World::new();
-    let with = Messages::of(&mut world);
-    let hello = message(&with, Side::Client, HandshakeType::CLIENT_HELLO);
+    let (with, _) = Messages::of(&mut world);
+    let hello = with.find(Side::Client, HandshakeType::CLIENT_HELLO);
     assert_eq!(count(hello, &[0xff, 0x42, 0, 0]), 1);
-    let extensions = message(&with, Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
+    let extensions = with.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 6, 0, 4, 0xff, 0x42, 0, 0]);
     let mut world = World::new();
     world.set_schemes(Schemes::OFF, Schemes::OFF);
-    let without = Messages::of(&mut world);
-    let len = |messages: &[(_, _, Vec<u8>)]| -> [usize; 3] { [0, 2, 4].map(|nth| messages[nth].2.len()) };
+    let (without, _) = Messages::of(&mut world);
+    let len = |messages: &Messages| [0, 2, 4].map(|nth| messages.bytes()[nth].len());
     assert_eq!(len(&with), [len(&without)[0] + 4, len(&without)[1] + 4, len(&without)[2]]);
 }
 
@@ -90,16 +66,16 @@ fn wire_second_client_hello() {
 #[test]
 fn wire_second_client_hello_with_a_cached_request() {
     let mut world = World::new().with_long_request();
-    let messages = Messages::of(&mut world);
-    let request = request_fingerprint(message(&messages, Side::Server, HandshakeType::CERTIFICATE_REQUEST));
+    let (messages, _) = Messages::of(&mut world);
+    let request = request_fingerprint(messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST));
     let [server, _] = fingerprints(&world);
     let expected = [&[0, 68, 1, 32], &server[..], &[2, 32], &request[..]].concat();
     assert_eq!(world.next_offer().cached_info.unwrap(), expected);
-    let messages = Messages::of(&mut world);
-    let extensions = message(&messages, Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
+    let (messages, _) = Messages::of(&mut world);
+    let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     let reply = [8, 0, 0, 19, 0, 17, 0, 25, 0, 4, 0, 2, 1, 2, 0xff, 0x42, 0, 5, 0, 3, 1, 0, 0];
     assert_eq!(extensions, reply);
-    let cached = message(&messages, Side::Server, HandshakeType::CERTIFICATE_REQUEST);
+    let cached = messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST);
     assert_eq!(cached, [&[13, 0, 0, 34, 0, 32], &request[..]].concat());
 }
 
@@ -107,8 +83,8 @@ fn wire_second_client_hello_with_a_cached_request() {
 #[test]
 fn wire_short_request_is_never_cached() {
     let mut world = World::cached();
-    let messages = Messages::of(&mut world);
-    let request = message(&messages, Side::Server, HandshakeType::CERTIFICATE_REQUEST).to_vec();
+    let (messages, _) = Messages::of(&mut world);
+    let request = messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST).to_vec();
     assert!(request.len() < 38 && world.next_offer().cached_info.unwrap().len() == 2 + 34);
     let [server, _] = fingerprints(&world);
     let body = [&[0, 68, 1, 32], &server[..], &[2, 32], &request_fingerprint(&request)].concat();
@@ -123,31 +99,17 @@ fn wire_short_request_is_never_cached() {
 #[test]
 fn wire_messages_of_a_cached_handshake() {
     let mut world = World::cached();
-    let messages = Messages::of(&mut world);
-    let kinds: Vec<_> = messages.iter().map(|(side, kind, _)| (*side == Side::Client, kind.0)).collect();
-    let (client, server) = (true, false);
-    assert_eq!(
-        kinds,
-        [
-            (client, 1),
-            (server, 2),
-            (server, 8),
-            (server, 13),
-            (server, 11),
-            (server, 15),
-            (server, 20),
-            (client, 11),
-            (client, 15),
-            (client, 20),
-        ]
-    );
-    let extensions = message(&messages, Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
+    let (messages, _) = Messages::of(&mut world);
+    let sent = |side, kinds: &[u8]| kinds.iter().map(move |kind| (side, *kind)).collect::<Vec<_>>();
+    let (server, client) = (sent(Side::Server, &[2, 8, 13, 11, 15, 20]), sent(Side::Client, &[11, 15, 20]));
+    assert_eq!(messages.kinds(), [sent(Side::Client, &[1]), server, client].concat());
+    let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 18, 0, 16, 0, 25, 0, 3, 0, 1, 1, 0xff, 0x42, 0, 5, 0, 3, 1, 0, 0]);
     let [fingerprint, _] = fingerprints(&world);
     // Context, list, one entry: the fingerprint in place of the certificate, and no extensions.
-    let certificate = message(&messages, Side::Server, HandshakeType::CERTIFICATE);
+    let certificate = messages.find(Side::Server, HandshakeType::CERTIFICATE);
     assert_eq!(certificate, [&[11, 0, 0, 41, 0, 0, 0, 37, 0, 0, 32], &fingerprint[..], &[0, 0]].concat());
-    let certificate = message(&messages, Side::Client, HandshakeType::CERTIFICATE);
+    let certificate = messages.find(Side::Client, HandshakeType::CERTIFICATE);
     assert_eq!(certificate, [11, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0]);
 }
 
@@ -156,10 +118,10 @@ fn wire_rfc7924_selection() {
     let mut world = World::new();
     world.set_schemes(Schemes::RFC7924, Schemes::BITHAC);
     world.assert_full();
-    let messages = Messages::of(&mut world);
-    let extensions = message(&messages, Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
+    let (messages, _) = Messages::of(&mut world);
+    let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 9, 0, 7, 0, 25, 0, 3, 0, 1, 1]);
-    let certificate = message(&messages, Side::Client, HandshakeType::CERTIFICATE);
+    let certificate = messages.find(Side::Client, HandshakeType::CERTIFICATE);
     assert!(certificate.len() > 500, "in full");
 }
 
@@ -169,8 +131,8 @@ fn wire_unknown_ticket_is_answered_by_an_empty_list() {
     let mut world = World::cached();
     world.restart_server(false);
     world.server.credential = issue(&server_leaf());
-    let messages = Messages::of(&mut world);
-    let extensions = message(&messages, Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
+    let (messages, _) = Messages::of(&mut world);
+    let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 8, 0, 6, 0xff, 0x42, 0, 2, 0, 0]);
 }
 
@@ -181,18 +143,18 @@ fn wire_ticket_is_derived_from_the_resumption_secret() {
     world.client.common.groups = vec![NamedGroup::X25519];
     world.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
     for round in 0..3 {
-        let messages = Messages::of(&mut world);
+        let (messages, _) = Messages::of(&mut world);
         // The client's randomness: first its random, then its private key.
         let mut rng = SeededRng::new(world.last_seed());
         rng.fill(&mut [0; 32]).unwrap();
         let key_exchange = PROVIDER.group(NamedGroup::X25519).unwrap().start(&mut rng).unwrap();
-        let hello = message(&messages, Side::Client, HandshakeType::CLIENT_HELLO);
+        let hello = messages.find(Side::Client, HandshakeType::CLIENT_HELLO);
         assert_eq!(count(hello, key_exchange.key_share()), 1, "round {round}");
-        let share = &message(&messages, Side::Server, HandshakeType::SERVER_HELLO)[90 - 32..];
+        let share = &messages.find(Side::Server, HandshakeType::SERVER_HELLO)[90 - 32..];
         let shared = key_exchange.complete(share).unwrap();
 
         let [_, own] = fingerprints(&world);
-        let bytes: Vec<_> = messages.iter().map(|(_, _, bytes)| &bytes[..]).collect();
+        let bytes = messages.bytes();
         let bound = if round > 0 { synthetic(&own) } else { Vec::new() };
         let transcript = [&bytes[..7], &[&bound[..]], &bytes[7..]].concat();
         let secret = resumption_secret(shared.as_ref(), &transcript);

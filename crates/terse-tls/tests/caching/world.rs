@@ -1,11 +1,11 @@
 //! A client and a server with caches, whose configurations, clocks and stores a test changes between connections; and
 //! what a connection showed on the wire.
 
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Mutex;
 
 use pki_types::UnixTime;
-use terse_pki::{Authority, AuthorityOptions, LeafOptions, Usage};
 use terse_testkit::fault;
 use terse_testkit::forge::{self, HEADER_LEN};
 use terse_testkit::pair::{Failed, Pair, Side, at};
@@ -17,8 +17,8 @@ use terse_tls::cache::{
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Credential, ExtensionType, Fault, Now,
-    ServerAddress, ServerConfig, Summary, Trust,
+    AlertDescription, ClientAuthentication, ClientConfig, ContentType, ExtensionType, Fault, Now, ServerAddress,
+    ServerConfig, Summary, Trust,
 };
 
 pub(crate) const PROVIDER: &CryptoProvider = &terse_rustcrypto::PROVIDER;
@@ -434,39 +434,4 @@ pub(crate) fn at_boot() -> Now {
 /// No clock at all.
 pub(crate) fn no_clock() -> Now {
     Now { unix: None, ..at(0) }
-}
-
-/// The options of a leaf like those of the shared CA.
-pub(crate) fn leaf(name: &str, usage: Usage) -> LeafOptions {
-    LeafOptions { usage, ..LeafOptions::new(name, pki::validity()) }
-}
-
-pub(crate) fn server_leaf() -> LeafOptions {
-    leaf(pki::SERVER_NAME, Usage::Server)
-}
-
-pub(crate) fn client_leaf() -> LeafOptions {
-    leaf(pki::CLIENT_NAME, Usage::Client)
-}
-
-/// A credential from the shared CA, with a new key.
-pub(crate) fn issue(options: &LeafOptions) -> Credential {
-    pki::credential(PROVIDER, &Pki::shared(CHAIN).authority.issue(options).unwrap())
-}
-
-/// Another certificate for the key of `old`.
-pub(crate) fn renew(old: &terse_pki::Credential, options: &LeafOptions) -> Credential {
-    pki::credential(PROVIDER, &Pki::shared(CHAIN).authority.renew(old, options).unwrap())
-}
-
-/// Another CA with a server and a client, both of the usual names.
-pub(crate) fn other_pki() -> Arc<Pki> {
-    static OTHER: LazyLock<Arc<Pki>> = LazyLock::new(|| {
-        let chain = CHAIN.parse().unwrap();
-        let options = AuthorityOptions { name: "Other CA".into(), ..AuthorityOptions::new(chain, pki::validity()) };
-        let authority = Authority::new(&options).unwrap();
-        let [server, client] = [server_leaf(), client_leaf()].map(|leaf| authority.issue(&leaf).unwrap());
-        Arc::new(Pki { authority, server, client })
-    });
-    OTHER.clone()
 }

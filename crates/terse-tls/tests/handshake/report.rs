@@ -7,7 +7,7 @@ use terse_testkit::forge::{Forge, KeyLogLines, records};
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::summary::{AuthenticatedBy, Mode, Transport};
-use terse_tls::{ContentType, HandshakeType};
+use terse_tls::{AlertDescription, ContentType, HandshakeType};
 
 use crate::{PROVIDER, PROVIDERS, check_traffic, providers};
 
@@ -143,6 +143,21 @@ fn repeatable() {
     }
 }
 
+/// RFC 9846, 6.1: nothing follows close_notify, and none is reported.
+#[test]
+fn no_alert_after_close_notify() {
+    let mut setup = Setup::new(PROVIDER, PROVIDER, "ed25519x2");
+    let alerts = Arc::<Alerts>::default();
+    setup.server.common.trace = Some(alerts.clone());
+    let mut pair = setup.pair(1);
+    pair.handshake().unwrap();
+    pair.server.close();
+    assert!(!pair.transmit(Side::Server).is_empty());
+    pair.deliver(Side::Server, vec![0; 9]).unwrap_err();
+    assert!(pair.transmit(Side::Server).is_empty());
+    assert_eq!(alerts.sent(), [AlertDescription::CLOSE_NOTIFY]);
+}
+
 /// Alerts are heard of on both sides.
 #[test]
 fn trace_of_alerts() {
@@ -154,7 +169,7 @@ fn trace_of_alerts() {
     }
     let mut pair: Pair = setup.pair(1);
     pair.run().unwrap_err();
-    let required = vec![terse_tls::AlertDescription::CERTIFICATE_REQUIRED];
+    let required = vec![AlertDescription::CERTIFICATE_REQUIRED];
     assert_eq!((alerts[1].sent(), alerts[0].received()), (required.clone(), required));
     assert_eq!((alerts[0].sent(), alerts[1].received()), (Vec::new(), Vec::new()));
 }

@@ -4,7 +4,7 @@ use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng, Tls13Suite};
-use terse_tls::{ApiMisuse, CipherSuite, Error, Event};
+use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, Error, Event};
 
 use crate::{PROVIDER, check_traffic, providers};
 
@@ -258,9 +258,25 @@ fn closed_during_the_handshake() {
     pair.deliver(Side::Server, hello).unwrap();
     let flight = pair.transmit(Side::Server);
     let goodbye = pair.transmit(Side::Client);
-    let _ = pair.deliver(Side::Client, flight);
+    let closed = pair.deliver(Side::Client, flight).unwrap_err();
+    assert_eq!(closed.error, ApiMisuse::Closed.into());
     assert!(pair.transmit(Side::Client).is_empty(), "nothing follows the goodbye");
-    let _ = pair.deliver(Side::Server, goodbye);
-    assert!(!pair.server.is_connected());
-    assert!(pair.server.handle_end_of_input(at(0)).is_err());
+    let told = pair.deliver(Side::Server, goodbye).unwrap_err();
+    assert_eq!(told.error, Error::AlertReceived(AlertDescription::CLOSE_NOTIFY));
+    for side in Side::BOTH {
+        assert!(!pair.side(side).0.is_connected() && pair.side(side).0.poll_event().is_none(), "{side:?}");
+    }
+}
+
+/// A server's close_notify would tell the client that its Finished was verified.
+#[test]
+fn closed_by_the_server_during_the_handshake() {
+    let mut pair = Setup::new(PROVIDER, PROVIDER, CHAIN).pair(1);
+    let hello = pair.transmit(Side::Client);
+    pair.deliver(Side::Server, hello).unwrap();
+    pair.server.close();
+    let flight_and_goodbye = pair.transmit(Side::Server);
+    pair.deliver(Side::Client, flight_and_goodbye).unwrap();
+    assert_ne!(pair.client.poll_event(), Some(Event::PeerClosed));
+    assert_eq!(pair.client.handle_end_of_input(at(0)), Err(Error::Truncated));
 }

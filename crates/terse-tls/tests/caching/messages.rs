@@ -1,0 +1,56 @@
+//! Handshake messages: heard on both sides, and made by hand.
+
+use alloc::sync::Arc;
+use std::sync::Mutex;
+
+use terse_testkit::fault::fault;
+use terse_testkit::pair::Side;
+use terse_tls::{Fault, HandshakeType};
+
+use crate::world::{Done, World};
+
+/// All handshake messages of one connection, in order, as both sides meant them.
+pub(crate) struct Messages(Vec<(Side, HandshakeType, Vec<u8>)>);
+
+impl Messages {
+    /// Connects, and listens.
+    pub(crate) fn of(world: &mut World) -> (Self, Done) {
+        let messages = Arc::new(Mutex::new(Vec::new()));
+        let ear = |side| -> Option<Arc<dyn Fault>> {
+            let messages = messages.clone();
+            Some(fault(move |_, kind, message| messages.lock().unwrap().push((side, kind, message.clone()))))
+        };
+        (world.client.common.fault, world.server.common.fault) = (ear(Side::Client), ear(Side::Server));
+        let done = world.connect().unwrap();
+        (world.client.common.fault, world.server.common.fault) = (None, None);
+        let messages = messages.lock().unwrap().clone();
+        (Self(messages), done)
+    }
+
+    /// Each with its header.
+    pub(crate) fn bytes(&self) -> Vec<&[u8]> {
+        self.0.iter().map(|(_, _, bytes)| &bytes[..]).collect()
+    }
+
+    /// Who sent what.
+    pub(crate) fn kinds(&self) -> Vec<(Side, u8)> {
+        self.0.iter().map(|(side, kind, _)| (*side, kind.0)).collect()
+    }
+
+    /// The first one of its kind from `side`.
+    pub(crate) fn find(&self, side: Side, kind: HandshakeType) -> &[u8] {
+        let found = self.0.iter().find(|(from, sent, _)| (*from, *sent) == (side, kind));
+        &found.expect("the message was sent").2
+    }
+}
+
+/// The body of a TLS 1.3 Certificate with an empty context; each entry is its data and its extensions.
+pub(crate) fn certificate(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
+    let mut list = Vec::new();
+    for (cert_data, extensions) in entries {
+        list.extend([&uint24(cert_data.len())[..], cert_data].concat());
+        list.extend([&(extensions.len() as u16).to_be_bytes()[..], extensions].concat());
+    }
+    [&[0][..], &uint24(list.len()), &list].concat()
+}
