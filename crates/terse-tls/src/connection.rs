@@ -16,9 +16,6 @@ use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
-#[cfg(test)]
-mod tests;
-
 /// A TLS connection, client or server.
 ///
 /// # Order of calls
