@@ -5,7 +5,6 @@
 //!
 //! A [`case::Case`] says once, for both sides, what a client and a server are to do; a [`meeting::Meeting`] is one
 //! connection of ours with a peer.
-#![allow(clippy::std_instead_of_alloc, clippy::std_instead_of_core)] // std is always there
 
 pub mod bytes;
 pub mod case;

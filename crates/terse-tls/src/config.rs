@@ -27,7 +27,8 @@ pub struct Common {
     pub suites: Vec<CipherSuite>,
     /// Groups, preferred first. A client sends a key share for the first one only.
     pub groups: Vec<NamedGroup>,
-    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first.
+    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first. An ECDSA scheme fixes the
+    /// curve in CertificateVerify only.
     pub signature_schemes: Vec<SignatureScheme>,
     /// Application protocols (RFC 7301), preferred first.
     pub alpn_protocols: Vec<Vec<u8>>,

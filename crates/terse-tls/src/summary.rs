@@ -75,6 +75,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The negotiated scheme if at least one object was cached.
+    pub(crate) const fn of(any_cached: bool, bithac: bool) -> Self {
+        match (any_cached, bithac) {
+            (false, _) => Self::Full,
+            (true, false) => Self::Rfc7924,
+            (true, true) => Self::Bithac,
+        }
+    }
+
     /// As in reports: `full`, `rfc7924`, `bithac`.
     pub const fn name(self) -> &'static str {
         match self {

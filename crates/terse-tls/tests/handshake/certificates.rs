@@ -4,12 +4,16 @@
 use alloc::sync::Arc;
 use std::sync::LazyLock;
 
-use pki_types::{CertificateRevocationListDer, ServerName, UnixTime};
+use pki_types::pem::PemObject;
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
 use terse_pki::{Authority, AuthorityOptions, Credential, LeafOptions, Revocation, Usage, Validity};
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, credential, validity};
 use terse_testkit::setup::Setup;
-use terse_tls::{AlertDescription as Alert, CertificateError, ClientAuthentication, Error, Now, ServerAddress, Trust};
+use terse_tls::{
+    AlertDescription as Alert, CertificateError, ClientAuthentication, Error, Now, PeerIncompatible, ServerAddress,
+    SignatureScheme, Trust,
+};
 
 use crate::{PROVIDER, PROVIDERS};
 
@@ -266,5 +270,30 @@ fn signature_of_the_chain() {
         let error = CertificateError::UnsupportedAlgorithm.into();
         assert_eq!(pair.run(), Err(Failed { side: Side::Client, error }));
         assert_eq!(pair.failure(Side::Server), Some(&Error::AlertReceived(Alert::UNSUPPORTED_CERTIFICATE)));
+    }
+}
+
+/// A P-384 CA that signs a P-256 leaf with SHA-256, as `openssl req` and `openssl x509` make them (valid from 2026-11-21
+/// on): no signature scheme names this pair, but ecdsa_secp256r1_sha256 allows the hash.
+#[test]
+fn ca_on_p384_that_signs_with_sha256() {
+    let pem = |pem: &'static str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+    let ca = pem(include_str!("fixtures/p384_sha256_ca.pem"));
+    let leaf = pem(include_str!("fixtures/p384_sha256_leaf.pem"));
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("fixtures/p384_sha256_leaf.key")).unwrap();
+    for provider in PROVIDERS {
+        let connect = |schemes: &[SignatureScheme]| {
+            let mut setup = Setup::new(provider, provider, CHAIN);
+            setup.client.trust = Trust::new(provider, core::slice::from_ref(&ca)).unwrap();
+            setup.client.common.signature_schemes = schemes.to_vec();
+            let key = (provider.load_key)(&key).unwrap();
+            setup.server.credential = terse_tls::Credential::new(provider, vec![leaf.clone()], key).unwrap();
+            Pair::at(&Arc::new(setup.client), &Arc::new(setup.server), 1, at(366 * DAY)).run()
+        };
+        let (sha256, sha384) = (SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::ECDSA_SECP384R1_SHA384);
+        connect(&[sha256, sha384]).unwrap();
+        connect(&[sha256]).unwrap();
+        let refused = connect(&[sha384]).unwrap_err();
+        assert_eq!(refused.error, PeerIncompatible::NoCommonSignatureScheme.into());
     }
 }

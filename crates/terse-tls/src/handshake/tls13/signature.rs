@@ -62,9 +62,14 @@ pub(super) fn verify(
         .map_err(|_| PeerMisbehaved::BadSignature.into())
 }
 
-/// The algorithms that are accepted in chains: those of the schemes that this side offers.
+/// The algorithms that are accepted in chains: those of the schemes that this side offers, on any curve. A scheme fixes
+/// the curve in CertificateVerify (RFC 9846, 4.3.3), but a P-384 CA that signs with SHA-256 is what OpenSSL makes.
 pub(super) fn chain_algorithms(common: &Common) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
-    common.signature_schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme)).collect()
+    let is_offered = |algorithm: &dyn SignatureVerificationAlgorithm| {
+        let mut offered = common.signature_schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
+        offered.any(|offered| offered.signature_alg_id() == algorithm.signature_alg_id())
+    };
+    common.provider.signatures.all.iter().copied().filter(|algorithm| is_offered(*algorithm)).collect()
 }
 
 fn verification_algorithms(

@@ -247,11 +247,7 @@ fn selected(
         (reason, _) => reason,
     };
     let any = selection.server_certificate || selection.certificate_request || selection.client_certificate;
-    output.summary.mode = match (any, negotiated) {
-        (false, _) => Mode::Full,
-        (true, false) => Mode::Rfc7924,
-        (true, true) => Mode::Bithac,
-    };
+    output.summary.mode = Mode::of(any, negotiated);
     Ok((selection, negotiated))
 }
 

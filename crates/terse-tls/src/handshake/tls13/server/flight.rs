@@ -122,11 +122,7 @@ impl Selected {
         selected.select_ticket(config, cache, offer, output);
         let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
-        output.summary.mode = match (any, &selected.bithac) {
-            (false, _) => Mode::Full,
-            (true, None) => Mode::Rfc7924,
-            (true, Some(_)) => Mode::Bithac,
-        };
+        output.summary.mode = Mode::of(any, selected.bithac.is_some());
         output.summary.fallback = match (&offer.cached_info, &offer.client_cached_info) {
             (None, None) => Some("the client offers no caching"),
             (None, Some(ClientCachedInfo(None))) => Some("first contact"),
