@@ -15,7 +15,7 @@ use aws_lc_rs::{agreement, rsa};
 use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
 use terse_rustcrypto::private_key::{Kind, PrivateKey};
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 
 /// Loads a key of any supported kind.
 pub fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
@@ -97,7 +97,7 @@ impl SigningKey for Key {
         self.public_key.as_slice().into()
     }
 
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         if !self.schemes.contains(&scheme) {
             return Err(CryptoError::UnsupportedScheme);
         }
@@ -116,6 +116,6 @@ impl SigningKey for Key {
                 pair.sign(encoding, &SystemRandom::new(), message, &mut signature).map(|()| signature)
             }
         };
-        signature.map_err(|_| CryptoError::SigningFailed)
+        signature.map(Signing::Done).map_err(|_| CryptoError::SigningFailed)
     }
 }

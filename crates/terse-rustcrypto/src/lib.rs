@@ -11,6 +11,7 @@
 //! static SENSOR: CryptoProvider = CryptoProvider {
 //!     name: "sensor",
 //!     tls13_suites: &[&suites::TLS_AES_128_CCM_8_SHA256],
+//!     tls12_suites: &[],
 //!     groups: &[group::X25519],
 //!     signatures: SignatureAlgorithms {
 //!         all: &[verify::ECDSA_P256_SHA256],
@@ -56,6 +57,7 @@ pub mod verify;
 pub static PROVIDER: CryptoProvider = CryptoProvider {
     name: "rustcrypto",
     tls13_suites: suites::ALL_TLS13,
+    tls12_suites: &[],
     groups: group::ALL,
     signatures: verify::ALL,
     sha256: hash::SHA256,

@@ -36,6 +36,6 @@ pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompat
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{
-    AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, MaxFragmentLength,
-    NamedGroup, ProtocolVersion, SignatureScheme,
+    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
+    ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };

@@ -15,7 +15,7 @@ use ecdsa::{DigestAlgorithm, EcdsaCurve, Signature, VerifyingKey};
 use pkcs8::der::oid::ObjectIdentifier;
 use pki_types::SubjectPublicKeyInfoDer;
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 
 use super::subject_public_key_info;
 use crate::private_key::{EC_PUBLIC_KEY, PrivateKey, SECP256R1, SECP384R1, malformed};
@@ -75,11 +75,11 @@ where
         self.public_key.as_slice().into()
     }
 
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         if !self.scheme.contains(&scheme) {
             return Err(CryptoError::UnsupportedScheme);
         }
         let signature: Signature<C> = self.signer.try_sign(message).map_err(|_| CryptoError::SigningFailed)?;
-        Ok(signature.to_der().as_bytes().to_vec())
+        Ok(Signing::Done(signature.to_der().as_bytes().to_vec()))
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ed25519_dalek::{Signer, SigningKey as Ed25519Key};
 use pki_types::SubjectPublicKeyInfoDer;
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use zeroize::Zeroizing;
 
 use super::subject_public_key_info;
@@ -38,11 +38,11 @@ impl SigningKey for Key {
         self.public_key.as_slice().into()
     }
 
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], _rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         if scheme != SignatureScheme::ED25519 {
             return Err(CryptoError::UnsupportedScheme);
         }
         let signature = self.signer.try_sign(message).map_err(|_| CryptoError::SigningFailed)?;
-        Ok(signature.to_bytes().to_vec())
+        Ok(Signing::Done(signature.to_bytes().to_vec()))
     }
 }

@@ -12,7 +12,7 @@ use rsa::traits::SignatureScheme as _;
 use rsa::{BoxedUint, Pss, RsaPrivateKey};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 
 use super::subject_public_key_info;
 use crate::private_key::{PrivateKey, RSA_ENCRYPTION, malformed};
@@ -70,11 +70,11 @@ impl SigningKey for Key {
         self.public_key.as_slice().into()
     }
 
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         match scheme {
-            SignatureScheme::RSA_PSS_RSAE_SHA256 => self.pss::<Sha256>(message, rng),
-            SignatureScheme::RSA_PSS_RSAE_SHA384 => self.pss::<Sha384>(message, rng),
-            SignatureScheme::RSA_PSS_RSAE_SHA512 => self.pss::<Sha512>(message, rng),
+            SignatureScheme::RSA_PSS_RSAE_SHA256 => self.pss::<Sha256>(message, rng).map(Signing::Done),
+            SignatureScheme::RSA_PSS_RSAE_SHA384 => self.pss::<Sha384>(message, rng).map(Signing::Done),
+            SignatureScheme::RSA_PSS_RSAE_SHA512 => self.pss::<Sha512>(message, rng).map(Signing::Done),
             _ => Err(CryptoError::UnsupportedScheme),
         }
     }

@@ -48,7 +48,7 @@ pub fn signatures(signer: &CryptoProvider, verifier: &CryptoProvider) {
         };
         for scheme in key.schemes() {
             for message in [&b""[..], b"message", &[0x20; 5_000]] {
-                let signature = key.sign(*scheme, message, &mut rng).expect("good randomness");
+                let signature = key.sign(*scheme, message, &mut rng).expect("good randomness").done().expect("at once");
                 verify(verifier, &*key, *scheme, message, &signature).expect("what was signed");
                 verify(verifier, &*key, *scheme, b"other", &signature).expect_err("what was not signed");
             }

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::{CryptoError, CryptoProvider, KeyError, SigningKey};
+use terse_tls::crypto::{CryptoError, CryptoProvider, KeyError, Signing, SigningKey};
 
 use super::signatures::{P256_POINT, P384_POINT, by_scheme};
 use super::{ConstantRng, FixedRng, SeededRng, der, hex, private_key, public_key, subject_public_key};
@@ -191,8 +191,11 @@ pub fn broken_randomness(provider: &CryptoProvider) {
             continue;
         };
         let scheme = key.schemes()[0];
-        let check = |result: Result<Vec<u8>, CryptoError>| match result {
-            Ok(signature) => verify(provider, &*key, scheme, b"message", &signature).expect("a right signature"),
+        let check = |result: Result<Signing, CryptoError>| match result {
+            Ok(Signing::Done(signature)) => {
+                verify(provider, &*key, scheme, b"message", &signature).expect("a right signature");
+            }
+            Ok(Signing::Pending) => panic!("a key in memory signs at once"),
             Err(error) => assert_eq!(error, CryptoError::RandomFailed),
         };
         for available in [0, 31, 32, 33, 100] {
@@ -211,7 +214,8 @@ fn load(provider: &CryptoProvider, pem: &str) -> Arc<dyn SigningKey> {
 fn signatures_verify(provider: &CryptoProvider, key: &dyn SigningKey) {
     for scheme in key.schemes() {
         for message in [&b""[..], b"message", &[0x20; 5_000]] {
-            let signature = key.sign(*scheme, message, &mut SeededRng(3)).expect("good randomness");
+            let signature =
+                key.sign(*scheme, message, &mut SeededRng(3)).expect("good randomness").done().expect("at once");
             verify(provider, key, *scheme, message, &signature).expect("what was signed");
             verify(provider, key, *scheme, b"another message", &signature).expect_err("what was not signed");
         }

@@ -28,6 +28,7 @@ fn provider() -> CryptoProvider {
     CryptoProvider {
         name: "certificates only",
         tls13_suites: &[],
+        tls12_suites: &[],
         groups: &[],
         signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
         sha256: SHA256,

@@ -25,6 +25,8 @@ pub struct CryptoProvider {
     pub name: &'static str,
     /// TLS 1.3 cipher suites (RFC 9846, B.4), preferred first.
     pub tls13_suites: &'static [&'static Tls13Suite],
+    /// TLS 1.2 cipher suites, preferred first.
+    pub tls12_suites: &'static [&'static Tls12Suite],
     /// Key exchange groups (RFC 9846, 4.3.7), preferred first.
     pub groups: &'static [&'static dyn Group],
     /// Verification of signatures, in certificates and in CertificateVerify.
@@ -39,6 +41,11 @@ impl CryptoProvider {
     /// The TLS 1.3 suite with this code point.
     pub fn tls13_suite(&self, id: CipherSuite) -> Option<&'static Tls13Suite> {
         self.tls13_suites.iter().copied().find(|suite| suite.id == id)
+    }
+
+    /// The TLS 1.2 suite with this code point.
+    pub fn tls12_suite(&self, id: CipherSuite) -> Option<&'static Tls12Suite> {
+        self.tls12_suites.iter().copied().find(|suite| suite.id == id)
     }
 
     /// The group with this code point.
@@ -63,6 +70,44 @@ pub struct Tls13Suite {
     pub aead: &'static dyn Aead,
     /// How many records may be protected under one key before it must be updated (RFC 9846, 5.5).
     pub confidentiality_limit: u64,
+}
+
+/// A TLS 1.2 cipher suite (RFC 5246, 7.4.1.2 and Appendix C).
+pub struct Tls12Suite {
+    /// The code point.
+    pub id: CipherSuite,
+    /// How keys are agreed on, and what proves who the server is.
+    pub key_exchange: Tls12KeyExchange,
+    /// The hash of the PRF and of Finished.
+    pub hash: &'static dyn Hash,
+    /// The algorithm that protects records.
+    pub aead: &'static dyn Aead,
+    /// How the nonce of a record is made.
+    pub nonce: Tls12Nonce,
+    /// How many records may be protected under one key (RFC 9846, 5.5, whose numbers hold for the same algorithms here).
+    pub confidentiality_limit: u64,
+}
+
+/// The key exchange and authentication of a TLS 1.2 suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tls12KeyExchange {
+    /// Ephemeral ECDH, signed with an ECDSA or EdDSA key (RFC 8422, 2).
+    EcdheEcdsa,
+    /// Ephemeral ECDH, signed with an RSA key (RFC 8422, 2).
+    EcdheRsa,
+    /// A pre-shared key alone: not forward secret (RFC 4279, 2).
+    Psk,
+    /// A pre-shared key with ephemeral ECDH (RFC 5489, 2).
+    EcdhePsk,
+}
+
+/// How the nonce of a TLS 1.2 record is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tls12Nonce {
+    /// 4 bytes from the key block, then 8 that are sent with the record (RFC 5288, 3; RFC 6655, 3).
+    Explicit,
+    /// 12 bytes from the key block, XORed with the sequence number (RFC 7905, 2).
+    Implicit,
 }
 
 /// A source of random bytes, fit for keys. An argument of every call that needs one, so that a run can be replayed.
@@ -164,8 +209,29 @@ pub trait SigningKey: Send + Sync {
     fn schemes(&self) -> &[SignatureScheme];
     /// The public key, to be compared with the certificate's.
     fn public_key(&self) -> SubjectPublicKeyInfoDer<'_>;
-    /// Signs `message` (not its hash) with `scheme`, one of [`SigningKey::schemes`].
-    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError>;
+    /// Signs `message` (not its hash) with `scheme`, one of [`SigningKey::schemes`], or says that this takes a while:
+    /// then the connection waits in a state of its own (see [`crate::Event::NeedSignature`]).
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError>;
+}
+
+/// What [`SigningKey::sign`] answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signing {
+    /// The signature.
+    Done(Vec<u8>),
+    /// Not yet: the application is to ask its secure element or its key server, and to hand the signature to
+    /// [`crate::Connection::provide_signature`].
+    Pending,
+}
+
+impl Signing {
+    /// The signature, if it is there.
+    pub fn done(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Done(signature) => Some(signature),
+            Self::Pending => None,
+        }
+    }
 }
 
 /// A cryptographic operation that failed. Says nothing about why where that would help an attacker.

@@ -70,16 +70,20 @@ code_points! {
 }
 
 code_points! {
-    /// `HandshakeType` (RFC 9846, 4).
+    /// `HandshakeType` (RFC 9846, 4; RFC 5246, 7.4).
     HandshakeType(u8) {
+        HELLO_REQUEST = 0 "HelloRequest",
         CLIENT_HELLO = 1 "ClientHello",
         SERVER_HELLO = 2 "ServerHello",
         NEW_SESSION_TICKET = 4 "NewSessionTicket",
         END_OF_EARLY_DATA = 5 "EndOfEarlyData",
         ENCRYPTED_EXTENSIONS = 8 "EncryptedExtensions",
         CERTIFICATE = 11 "Certificate",
+        SERVER_KEY_EXCHANGE = 12 "ServerKeyExchange",
         CERTIFICATE_REQUEST = 13 "CertificateRequest",
+        SERVER_HELLO_DONE = 14 "ServerHelloDone",
         CERTIFICATE_VERIFY = 15 "CertificateVerify",
+        CLIENT_KEY_EXCHANGE = 16 "ClientKeyExchange",
         FINISHED = 20 "Finished",
         KEY_UPDATE = 24 "KeyUpdate",
         COMPRESSED_CERTIFICATE = 25 "CompressedCertificate",
@@ -88,13 +92,27 @@ code_points! {
 }
 
 code_points! {
-    /// `CipherSuite` (RFC 9846, B.4).
+    /// `CipherSuite` (RFC 9846, B.4, and for TLS 1.2 the suites' own documents).
     CipherSuite(u16) {
         TLS_AES_128_GCM_SHA256 = 0x1301 "TLS_AES_128_GCM_SHA256",
         TLS_AES_256_GCM_SHA384 = 0x1302 "TLS_AES_256_GCM_SHA384",
         TLS_CHACHA20_POLY1305_SHA256 = 0x1303 "TLS_CHACHA20_POLY1305_SHA256",
         TLS_AES_128_CCM_SHA256 = 0x1304 "TLS_AES_128_CCM_SHA256",
         TLS_AES_128_CCM_8_SHA256 = 0x1305 "TLS_AES_128_CCM_8_SHA256",
+        /// RFC 5746, 3.3: no suite, but the indication of secure renegotiation.
+        TLS_EMPTY_RENEGOTIATION_INFO_SCSV = 0x00ff "TLS_EMPTY_RENEGOTIATION_INFO_SCSV",
+        /// RFC 7507: no suite, but the note that the client fell back to an older version.
+        TLS_FALLBACK_SCSV = 0x5600 "TLS_FALLBACK_SCSV",
+        TLS_PSK_WITH_AES_128_CCM_8 = 0xc0a8 "TLS_PSK_WITH_AES_128_CCM_8",
+        TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xc02b "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 = 0xc02c "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 = 0xc02f "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 = 0xc030 "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        TLS_ECDHE_ECDSA_WITH_AES_128_CCM = 0xc0ac "TLS_ECDHE_ECDSA_WITH_AES_128_CCM",
+        TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 = 0xc0ae "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 = 0xcca8 "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+        TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 = 0xcca9 "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256 = 0xd003 "TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256",
     }
 }
 
@@ -124,6 +142,19 @@ code_points! {
 }
 
 impl SignatureScheme {
+    /// Whether the scheme signs with RSA keys, in either padding.
+    pub const fn is_rsa(self) -> bool {
+        matches!(
+            self,
+            Self::RSA_PKCS1_SHA256
+                | Self::RSA_PKCS1_SHA384
+                | Self::RSA_PKCS1_SHA512
+                | Self::RSA_PSS_RSAE_SHA256
+                | Self::RSA_PSS_RSAE_SHA384
+                | Self::RSA_PSS_RSAE_SHA512
+        )
+    }
+
     /// Whether TLS 1.3 allows the scheme in CertificateVerify (RFC 9846, 4.5.2: no PKCS#1, no SHA-1).
     pub const fn signs_tls13_handshakes(self) -> bool {
         matches!(
@@ -145,11 +176,16 @@ code_points! {
         MAX_FRAGMENT_LENGTH = 1 "max_fragment_length",
         STATUS_REQUEST = 5 "status_request",
         SUPPORTED_GROUPS = 10 "supported_groups",
+        EC_POINT_FORMATS = 11 "ec_point_formats",
         SIGNATURE_ALGORITHMS = 13 "signature_algorithms",
         APPLICATION_LAYER_PROTOCOL_NEGOTIATION = 16 "application_layer_protocol_negotiation",
         SIGNED_CERTIFICATE_TIMESTAMP = 18 "signed_certificate_timestamp",
+        CLIENT_CERTIFICATE_TYPE = 19 "client_certificate_type",
+        SERVER_CERTIFICATE_TYPE = 20 "server_certificate_type",
+        EXTENDED_MASTER_SECRET = 23 "extended_master_secret",
         CACHED_INFO = 25 "cached_info",
         RECORD_SIZE_LIMIT = 28 "record_size_limit",
+        SESSION_TICKET = 35 "session_ticket",
         PRE_SHARED_KEY = 41 "pre_shared_key",
         EARLY_DATA = 42 "early_data",
         SUPPORTED_VERSIONS = 43 "supported_versions",
@@ -162,6 +198,7 @@ code_points! {
         KEY_SHARE = 51 "key_share",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
+        RENEGOTIATION_INFO = 0xff01 "renegotiation_info",
     }
 }
 
@@ -188,6 +225,7 @@ code_points! {
         INTERNAL_ERROR = 80 "internal_error",
         INAPPROPRIATE_FALLBACK = 86 "inappropriate_fallback",
         USER_CANCELED = 90 "user_canceled",
+        NO_RENEGOTIATION = 100 "no_renegotiation",
         MISSING_EXTENSION = 109 "missing_extension",
         UNSUPPORTED_EXTENSION = 110 "unsupported_extension",
         UNRECOGNIZED_NAME = 112 "unrecognized_name",
@@ -204,6 +242,30 @@ code_points! {
     CachedInformationType(u8) {
         CERT = 1 "cert",
         CERT_REQ = 2 "cert_req",
+    }
+}
+
+code_points! {
+    /// `CertificateType` (RFC 7250, 3, and RFC 6091).
+    CertificateType(u8) {
+        X509 = 0 "X509",
+        RAW_PUBLIC_KEY = 2 "RawPublicKey",
+    }
+}
+
+code_points! {
+    /// `ClientCertificateType` of a TLS 1.2 CertificateRequest (RFC 5246, 7.4.4; RFC 8422, 5.5).
+    ClientCertificateType(u8) {
+        RSA_SIGN = 1 "rsa_sign",
+        ECDSA_SIGN = 64 "ecdsa_sign",
+    }
+}
+
+code_points! {
+    /// `PskKeyExchangeMode` (RFC 9846, 4.3.9).
+    PskKeyExchangeMode(u8) {
+        PSK_KE = 0 "psk_ke",
+        PSK_DHE_KE = 1 "psk_dhe_ke",
     }
 }
 
@@ -225,3 +287,4 @@ macro_rules! codec {
 
 codec!(ProtocolVersion u16, CipherSuite u16, NamedGroup u16, SignatureScheme u16, ExtensionType u16);
 codec!(ContentType u8, HandshakeType u8, AlertDescription u8, CachedInformationType u8);
+codec!(CertificateType u8, ClientCertificateType u8, PskKeyExchangeMode u8);

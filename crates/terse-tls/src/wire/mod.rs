@@ -18,8 +18,8 @@ pub(crate) use caching::{
     SelectedInformation,
 };
 pub use code_points::{
-    AlertDescription, CachedInformationType, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
-    ProtocolVersion, SignatureScheme,
+    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
+    ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
 pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer};
 pub use extensions::MaxFragmentLength;

@@ -7,7 +7,7 @@ use terse_testkit::pair::{Failed, Side, at};
 use terse_testkit::pki::{Pki, server_address};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::crypto::{CryptoError, KeyError, Rng, SigningKey};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use terse_tls::{
     AlertDescription, ApiMisuse, CipherSuite, Common, Connection, Credential, Error, NamedGroup, SignatureScheme, Trust,
 };
@@ -135,7 +135,7 @@ impl SigningKey for Gone {
         self.0.public_key()
     }
 
-    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
         Err(CryptoError::SigningFailed)
     }
 }

@@ -6,7 +6,7 @@ use pki_types::{CertificateDer, SignatureVerificationAlgorithm};
 
 use crate::cert::{Credential, split_public_key};
 use crate::config::Common;
-use crate::crypto::{Digest, Rng};
+use crate::crypto::{CryptoError, Digest, Rng, Signing};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{Certificate, CertificateVerify, SignatureScheme};
 
@@ -39,7 +39,10 @@ pub(super) fn sign(
     messages: &Digest,
     rng: &mut dyn Rng,
 ) -> Result<Vec<u8>, Error> {
-    Ok(credential.key().sign(scheme, &content(signer, messages), rng)?)
+    match credential.key().sign(scheme, &content(signer, messages), rng)? {
+        Signing::Done(signature) => Ok(signature),
+        Signing::Pending => Err(CryptoError::SigningFailed.into()),
+    }
 }
 
 /// Checks the peer's signature with the key of its certificate, which was sent or is cached.
