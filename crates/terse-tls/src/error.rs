@@ -417,6 +417,8 @@ pub enum ApiMisuse {
     ShortPsk,
     /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
     PskIdentity,
+    /// A signature that was not asked for.
+    NoSignatureDue,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -438,6 +440,7 @@ impl fmt::Display for ApiMisuse {
             Self::PskIdentity => {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
+            Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }
 }
