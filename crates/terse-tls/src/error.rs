@@ -260,7 +260,7 @@ impl PeerIncompatible {
 impl fmt::Display for PeerIncompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoCommonVersion => "no protocol version (TLS 1.3 is required)",
+            Self::NoCommonVersion => "no protocol version that this side allows",
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
