@@ -35,5 +35,5 @@ pub use pki_types;
 pub use report::Report;
 pub use rng::OsRng;
 pub use saved_file::{Damage, SavedFileError};
-pub use stream::Stream;
+pub use stream::{Signer, Stream};
 pub use timed::Timed;
