@@ -411,6 +411,12 @@ pub enum ApiMisuse {
     LimitOutOfRange,
     /// A name is longer than the protocol can carry.
     NameTooLong,
+    /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
+    TicketLifetime,
+    /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
+    ShortPsk,
+    /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
+    PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
 }
@@ -429,6 +435,11 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
+            Self::PskIdentity => {
+                f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
+            }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }
