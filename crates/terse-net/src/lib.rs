@@ -6,7 +6,7 @@
 //! | [`Timed`] | a TCP connection with a deadline |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
-//! | [`CacheFile`] | what is cached, in a file |
+//! | [`CacheFile`], [`SessionFile`] | what is cached, and what a client resumes from, in a file |
 //! | [`KeyLogFile`] | secrets for Wireshark |
 //! | [`Report`], [`explain()`] | a summary as JSON, an error as a line for people |
 //!
@@ -23,6 +23,7 @@ mod keylog;
 mod report;
 mod rng;
 mod saved_file;
+mod session_file;
 mod stream;
 mod timed;
 
@@ -35,5 +36,6 @@ pub use pki_types;
 pub use report::Report;
 pub use rng::OsRng;
 pub use saved_file::{Damage, SavedFileError};
+pub use session_file::SessionFile;
 pub use stream::{Signer, Stream};
 pub use timed::Timed;

@@ -108,12 +108,6 @@ impl SavedFile {
     }
 }
 
-impl fmt::Debug for SavedFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SavedFile").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
 /// Why the content of a file was not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
