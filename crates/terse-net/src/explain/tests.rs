@@ -46,7 +46,7 @@ fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
         assert!(line.contains(alert.name().unwrap()) && line.contains(expected), "{line}");
     }
     let line = line(Error::from(PeerIncompatible::NoCommonVersion));
-    assert!(line.ends_with("no protocol version that this side allows; allow a version that the other side speaks"));
+    assert!(line.ends_with("no protocol version; allow a version that the other side speaks"));
 }
 
 #[test]
