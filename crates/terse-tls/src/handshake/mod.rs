@@ -18,6 +18,7 @@ mod agreement;
 mod caching;
 pub(crate) mod client;
 pub(crate) mod server;
+pub(crate) mod resumption;
 mod signature;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
