@@ -341,7 +341,7 @@ impl Connection {
     /// no context differs from an empty one).
     pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         match &self.handshake {
-            Some(Handshake::Tls12Traffic(traffic)) => Ok(traffic.export(label, context, out)?),
+            Some(Handshake::Tls12Traffic(traffic)) => traffic.export(label, context, out),
             Some(Handshake::Tls13Traffic(traffic)) => {
                 Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
             }

@@ -83,6 +83,6 @@ impl ExpectResumedFinished {
         if let Some(resumption) = config.resumption.as_ref().filter(|_| session.fits()) {
             resumption.store.put(&resumption::scope(&config, &server), session);
         }
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms))))
+        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms, true))))
     }
 }

@@ -10,7 +10,7 @@ use super::{Negotiated, Offer, State};
 use crate::cache::{Fingerprint, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
-use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12Suite};
+use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::caching::Selected;
 use crate::handshake::tls12::key_exchange;
@@ -20,9 +20,9 @@ use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
     Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientCertificateType, DistinguishedName,
-    EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion,
-    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk,
-    SessionTicket, SignatureAlgorithms,
+    EcPointFormats, EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup,
+    ProtocolVersion, Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe,
+    ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms,
 };
 
 /// What all states after the server's flight have.
@@ -236,6 +236,9 @@ pub(super) fn server_hello(
     }
     if offer.extended_master_secret {
         extensions.push(&ExtendedMasterSecret)?;
+    }
+    if offer.ec_point_formats && selection.suite.key_exchange != Tls12KeyExchange::Psk {
+        extensions.push(&EcPointFormats::uncompressed())?;
     }
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
