@@ -217,8 +217,10 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.sender.key_is_exhausted() {
-                return Err(ApiMisuse::KeyExhausted.into());
+            match self.sender.key_is_exhausted() {
+                true if taken > 0 => break, // that much is sent
+                true => return Err(ApiMisuse::KeyExhausted.into()),
+                false => {}
             }
             if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
