@@ -364,7 +364,7 @@ fn begin_caching(
     now: Now,
 ) -> ClientSession {
     let common = &config.common;
-    let own_certificate = config.credential.as_ref().map(|credential| credential.fingerprint());
+    let own_certificate = config.credential.as_ref().map(|credential| credential.fingerprint(ProtocolVersion::TLS_1_3));
     let scope = Scope {
         server: ServerId::new(&server.name),
         port: server.port,
@@ -375,6 +375,7 @@ fn begin_caching(
     let context = cache::Context {
         now,
         trust_id: config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix),
+        certificate_types: config.trust.certificate_types(),
         own_certificate,
         without_clock: config.trust.accepts_without_clock(),
         version: ProtocolVersion::TLS_1_3,

@@ -243,6 +243,8 @@ pub enum PeerIncompatible {
     NoCommonSignatureScheme,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
+    /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
+    NoCommonCertificateType,
 }
 
 impl PeerIncompatible {
@@ -250,6 +252,7 @@ impl PeerIncompatible {
         match self {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
+            Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::NoCommonCipherSuite | Self::NoCommonGroup | Self::NoCommonSignatureScheme => {
                 AlertDescription::HANDSHAKE_FAILURE
             }
@@ -265,6 +268,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
+            Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
         })
     }
 }
@@ -309,8 +313,13 @@ pub enum CertificateError {
     ConstraintViolated,
     /// A signature in the chain is wrong.
     BadSignature,
-    /// A signature or key in the chain is of a kind that is not supported or too weak.
+    /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
+    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    UnknownPublicKey {
+        /// Its last bytes, to find it again.
+        end: [u8; 4],
+    },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
 }
@@ -322,7 +331,10 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
-            Self::NoTime | Self::UnknownRevocationStatus => AlertDescription::CERTIFICATE_UNKNOWN,
+            // RFC 7250 names no alert for a key that is not known.
+            Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
+                AlertDescription::CERTIFICATE_UNKNOWN
+            }
             Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
                 AlertDescription::BAD_CERTIFICATE
@@ -361,6 +373,9 @@ impl CertificateError {
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::UnknownPublicKey { end } => {
+                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })
@@ -401,10 +416,14 @@ pub enum ApiMisuse {
     EmptyChain,
     /// The private key does not belong to the first certificate of the chain.
     KeyDoesNotMatchCertificate,
-    /// No trust anchor is configured, so that no certificate could be accepted.
+    /// No trust anchor or raw public key is configured, so that no peer could be accepted.
     NoTrustAnchors,
     /// A certificate given as trust anchor or own chain does not parse.
     MalformedCertificate,
+    /// A public key given as trusted, or that of an own key, does not parse.
+    MalformedPublicKey,
+    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
@@ -424,8 +443,12 @@ impl fmt::Display for ApiMisuse {
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
-            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) is configured"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
+            Self::UnsupportedPublicKey => {
+                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+            }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),

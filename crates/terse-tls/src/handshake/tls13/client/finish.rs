@@ -97,9 +97,9 @@ impl Flight {
         if let Some(session) = output.cache.as_deref_mut() {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = match credential {
-                Some(own) if makes_ticket => {
-                    Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
-                }
+                Some(own) if makes_ticket => Some(
+                    resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint(ProtocolVersion::TLS_1_3))?,
+                ),
                 _ => None,
             };
             let certificate_request = request.and_then(|request| request.learned);
@@ -141,11 +141,11 @@ impl ExpectCertificate {
             return Ok(None);
         };
         let entries: Vec<_> = if self.selection.client_certificate {
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_3));
             output.left_out(CachedObject::ClientCertificate);
             Vec::from([CertificateEntry::new(&[])])
         } else {
-            credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+            credential.cert_data().map(CertificateEntry::new).collect()
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

@@ -374,7 +374,10 @@ impl ExpectCertificate {
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
         let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, peer.clone()));
+        let entry = output
+            .cache
+            .as_deref()
+            .and_then(|session| session.entry(fingerprint, ProtocolVersion::TLS_1_3, peer.clone()));
         Ok((peer, entry))
     }
 }
@@ -385,7 +388,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { state: self.state, learned: self.learned }))
     }

@@ -133,7 +133,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { handshaking: self.handshaking, client: self.entry }))
     }

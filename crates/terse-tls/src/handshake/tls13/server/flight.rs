@@ -8,7 +8,7 @@ use super::super::certificate::Signer;
 use super::authenticate::{ExpectCertificate, ExpectFinished, Handshaking};
 use super::negotiate::{Negotiated, Offer};
 use super::{State, trust_id};
-use crate::cache::{Fingerprint, ServerCache, ServerSession, Ticket};
+use crate::cache::{Asked, Fingerprint, ServerCache, ServerSession, Ticket};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
@@ -19,10 +19,10 @@ use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
 use crate::summary::{CachedObject as Cached, Mode};
 use crate::wire::{
     CachedCertificateRequest, CachedInformation, CachedInformationType, Certificate, CertificateAuthorities,
-    CertificateEntry, CertificateRequest, CertificateVerify, ClientCachedInfo, DistinguishedName, EncryptedExtensions,
-    ExtensionType, ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolName,
-    ProtocolNameList, ProtocolVersion, Random, RecordSizeLimit, SelectedClientInfo, SelectedClientObject,
-    SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
+    CertificateEntry, CertificateRequest, CertificateType, CertificateVerify, ClientCachedInfo, DistinguishedName,
+    EncryptedExtensions, ExtensionType, ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello,
+    List, ProtocolName, ProtocolNameList, ProtocolVersion, Random, RecordSizeLimit, SelectedClientInfo,
+    SelectedClientObject, SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -191,7 +191,8 @@ impl Selected {
         let is_offered = |kind, fingerprint: Fingerprint| {
             objects.iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
         };
-        self.server_certificate = is_offered(CachedInformationType::CERT, credential.fingerprint());
+        self.server_certificate =
+            is_offered(CachedInformationType::CERT, credential.fingerprint(ProtocolVersion::TLS_1_3));
         if let Some(request) = request
             && request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN
             && objects.iter().any(|object| object.kind == CachedInformationType::CERT_REQ)
@@ -206,8 +207,12 @@ impl Selected {
         let Some(ClientCachedInfo(objects)) = &offer.client_cached_info else { return };
         let host_name = offer.server_name.map(str::as_bytes);
         let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let mut session =
-            ServerSession::begin(cache, trust_id(config, output.now), host_name, output.now, without_clock);
+        let asked = trust_id(config, output.now).map(|trust_id| Asked {
+            trust_id,
+            certificate_type: CertificateType::X509,
+            version: ProtocolVersion::TLS_1_3,
+        });
+        let mut session = ServerSession::begin(cache, asked, host_name, output.now, without_clock);
         self.bithac = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {
@@ -359,12 +364,12 @@ fn certificate(
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = credential.fingerprint();
+    let Fingerprint(fingerprint) = credential.fingerprint(ProtocolVersion::TLS_1_3);
     let entries: Vec<_> = if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
-        credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        credential.cert_data().map(CertificateEntry::new).collect()
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)
