@@ -79,6 +79,9 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
         CertificateError::UnknownIssuer => {
             "trust the root CA that issued it, and check that the peer sends its intermediate certificates"
         }
+        CertificateError::UnknownPublicKey { .. } => {
+            "trust the public key that the peer has now, once you know that it is the peer's"
+        }
         CertificateError::WrongName => "use a name that the certificate has, or issue one for this name",
         CertificateError::Revoked => "issue a new certificate for it",
         CertificateError::UnknownRevocationStatus => "give the CRL of the CA that issued it",

@@ -24,6 +24,15 @@ fn an_expired_certificate_says_whose_and_since_when() {
 }
 
 #[test]
+fn an_unknown_key_is_shown_by_its_end() {
+    assert_eq!(
+        line(Error::Certificate(CertificateError::UnknownPublicKey { end: [0x9f, 0x3c, 0x21, 0xaa] })),
+        "the raw public key …9f3c21aa of broker.plant.example is none that is trusted here; \
+         trust the public key that the peer has now, once you know that it is the peer's"
+    );
+}
+
+#[test]
 fn an_alert_says_what_the_peer_wants() {
     assert_eq!(
         line(Error::AlertReceived(AlertDescription::CERTIFICATE_REQUIRED)),
