@@ -13,6 +13,7 @@ use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
+use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::summary::CachedObject;
 use crate::wire::{
     AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion,
@@ -177,6 +178,10 @@ pub struct ClientConfig {
     pub compatibility_mode: bool,
     /// Handshake caching; `None`: neither offered nor stored.
     pub cache: Option<ClientCache>,
+    /// Resumption; `None`: neither offered nor stored.
+    pub resumption: Option<ClientResumption>,
+    /// A key that this client and its server share; `None`: certificates alone.
+    pub psk: Option<ExternalPsk>,
 }
 
 impl ClientConfig {
@@ -190,11 +195,25 @@ impl ClientConfig {
             max_fragment_length: None,
             compatibility_mode: false,
             cache: None,
+            resumption: None,
+            psk: None,
         }
+    }
+
+    /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
+    pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        let has_psk = self.psk.as_ref().is_some_and(|psk| psk.tls12_key().is_some());
+        let fits = move |id: &CipherSuite| {
+            has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
+        };
+        self.common.enabled_suites().filter(fits)
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        if let Some(psk) = &self.psk {
+            psk.check(&self.common.provider)?;
+        }
         self.common.check()
     }
 }
@@ -214,6 +233,12 @@ pub struct ServerConfig {
     pub hello_retry_cookie: bool,
     /// Handshake caching; `None`: neither answered nor stored.
     pub cache: Option<ServerCache>,
+    /// Resumption; `None`: no tickets are issued, and none are taken.
+    pub resumption: Option<ServerResumption>,
+    /// Early data that is accepted from clients that resume; `None`: none.
+    pub early_data: Option<ServerEarlyData>,
+    /// Keys that this server shares with clients; `None`: certificates alone.
+    pub psks: Option<Arc<dyn PskStore>>,
 }
 
 impl ServerConfig {
@@ -226,11 +251,20 @@ impl ServerConfig {
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
+            resumption: None,
+            early_data: None,
+            psks: None,
         }
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        if let Some(resumption) = &self.resumption {
+            resumption.check()?;
+        }
+        if self.credentials.is_empty() && self.psks.is_none() {
+            return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
+        }
         self.common.check()
     }
 }

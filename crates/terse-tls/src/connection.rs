@@ -3,13 +3,12 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession, Scope, ServerId};
-use crate::cert::PeerRole;
+use crate::cache::{self, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
-use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello};
+use crate::handshake::{client::ExpectServerHello, resumption, server::ExpectClientHello};
 use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
 use crate::summary::{Summary, Transport};
@@ -377,23 +376,15 @@ fn begin_caching(
     now: Now,
 ) -> ClientSession {
     let common = &config.common;
-    let own_certificate = config.credential.as_ref().map(|credential| credential.fingerprint());
-    let scope = Scope {
-        server: ServerId::new(&server.name),
-        port: server.port,
-        transport: Transport::Stream,
-        credential: own_certificate,
-    };
-    let role = PeerRole::Server(&server.name);
     let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
     let context = cache::Context {
         now,
-        trust_id: config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix),
-        own_certificate,
+        trust_id: resumption::trust_id(config, server, now),
+        own_certificate: config.credential.as_ref().map(|credential| credential.fingerprint()),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
     };
-    ClientSession::begin(cache, scope, context)
+    ClientSession::begin(cache, resumption::scope(config, server), context)
 }
 
 /// For calls that need none.

@@ -152,6 +152,9 @@ pub enum PeerMisbehaved {
     Downgrade,
     /// The client fell back to an older version though this side has a newer one (RFC 7507).
     InappropriateFallback,
+    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC 7627,
+    /// 5.3).
+    ChangedSession,
     /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
     IllegalRenegotiationInfo,
     /// The peer keeps asking for a renegotiation.
@@ -189,7 +192,7 @@ impl PeerMisbehaved {
             | Self::TooManyEmptyRecords
             | Self::TooManyRenegotiations
             | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
-            Self::IllegalRenegotiationInfo => AlertDescription::HANDSHAKE_FAILURE,
+            Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
             Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
@@ -231,6 +234,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::IllegalHelloRetryRequest => f.write_str("a HelloRetryRequest is repeated, or changes nothing"),
             Self::Downgrade => f.write_str("the version was lowered on the way (downgrade attack)"),
             Self::InappropriateFallback => f.write_str("the client fell back to an older version without need"),
+            Self::ChangedSession => f.write_str("a session is resumed with other parameters"),
             Self::IllegalRenegotiationInfo => f.write_str("renegotiation_info is not empty in a first handshake"),
             Self::TooManyRenegotiations => f.write_str("too many attempts at renegotiation"),
             Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
@@ -262,6 +266,8 @@ pub enum PeerIncompatible {
     NoExtendedMasterSecret,
     /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
     NoSecureRenegotiation,
+    /// The client names a pre-shared key that this side does not have (RFC 4279, 2; RFC 9846, 6.2).
+    UnknownPskIdentity,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
 }
@@ -270,6 +276,7 @@ impl PeerIncompatible {
     const fn alert(self) -> AlertDescription {
         match self {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
@@ -289,6 +296,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
             Self::NoExtendedMasterSecret => "no extended master secret, which is required",
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
+            Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
         })
     }
@@ -465,13 +473,13 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
+            Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
             Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
             Self::PskIdentity => {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
-            Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
-            Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }

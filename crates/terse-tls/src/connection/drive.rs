@@ -102,7 +102,8 @@ impl Connection {
         if handshake.is_finished() && self.connected == Progress::Due {
             self.connected = Progress::Happened;
             self.summary.handshake_ms = now.monotonic.since(self.started);
-            self.summary.sent.record_bytes = self.sender.produced();
+            self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
+            self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
         self.needs_signature = match handshake.signature_request() {
             Some(_) => Progress::Happened,

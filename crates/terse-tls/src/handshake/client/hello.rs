@@ -35,7 +35,7 @@ impl ExpectServerHello {
         }
         self.offer_key_share(&mut extensions)?;
         self.offered = extensions.types().into();
-        let mut suites: Vec<_> = common.enabled_suites().collect();
+        let mut suites: Vec<_> = self.config.offered_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
             // Says the same as an empty renegotiation_info, in 3 bytes less (RFC 5746, 3.3 and 3.4).
             suites.push(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 
 use super::flight::ExpectServerHelloDone;
-use super::{Agreed, Learned, Peer};
+use super::{Agreed, Learned};
 use crate::cache::{Fingerprint, PeerEntry};
-use crate::cert::PeerRole;
+use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::tls12::key_exchange;
 use crate::handshake::{Message, Output, signature};
@@ -25,7 +25,7 @@ pub(crate) struct ExpectCertificate {
 /// The server's Certificate came, in full or cached, and is believed.
 pub(crate) struct ExpectServerKeyExchange {
     agreed: Agreed,
-    peer: Peer,
+    peer: VerifiedPeer,
     learned: Learned,
 }
 
@@ -47,7 +47,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned }))
     }
 
-    fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<Peer, Error> {
+    fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<VerifiedPeer, Error> {
         let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE)?;
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
@@ -66,7 +66,7 @@ impl ExpectCertificate {
         &self,
         message: Message<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(Peer, Option<PeerEntry>), Error> {
+    ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Certificate12(certificates) = message.expect(HandshakeType::CERTIFICATE)?;
         let chain: Vec<_> = certificates.iter().map(|certificate| CertificateDer::from(certificate.0)).collect();
         if chain.is_empty() {
@@ -110,6 +110,8 @@ impl ExpectServerKeyExchange {
         transcript.add(message.bytes);
         let (public, shared_secret) = group.respond(output.rng, params.public)?;
         output.summary.group = Some(params.group);
-        Ok(Box::new(ExpectServerHelloDone::ecdhe(self.agreed, self.learned, public, shared_secret)))
+        let Self { agreed, peer, learned } = *self;
+        let learned = Learned { peer: Some(peer), ..learned };
+        Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, learned, public, shared_secret)))
     }
 }
