@@ -11,8 +11,9 @@ use pki_types::ServerName;
 
 use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, Trust};
-use crate::crypto::CryptoProvider;
+use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
+use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::summary::CachedObject;
 use crate::wire::{
     AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion,
@@ -146,6 +147,11 @@ impl Common {
         self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.versions.contains(&of)))
     }
 
+    /// Those of TLS 1.3, if it is enabled.
+    pub(crate) fn enabled_tls13_suites(&self) -> impl Iterator<Item = &'static Tls13Suite> {
+        self.enabled_suites().filter_map(|id| self.provider.tls13_suite(id))
+    }
+
     /// The version that a suite of the provider belongs to.
     fn version_of(&self, id: CipherSuite) -> Option<ProtocolVersion> {
         match (self.provider.tls13_suite(id), self.provider.tls12_suite(id)) {
@@ -177,6 +183,10 @@ pub struct ClientConfig {
     pub compatibility_mode: bool,
     /// Handshake caching; `None`: neither offered nor stored.
     pub cache: Option<ClientCache>,
+    /// Resumption; `None`: neither offered nor stored.
+    pub resumption: Option<ClientResumption>,
+    /// Pre-shared keys from outside, preferred first. All are offered; a name or two are sent for each.
+    pub psks: Vec<ExternalPsk>,
 }
 
 impl ClientConfig {
@@ -190,11 +200,14 @@ impl ClientConfig {
             max_fragment_length: None,
             compatibility_mode: false,
             cache: None,
+            resumption: None,
+            psks: Vec::new(),
         }
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()
     }
 }
@@ -214,6 +227,12 @@ pub struct ServerConfig {
     pub hello_retry_cookie: bool,
     /// Handshake caching; `None`: neither answered nor stored.
     pub cache: Option<ServerCache>,
+    /// Resumption; `None`: no tickets and no sessions.
+    pub resumption: Option<ServerResumption>,
+    /// Early data that is accepted in resumed sessions; `None`: none.
+    pub early_data: Option<ServerEarlyData>,
+    /// Pre-shared keys from outside. A client that has one is not asked for a certificate.
+    pub psks: Option<Arc<dyn PskStore>>,
 }
 
 impl ServerConfig {
@@ -226,11 +245,15 @@ impl ServerConfig {
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
+            resumption: None,
+            early_data: None,
+            psks: None,
         }
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
         self.common.check()
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn context() -> Context<'static> {
         trust_id: Some(TRUST),
         own_certificate: Some(OWN),
         without_clock: false,
+        resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }
 }

@@ -7,18 +7,20 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, Cookie, EncodeError, ExtendedMasterSecret, ExtensionType, ExtensionsBuilder,
-    HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList, ProtocolVersion,
-    RecordSizeLimit, ServerNameList, SignatureAlgorithms, SupportedGroups, SupportedVersions,
+    ClientCachedInfo, ClientHello, Cookie, Encode, EncodeError, Encoded, ExtendedMasterSecret, ExtensionType,
+    ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList,
+    ProtocolVersion, RecordSizeLimit, ServerNameList, SignatureAlgorithms, SupportedGroups, SupportedVersions,
 };
 
 impl ExpectServerHello {
-    /// Sends a ClientHello that fits every version that is enabled.
+    /// Sends a ClientHello that fits every version that is enabled. A second one follows `transcript`.
     pub(super) fn send_client_hello(
         &mut self,
         cookie: Option<Cookie<'_>>,
+        transcript: Option<&Transcript>,
         output: &mut Output<'_>,
     ) -> Result<Vec<u8>, Error> {
         let common = &self.config.common;
@@ -34,6 +36,8 @@ impl ExpectServerHello {
             extensions.push(&cookie)?;
         }
         self.offer_key_share(&mut extensions)?;
+        self.psks.offer(&self.config, &mut extensions)?;
+        self.psks.offer_last(&mut extensions, output.now)?;
         self.offered = extensions.types().into();
         let mut suites: Vec<_> = common.enabled_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
@@ -49,7 +53,9 @@ impl ExpectServerHello {
             legacy_compression_methods: &[0],
             extensions: extensions.extensions(),
         };
-        let message = output.push(HandshakeType::CLIENT_HELLO, &hello)?.into();
+        let mut hello = hello.to_vec()?;
+        self.psks.bind(&mut hello, transcript)?;
+        let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)
     }
