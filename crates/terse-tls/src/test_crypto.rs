@@ -13,7 +13,7 @@ use crate::CipherSuite;
 use crate::crypto::{
     Aead, AeadKey, CryptoError, Digest, Hash, HashContext, NONCE_LEN, Secret, SharedSecret, Tls13Suite,
 };
-use crate::schedule::tls13::{Schedule, TrafficSecret};
+use crate::schedule::tls13::{EarlySecret, TrafficSecret};
 
 pub(crate) static SHA256: &dyn Hash = &TestHash;
 
@@ -31,9 +31,10 @@ pub(crate) const fn suite(limit: u64) -> Tls13Suite {
 
 /// A traffic secret; each `seed` gives another one.
 pub(crate) fn traffic_secret(suite: &'static Tls13Suite, seed: u8) -> TrafficSecret {
-    let schedule = Schedule { suite, label_prefix: b"tls13 " };
     let shared_secret = SharedSecret::new([seed; 32].into());
-    let handshake = schedule.handshake_secret(&shared_secret).expect("the test suite does not fail");
+    let handshake = EarlySecret::new(suite.hash, b"tls13 ", None)
+        .handshake_secret(suite, &shared_secret)
+        .expect("the test suite does not fail");
     handshake.client_traffic(&Digest::new(&[0; 32])).expect("the test suite does not fail")
 }
 

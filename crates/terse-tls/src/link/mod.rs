@@ -21,6 +21,17 @@ pub(crate) trait Link {
     /// What is pushed from here on goes under `keys`.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
+    /// What is pushed from here on is not protected any more: nobody reads the early data that was sent (RFC 9846,
+    /// 4.3.10).
+    fn abandon_early_data(&mut self);
+
+    /// Early data ends here, and the peer takes it. Returns the message that says so, if this link has one (RFC 9846,
+    /// 4.6; RFC 9147, 5.6).
+    fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error>;
+
+    /// How many bytes of content go into one record at most.
+    fn record_limit(&self) -> usize;
+
     /// Sends a warning alert.
     fn warn(&mut self, description: AlertDescription) -> Result<(), Error>;
 

@@ -14,7 +14,7 @@ use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Parse, Writer};
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Parse, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -25,8 +25,11 @@ const MAX_IGNORED_RECORDS: u8 = 32;
 /// What an AEAD may add to a record (RFC 9846, 5.2).
 const MAX_EXPANSION: usize = 255;
 
-/// Bytes of unwanted early data that are skipped, in records. No ticket of this engine allows any; others allow 16 KiB.
-const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
+/// What a protected record has beside its content: the content type, and a tag (RFC 9846, 5.2).
+const MIN_EXPANSION: usize = 1 + 16;
+
+/// As how many bytes of early data a record counts at least when it is skipped: small ones cost work, too.
+const MIN_SKIPPED: usize = 8;
 
 /// Length of a handshake message's header.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
@@ -160,10 +163,10 @@ impl Receiver {
         self.max_inner = bytes;
     }
 
-    /// The client sends early data, which is not wanted: from here on, records are skipped until one can be decrypted
-    /// (RFC 9846, 4.3.10). Or it sends none.
-    pub(crate) fn skip_early_data(&mut self, skip: bool) {
-        self.early_data = if skip { MAX_SKIPPED_EARLY_DATA } else { 0 };
+    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until one
+    /// can be decrypted (RFC 9846, 4.3.10).
+    pub(crate) fn skip_early_data(&mut self, bytes: usize) {
+        self.early_data = bytes;
     }
 
     /// Whether ChangeCipherSpec is ignored from here on.
@@ -172,7 +175,12 @@ impl Receiver {
     }
 
     pub(crate) fn has_plaintext(&self) -> bool {
-        self.read < self.plaintext.len()
+        self.plaintext_len() > 0
+    }
+
+    /// How many bytes of application data wait to be read.
+    pub(crate) fn plaintext_len(&self) -> usize {
+        self.plaintext.len() - self.read
     }
 
     /// Moves application data to `out`.
@@ -223,14 +231,15 @@ impl Receiver {
         if self.next_key.is_some() && content_type != ContentType::ALERT {
             return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()); // ChangeCipherSpec is due
         }
-        let is_early = !self.authenticated && record.len() <= self.early_data;
+        let skipped = header.len.saturating_sub(MIN_EXPANSION).max(MIN_SKIPPED);
+        let is_early = !self.authenticated && skipped <= self.early_data;
         let (content_type, len) = match &mut self.key {
             Some(key) if key.is_tls12() => key.deprotect(record, self.max_inner)?,
             // An alert from a peer that failed before it had keys.
             Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
             Some(key) if content_type == ContentType::APPLICATION_DATA => match key.deprotect(record, self.max_inner) {
                 Err(Error::Crypto(CryptoError::DecryptFailed)) if is_early => {
-                    self.early_data -= record.len();
+                    self.early_data -= skipped;
                     return Ok(Received::Nothing);
                 }
                 opened => {
@@ -239,7 +248,7 @@ impl Receiver {
                 }
             },
             None if content_type == ContentType::APPLICATION_DATA && is_early => {
-                self.early_data -= record.len();
+                self.early_data -= skipped;
                 return Ok(Received::Nothing);
             }
             None if content_type != ContentType::APPLICATION_DATA => (content_type, header.len),
@@ -463,6 +472,18 @@ impl Link for Sender {
         }
         self.key = Some(RecordKey::of(keys)?);
         Ok(())
+    }
+
+    fn abandon_early_data(&mut self) {
+        self.key = None;
+    }
+
+    fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error> {
+        self.push(HandshakeType::END_OF_EARLY_DATA, &EndOfEarlyData).map(Some)
+    }
+
+    fn record_limit(&self) -> usize {
+        self.max_fragment
     }
 
     fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {

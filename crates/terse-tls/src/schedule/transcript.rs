@@ -77,6 +77,14 @@ impl Transcript {
         self.context.fork().finish()
     }
 
+    /// The hash of everything so far and `message`, which is not whole: a ClientHello without its binders (RFC 9846,
+    /// 4.3.11.2).
+    pub(crate) fn current_with(&self, message: &[u8]) -> Digest {
+        let mut context = self.context.fork();
+        context.update(message);
+        context.finish()
+    }
+
     fn add_message_hash(&mut self, hash: &[u8]) {
         self.add(&[HandshakeType::MESSAGE_HASH.0, 0, 0, hash.len() as u8]);
         self.add(hash);

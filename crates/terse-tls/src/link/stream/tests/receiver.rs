@@ -184,16 +184,16 @@ fn unwanted_early_data_is_skipped() {
     let mut early_key = record_key(9);
     let mut early = |len: usize| protected(&mut early_key, ContentType::APPLICATION_DATA, &vec![7; len]);
     let mut receiver = receiver();
-    receiver.skip_early_data(true);
+    receiver.skip_early_data(0x8000);
     assert_eq!(receive(&mut receiver, &early(MAX_FRAGMENT), 1000).unwrap(), []);
     assert_eq!(receive(&mut receiver, &early(3), ALL).unwrap(), []);
     let second_client_hello = plaintext(ContentType::HANDSHAKE, &message(9));
     assert_eq!(receive(&mut receiver, &second_client_hello, ALL).unwrap(), messages(&[9]));
-    receiver.skip_early_data(false);
+    receiver.skip_early_data(0);
     assert_eq!(receive(&mut receiver, &early(3), ALL), unexpected(ContentType::APPLICATION_DATA));
 
     let (mut receiver, mut key) = keyed(1);
-    receiver.skip_early_data(true);
+    receiver.skip_early_data(0x8000);
     for _ in 0..20 {
         assert_eq!(receive(&mut receiver, &early(100), 7).unwrap(), []);
     }
@@ -204,16 +204,19 @@ fn unwanted_early_data_is_skipped() {
 
 #[test]
 fn early_data_is_skipped_up_to_a_limit() {
-    for (mut receiver, refused) in [
-        (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
-        (keyed(1).0, Error::Crypto(CryptoError::DecryptFailed)),
-    ] {
-        receiver.skip_early_data(true);
-        let early = protected(&mut record_key(9), ContentType::APPLICATION_DATA, &[7; 1000]);
-        for _ in 0..MAX_SKIPPED_EARLY_DATA / early.len() {
-            assert_eq!(receive(&mut receiver, &early, ALL).unwrap(), []);
+    // What a server knows of the content of a record: 17 bytes less than its length, and 8 at least.
+    for (limit, content, records) in [(0x8000, 1000, 32), (1000, 100, 10), (999, 100, 9), (80, 1, 10), (79, 8, 9)] {
+        for (mut receiver, refused) in [
+            (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+            (keyed(1).0, Error::Crypto(CryptoError::DecryptFailed)),
+        ] {
+            receiver.skip_early_data(limit);
+            let early = protected(&mut record_key(9), ContentType::APPLICATION_DATA, &vec![7; content]);
+            for _ in 0..records {
+                assert_eq!(receive(&mut receiver, &early, ALL).unwrap(), []);
+            }
+            assert_eq!(receive(&mut receiver, &early, ALL), Err(refused));
         }
-        assert_eq!(receive(&mut receiver, &early, ALL), Err(refused));
     }
 }
 
