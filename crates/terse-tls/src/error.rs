@@ -413,6 +413,8 @@ pub enum ApiMisuse {
     NameTooLong,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    ReservedLabel,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -430,6 +432,7 @@ impl fmt::Display for ApiMisuse {
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
         }
     }
 }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::trace::Trace;
 use crate::schedule::{Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};
 use crate::wire::{
@@ -127,22 +128,7 @@ fn a_synthetic_message_binds_the_fingerprint() {
 }
 
 /// What a section of the RFC shows, in order.
-struct Trace(Vec<(&'static str, Vec<u8>)>);
-
 impl Trace {
-    fn read(text: &'static str) -> Self {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Self(lines.map(|line| line.split_once(" = ").unwrap()).map(|(name, hex)| (name, unhex(hex))).collect())
-    }
-
-    fn all(&self, name: &str) -> Vec<&[u8]> {
-        self.0.iter().filter(|(other, _)| *other == name).map(|(_, bytes)| &bytes[..]).collect()
-    }
-
-    fn last(&self, name: &str) -> &[u8] {
-        self.all(name).pop().unwrap_or_else(|| panic!("the trace has no {name}"))
-    }
-
     fn replay(&self) {
         self.check_messages();
         let keys = self.check_schedule();
@@ -362,9 +348,4 @@ fn same<'a, M: Parse<'a> + Encode>(message: &'a [u8], kind: HandshakeType) {
     assert_eq!(HandshakeType::parse(&mut reader).unwrap(), kind);
     assert_eq!(reader.vec24().unwrap(), &message[4..]);
     assert_eq!(body::<M>(message).to_vec().unwrap(), message[4..]);
-}
-
-fn unhex(hex: &str) -> Vec<u8> {
-    let digit = |digit: &u8| char::from(*digit).to_digit(16).unwrap() as u8;
-    hex.as_bytes().chunks_exact(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
 }
