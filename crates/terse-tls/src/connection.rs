@@ -220,6 +220,9 @@ impl Connection {
             if self.sender.key_is_worn() || self.owes_key_update() {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
+            if self.sender.key_is_exhausted() {
+                return if taken > 0 { Ok(taken) } else { Err(ApiMisuse::KeyExhausted.into()) };
+            }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
         }

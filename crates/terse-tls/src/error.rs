@@ -415,6 +415,8 @@ pub enum ApiMisuse {
     NoSignatureDue,
     /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
     ReservedLabel,
+    /// All data that a key of TLS 1.2 may protect was sent: it takes a new connection to send more.
+    KeyExhausted,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -433,6 +435,7 @@ impl fmt::Display for ApiMisuse {
             Self::NameTooLong => f.write_str("a name is too long"),
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
             Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
+            Self::KeyExhausted => f.write_str("the key has protected all that it may: a new connection is needed"),
         }
     }
 }

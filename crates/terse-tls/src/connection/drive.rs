@@ -10,7 +10,6 @@ use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, Receive, tls13::traffic::Traffic};
 use crate::link::stream::{Received, Receiver};
-use crate::record::stream::RecordKey;
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType};
 
@@ -84,8 +83,8 @@ impl Connection {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
         }
         self.receiver.consume(handled);
-        if let Some(secret) = receive.keys {
-            self.receiver.new_key(RecordKey::new(&secret)?)?;
+        if let Some(keys) = receive.keys {
+            self.receiver.new_keys(&keys)?;
         }
         if let Some(skip) = receive.skip_early_data {
             self.receiver.skip_early_data(skip);

@@ -9,8 +9,7 @@ use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::Link;
-use crate::schedule::Transcript;
-use crate::schedule::tls13::TrafficSecret;
+use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{Encode, HandshakeType, Parse};
@@ -69,9 +68,9 @@ pub(crate) struct Output<'a> {
 /// Changes to the receiving half, in effect after the message that is being handled.
 #[derive(Default)]
 pub(crate) struct Receive {
-    /// What comes next is protected under this secret.
-    pub(crate) keys: Option<TrafficSecret>,
-    /// Longest content of a protected record, with its type.
+    /// What comes next is protected under these keys; in TLS 1.2, what comes after the ChangeCipherSpec, which is next.
+    pub(crate) keys: Option<EpochKeys>,
+    /// Longest content of a protected record; TLS 1.3 counts its type as well.
     pub(crate) max_inner: Option<usize>,
     /// Unwanted early data follows, or no more of it.
     pub(crate) skip_early_data: Option<bool>,

@@ -2,7 +2,7 @@
 //! never asks which one. The link hands it whole messages in order and carries whole flights away.
 
 use crate::error::Error;
-use crate::schedule::tls13::TrafficSecret;
+use crate::schedule::EpochKeys;
 use crate::wire::{Encode, HandshakeType};
 
 pub(crate) mod stream;
@@ -18,10 +18,11 @@ pub(crate) trait Link {
     /// Adds a message to the flight. Returns it with its 4-byte header, as the transcript hashes it.
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 
-    /// What is pushed from here on goes under `secret`.
-    fn new_keys(&mut self, secret: &TrafficSecret) -> Result<(), Error>;
+    /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// From here on at most `bytes` of content go into one record (RFC 6066, 4; RFC 8449, 4).
+    /// From here on at most `bytes` of content go into one record (RFC 6066, 4; RFC 8449, 4). In TLS 1.2, what was
+    /// pushed before new keys is not subject to a `record_size_limit`, so call this after [`Link::new_keys`].
     fn limit_records(&mut self, bytes: usize);
 
     /// The client speaks to middleboxes as TLS 1.2 does, so its server must as well (RFC 9846, E.4).

@@ -1,8 +1,9 @@
 //! The link over a stream: joins records into handshake messages, and packs flights into as few records as possible
-//! (RFC 9846, 5.1).
+//! (RFC 9846, 5.1; RFC 5246, 6.2.1). ChangeCipherSpec is made and understood here, in both versions.
 //!
 //! What must always hold: no more is buffered than one record, one handshake message of the configured size, and what
-//! waits to be sent; no handshake message crosses a change of keys.
+//! waits to be sent; no handshake message crosses a change of keys; in TLS 1.2 a ChangeCipherSpec changes the keys
+//! where the handshake says so, and comes nowhere else (CVE-2014-0224).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,8 +13,8 @@ use zeroize::Zeroize;
 use super::Link;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
-use crate::schedule::tls13::TrafficSecret;
+use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::EpochKeys;
 use crate::wire::{Alert, ContentType, Encode, HandshakeType, Parse, Writer};
 
 #[cfg(test)]
@@ -21,9 +22,6 @@ mod tests;
 
 /// Records without content, or ignored ones, that may come in a row.
 const MAX_IGNORED_RECORDS: u8 = 32;
-
-/// What an AEAD may add to a record (RFC 9846, 5.2).
-const MAX_EXPANSION: usize = 255;
 
 /// Bytes of unwanted early data that are skipped, in records. No ticket of this engine allows any; others allow 16 KiB.
 const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
@@ -55,11 +53,15 @@ pub(crate) struct Receiver {
     plaintext: Vec<u8>,
     read: usize,
     key: Option<RecordKey>,
-    /// Longest content of a protected record, with its type.
-    max_inner: usize,
+    /// In TLS 1.2, the key that the peer's next ChangeCipherSpec puts in force. Nothing but that and alerts may come.
+    next_key: Option<RecordKey>,
+    /// Longest content of a protected record; TLS 1.3 counts its type as well.
+    limit: usize,
     max_message: usize,
     /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
     ignores_change_cipher_spec: bool,
+    /// One came.
+    ignored_change_cipher_spec: bool,
     ignored_records: u8,
     last_record_len: usize,
     /// Bytes of early data that are still skipped.
@@ -77,9 +79,11 @@ impl Receiver {
             plaintext: Vec::new(),
             read: 0,
             key: None,
-            max_inner: MAX_FRAGMENT + 1,
+            next_key: None,
+            limit: MAX_FRAGMENT + 1,
             max_message,
             ignores_change_cipher_spec: false,
+            ignored_change_cipher_spec: false,
             ignored_records: 0,
             last_record_len: 0,
             early_data: 0,
@@ -138,18 +142,27 @@ impl Receiver {
         }
     }
 
-    /// From here on records come under `key`. Nothing may be left of the old ones (RFC 9846, 5.1).
-    pub(crate) fn new_key(&mut self, key: RecordKey) -> Result<(), Error> {
+    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a ChangeCipherSpec,
+    /// which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
+    pub(crate) fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
         }
-        self.key = Some(key);
+        let key = Some(RecordKey::new(keys)?);
+        match keys {
+            EpochKeys::Tls12(_) if self.ignored_change_cipher_spec => {
+                return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+            }
+            EpochKeys::Tls12(_) => self.next_key = key,
+            EpochKeys::Tls13(_) => self.key = key,
+        }
         Ok(())
     }
 
-    /// From here on protected records with more than `bytes` of content and type are refused.
+    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
+    /// (RFC 8449, 4).
     pub(crate) fn limit_records(&mut self, bytes: usize) {
-        self.max_inner = bytes;
+        self.limit = bytes;
     }
 
     /// The client sends early data, which is not wanted: from here on, records are skipped until one can be decrypted
@@ -193,10 +206,11 @@ impl Receiver {
 
     fn check(&self, header: Header) -> Result<Header, Error> {
         let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
-        header.check(self.key.is_some() || is_early)?;
-        if self.key.is_some() && header.len > self.max_inner + MAX_EXPANSION {
-            return Err(InvalidMessage::RecordTooLarge.into()); // before anything of it is buffered
-        }
+        header.check(match &self.key {
+            Some(key) => key.max_len(self.limit),
+            None if is_early => MAX_ENCRYPTED,
+            None => MAX_FRAGMENT,
+        })?; // before anything of it is buffered
         Ok(header)
     }
 
@@ -212,13 +226,14 @@ impl Receiver {
         if content_type == ContentType::CHANGE_CIPHER_SPEC {
             return self.change_cipher_spec(&record[HEADER_LEN..]);
         }
+        if self.next_key.is_some() && content_type != ContentType::ALERT {
+            return Err(PeerMisbehaved::UnexpectedRecord(content_type).into());
+        }
         let is_early = !self.authenticated && record.len() <= self.early_data;
-        let (content_type, len) = match &mut self.key {
-            // An alert from a peer that failed before it had keys.
-            Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
-            Some(key) if content_type == ContentType::APPLICATION_DATA => match key.deprotect(record, self.max_inner) {
+        let (content_type, content) = match &mut self.key {
+            Some(key) if key.covers(content_type) => match key.deprotect(record, self.limit) {
                 Err(Error::Crypto(CryptoError::DecryptFailed)) if is_early => {
-                    self.early_data -= record.len();
+                    self.early_data -= header.len + HEADER_LEN;
                     return Ok(Received::Nothing);
                 }
                 opened => {
@@ -226,14 +241,18 @@ impl Receiver {
                     opened?
                 }
             },
+            // An alert from a peer that failed before it had keys.
+            Some(_) if content_type == ContentType::ALERT && !self.authenticated => {
+                (content_type, &record[HEADER_LEN..])
+            }
             None if content_type == ContentType::APPLICATION_DATA && is_early => {
                 self.early_data -= record.len();
                 return Ok(Received::Nothing);
             }
-            None if content_type != ContentType::APPLICATION_DATA => (content_type, header.len),
+            None if content_type != ContentType::APPLICATION_DATA => (content_type, &record[HEADER_LEN..]),
             _ => return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()),
         };
-        self.content(content_type, &record[HEADER_LEN..HEADER_LEN + len])
+        self.content(content_type, content)
     }
 
     fn content(&mut self, content_type: ContentType, content: &[u8]) -> Result<Received, Error> {
@@ -266,10 +285,17 @@ impl Receiver {
     }
 
     fn change_cipher_spec(&mut self, content: &[u8]) -> Result<Received, Error> {
-        if content != [1] || !self.ignores_change_cipher_spec || !self.joined.is_empty() {
+        if content != [1] || !self.joined.is_empty() {
             return Err(PeerMisbehaved::BadChangeCipherSpec.into());
         }
-        self.ignored()?;
+        match self.next_key.take() {
+            Some(key) => self.key = Some(key),
+            None if self.ignores_change_cipher_spec => {
+                self.ignored_change_cipher_spec = true;
+                self.ignored()?;
+            }
+            None => return Err(PeerMisbehaved::BadChangeCipherSpec.into()),
+        }
         Ok(Received::Nothing)
     }
 
@@ -355,6 +381,11 @@ impl Sender {
         self.key.as_ref().is_some_and(RecordKey::is_worn)
     }
 
+    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
+    pub(crate) fn key_is_exhausted(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_exhausted)
+    }
+
     /// The most application data that fits into one record.
     pub(crate) const fn max_fragment(&self) -> usize {
         self.max_fragment
@@ -390,6 +421,15 @@ impl Sender {
         self.warn(alert)?;
         self.closed = true;
         Ok(())
+    }
+
+    /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
+    fn change_cipher_spec(&mut self) {
+        if !self.closed {
+            let before = self.output.len();
+            write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
+            self.produced += (self.output.len() - before) as u64;
+        }
     }
 
     /// Sends an alert after which another one follows.
@@ -431,9 +471,14 @@ impl Link for Sender {
         Ok(&self.flight[start..])
     }
 
-    fn new_keys(&mut self, secret: &TrafficSecret) -> Result<(), Error> {
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         self.end_of_flight()?;
-        self.key = Some(RecordKey::new(secret)?);
+        let key = RecordKey::new(keys)?;
+        if let EpochKeys::Tls12(_) = keys {
+            self.owes_change_cipher_spec = false;
+            self.change_cipher_spec();
+        }
+        self.key = Some(key);
         Ok(())
     }
 
@@ -448,11 +493,7 @@ impl Link for Sender {
     fn compatibility_point(&mut self) -> Result<(), Error> {
         if core::mem::take(&mut self.owes_change_cipher_spec) {
             self.end_of_flight()?;
-            if !self.closed {
-                let before = self.output.len();
-                write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
-                self.produced += (self.output.len() - before) as u64;
-            }
+            self.change_cipher_spec();
         }
         Ok(())
     }

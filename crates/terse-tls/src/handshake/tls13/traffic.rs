@@ -57,7 +57,7 @@ impl Traffic {
         output.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
         self.owes_update = false;
         self.send = self.send.update()?;
-        output.link.new_keys(&self.send)
+        output.link.new_keys(&self.send.clone().into())
     }
 
     /// Whether a KeyUpdate must come before the next application data.
@@ -75,7 +75,7 @@ impl Traffic {
             return Err(PeerMisbehaved::TooManyKeyUpdates.into());
         }
         self.receive = self.receive.update()?;
-        output.receive.keys = Some(self.receive.clone());
+        output.receive.keys = Some(self.receive.clone().into());
         if update.update_requested {
             self.owes_update = true;
             // A peer that asks but does not read fills no buffer: later, one answer does for all.

@@ -8,6 +8,8 @@ use super::*;
 use crate::schedule::trace::unhex;
 use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305};
 
+mod openssl;
+
 const RANDOMS: Randoms = Randoms { client: [1; 32], server: [2; 32] };
 
 fn bytes<const N: usize>(hex: &str) -> [u8; N] {

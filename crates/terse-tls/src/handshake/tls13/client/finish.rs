@@ -90,9 +90,9 @@ impl Flight {
             log.log("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
             log.log("EXPORTER_SECRET", &random, exporter.expose());
         }
-        output.link.new_keys(&send)?;
+        output.link.new_keys(&send.clone().into())?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(receive.clone().into());
 
         if let Some(session) = output.cache.as_deref_mut() {
             let resumption = main.resumption(&transcript.current())?;

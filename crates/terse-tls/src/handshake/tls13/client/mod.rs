@@ -122,9 +122,9 @@ impl State {
             log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
             log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
         }
-        output.receive.keys = Some(server.clone());
+        output.receive.keys = Some(server.clone().into());
         output.link.compatibility_point()?;
-        output.link.new_keys(&client)?;
+        output.link.new_keys(&client.clone().into())?;
         let secrets = Secrets { handshake, client, server };
         Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets })))
     }

@@ -146,7 +146,7 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(receive.clone().into());
         if let (Some(mut session), Some(entry)) = (cache, self.client) {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;

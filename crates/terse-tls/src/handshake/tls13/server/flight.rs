@@ -53,8 +53,8 @@ pub(super) fn send(
         log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &client_random, server.expose());
     }
     output.link.compatibility_point()?;
-    output.link.new_keys(&server)?;
-    output.receive.keys = Some(client.clone());
+    output.link.new_keys(&server.clone().into())?;
+    output.receive.keys = Some(client.clone().into());
 
     encrypted_extensions(&config, offer, &negotiated, &selected, &mut transcript, output)?;
     if let Some(request) = &request {
@@ -127,7 +127,7 @@ impl Flight {
             log.log("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
             log.log("EXPORTER_SECRET", &client_random, exporter.expose());
         }
-        output.link.new_keys(&send)?;
+        output.link.new_keys(&send.clone().into())?;
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache };
         Ok(if asks {
