@@ -1,5 +1,6 @@
-//! The transcript (RFC 9846, 4.1): the running hash over all handshake messages, with what caching leaves out put back
-//! in (`caching`, rule 1: the transcript always binds the full content).
+//! The transcript (RFC 9846, 4.1; RFC 5246, 7.4.9): the running hash over all handshake messages, with what caching
+//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the CertificateVerify
+//! of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as well.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,6 +8,9 @@ use alloc::vec::Vec;
 use crate::cache::Fingerprint;
 use crate::crypto::{Digest, Hash, HashContext};
 use crate::wire::HandshakeType;
+
+#[cfg(test)]
+mod tests;
 
 /// Messages before the hash is known: at most the ClientHello.
 pub(crate) struct Pending(Vec<u8>);
@@ -20,7 +24,15 @@ impl Pending {
     pub(crate) fn start(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context }
+        Transcript { hash, context, kept: None }
+    }
+
+    /// As [`Pending::start`], and keeps the messages for the CertificateVerify of TLS 1.2 (RFC 5246, 7.4.8), until
+    /// [`Transcript::stop_keeping`].
+    pub(crate) fn start_keeping(self, hash: &'static dyn Hash) -> Transcript {
+        let mut context = hash.start();
+        context.update(&self.0);
+        Transcript { hash, context, kept: Some(self.0) }
     }
 }
 
@@ -28,12 +40,17 @@ impl Pending {
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     context: Box<dyn HashContext>,
+    /// All that was hashed, while it is kept.
+    kept: Option<Vec<u8>>,
 }
 
 impl Transcript {
     /// Adds a message, header included.
     pub(crate) fn add(&mut self, message: &[u8]) {
         self.context.update(message);
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(message);
+        }
     }
 
     /// Adds the synthetic message for one that is left out or reduced to less than its fingerprint:
@@ -42,10 +59,11 @@ impl Transcript {
         self.add_message_hash(&fingerprint.0);
     }
 
-    /// HelloRetryRequest: replaces the first ClientHello by its hash (RFC 9846, 4.1).
+    /// HelloRetryRequest: replaces the first ClientHello by its hash (RFC 9846, 4.1). There is none in TLS 1.2, so
+    /// nothing is kept.
     pub(crate) fn replace_by_hash(self) -> Self {
         let client_hello = self.context.finish();
-        let mut transcript = Self { hash: self.hash, context: self.hash.start() };
+        let mut transcript = Self { hash: self.hash, context: self.hash.start(), kept: None };
         transcript.add_message_hash(client_hello.as_ref());
         transcript
     }
@@ -55,8 +73,18 @@ impl Transcript {
         self.context.fork().finish()
     }
 
+    /// All messages so far, if they are kept.
+    pub(crate) fn messages(&self) -> Option<&[u8]> {
+        self.kept.as_deref()
+    }
+
+    /// Lets go of the messages: no CertificateVerify comes any more.
+    pub(crate) fn stop_keeping(&mut self) {
+        self.kept = None;
+    }
+
     fn add_message_hash(&mut self, hash: &[u8]) {
-        self.context.update(&[HandshakeType::MESSAGE_HASH.0, 0, 0, hash.len() as u8]);
-        self.context.update(hash);
+        self.add(&[HandshakeType::MESSAGE_HASH.0, 0, 0, hash.len() as u8]);
+        self.add(hash);
     }
 }
