@@ -147,7 +147,7 @@ fn exported_keys() {
 #[test]
 fn an_exporter_refuses_what_it_must_not_give() {
     let master = MasterSecret::resumed(&AES_128_GCM, &[7; 48]);
-    let mut export = |label: &[u8], context: &[u8]| master.export(&RANDOMS, label, Some(context), &mut [0; 32]);
+    let export = |label: &[u8], context: &[u8]| master.export(&RANDOMS, label, Some(context), &mut [0; 32]);
     assert_eq!(export(b"EXPORTER-test", &[0; 0xffff]), Ok(()));
     assert_eq!(export(b"EXPORTER-test", &[0; 0x1_0000]), Err(CryptoError::InvalidLength.into()));
     for label in ["client finished", "server finished", "master secret", "extended master secret", "key expansion"] {
