@@ -108,11 +108,14 @@ pub(crate) struct RequestEntry {
 }
 
 impl RequestEntry {
-    /// Whether the cached form is shorter than the request: in TLS 1.3 a header, an empty context and the fingerprint
+    /// Whether the cached form is shorter than the request: a header, in TLS 1.3 an empty context, and the fingerprint
     /// with its length. The 34 bytes of the offer do not count: RFC 7924 and paper 000 offer what they have.
     pub(super) fn pays(&self) -> bool {
-        const CACHED_FORM: u16 = 4 + 1 + 1 + 32;
-        self.length > CACHED_FORM
+        let cached_form = match self.version {
+            ProtocolVersion::TLS_1_3 => 4 + 1 + 1 + 32,
+            _ => 4 + 1 + 32,
+        };
+        self.length > cached_form
     }
 
     /// Whether the entry is small enough to be kept.

@@ -67,13 +67,13 @@ pub(super) fn request(length: u16) -> RequestEntry {
     }
 }
 
-pub(super) fn context() -> Context {
+pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
         trust_id: Some(TRUST),
         own_certificate: Some(OWN),
         without_clock: false,
-        version: ProtocolVersion::TLS_1_3,
+        versions: &[ProtocolVersion::TLS_1_3],
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::cache::Fingerprint;
 use crate::crypto::Hash;
-use crate::wire::{CertificateRequest, HandshakeType, Writer};
+use crate::wire::{CertificateRequest, Encode as _, HandshakeType, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +26,20 @@ impl Fingerprint {
             context.update(certificate);
         }
         Self::from_digest(context.finish())
+    }
+
+    /// Of a TLS 1.2 message, header included.
+    pub(crate) fn of_message(sha256: &dyn Hash, message: &[u8]) -> Self {
+        Self::from_digest(sha256.hash(&[message]))
+    }
+
+    /// Of a TLS 1.2 message, without its header.
+    pub(crate) fn of_body(sha256: &dyn Hash, kind: HandshakeType, body: &[u8]) -> Self {
+        let mut header = [0; 4];
+        let mut writer = Writer::new(&mut header);
+        kind.encode(&mut writer);
+        writer.u24(body.len());
+        Self::from_digest(sha256.hash(&[&header, body]))
     }
 
     /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::schedule::EpochKeys;
-use crate::wire::{Encode, HandshakeType};
+use crate::wire::{AlertDescription, Encode, HandshakeType};
 
 pub(crate) mod stream;
 
@@ -21,9 +21,14 @@ pub(crate) trait Link {
     /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// From here on at most `bytes` of content go into one record (RFC 6066, 4; RFC 8449, 4). In TLS 1.2, what was
-    /// pushed before new keys is not subject to a `record_size_limit`, so call this after [`Link::new_keys`].
+    /// Sends a warning alert.
+    fn warn(&mut self, description: AlertDescription) -> Result<(), Error>;
+
+    /// From here on at most `bytes` of content go into one record (RFC 6066, 4).
     fn limit_records(&mut self, bytes: usize);
+
+    /// From here on at most `bytes` of content go into one record that is protected (RFC 8449, 4).
+    fn limit_protected_records(&mut self, bytes: usize);
 
     /// The client speaks to middleboxes as TLS 1.2 does, so its server must as well (RFC 9846, E.4).
     fn compatibility_mode(&mut self);

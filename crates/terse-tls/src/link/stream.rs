@@ -15,7 +15,7 @@ use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
-use crate::wire::{Alert, ContentType, Encode, HandshakeType, Parse, Writer};
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Parse, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -324,6 +324,8 @@ pub(crate) struct Sender {
     flight: Vec<u8>,
     key: Option<RecordKey>,
     max_fragment: usize,
+    /// As `max_fragment`, for protected records.
+    max_protected: usize,
     /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
     owes_change_cipher_spec: bool,
     /// All bytes of records that were made.
@@ -342,6 +344,7 @@ impl Sender {
             flight: Vec::new(),
             key: None,
             max_fragment: MAX_FRAGMENT,
+            max_protected: MAX_FRAGMENT,
             owes_change_cipher_spec: compatibility_mode,
             produced: 0,
             closed: false,
@@ -386,9 +389,12 @@ impl Sender {
         self.key.as_ref().is_some_and(RecordKey::is_exhausted)
     }
 
-    /// The most application data that fits into one record.
-    pub(crate) const fn max_fragment(&self) -> usize {
-        self.max_fragment
+    /// The most content that fits into the next record.
+    pub(crate) fn max_fragment(&self) -> usize {
+        match self.key {
+            Some(_) => self.max_fragment.min(self.max_protected),
+            None => self.max_fragment,
+        }
     }
 
     /// Makes one record; none after the last alert (RFC 9846, 6.1).
@@ -417,8 +423,8 @@ impl Sender {
     }
 
     /// Sends the last alert, after what is complete and instead of what is not.
-    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        self.warn(alert)?;
+    pub(crate) fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.alert(alert)?;
         self.closed = true;
         Ok(())
     }
@@ -432,8 +438,8 @@ impl Sender {
         }
     }
 
-    /// Sends an alert after which another one follows.
-    pub(crate) fn warn(&mut self, alert: Alert) -> Result<(), Error> {
+    /// Sends an alert after which more follows.
+    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.flight = Vec::new();
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
@@ -482,8 +488,16 @@ impl Link for Sender {
         Ok(())
     }
 
+    fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
+        self.alert(Alert { level: Alert::WARNING, description })
+    }
+
     fn limit_records(&mut self, bytes: usize) {
         self.max_fragment = bytes.min(MAX_FRAGMENT);
+    }
+
+    fn limit_protected_records(&mut self, bytes: usize) {
+        self.max_protected = bytes.min(MAX_FRAGMENT);
     }
 
     fn compatibility_mode(&mut self) {
@@ -500,6 +514,6 @@ impl Link for Sender {
 
     fn end_of_flight(&mut self) -> Result<(), Error> {
         let flight = core::mem::take(&mut self.flight);
-        flight.chunks(self.max_fragment).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
+        flight.chunks(self.max_fragment()).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
     }
 }

@@ -16,15 +16,3 @@ pub(crate) enum EpochKeys {
     /// From the next record on.
     Tls13(tls13::TrafficSecret),
 }
-
-impl From<tls12::RecordKeys> for EpochKeys {
-    fn from(keys: tls12::RecordKeys) -> Self {
-        Self::Tls12(keys)
-    }
-}
-
-impl From<tls13::TrafficSecret> for EpochKeys {
-    fn from(secret: tls13::TrafficSecret) -> Self {
-        Self::Tls13(secret)
-    }
-}

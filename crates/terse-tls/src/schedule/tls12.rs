@@ -3,7 +3,6 @@
 //! What must always hold: nothing is derived but under a label of its own, and secrets are wiped when they are dropped.
 
 use alloc::vec;
-use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -29,15 +28,18 @@ pub(crate) struct Randoms {
     pub(crate) server: Random,
 }
 
-/// The `pre_master_secret` of a handshake with a pre-shared key: alone (RFC 4279, 2) or with ECDHE (RFC 5489, 2).
-pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Result<Zeroizing<Vec<u8>>, CryptoError> {
+/// The `pre_master_secret` of a handshake with a pre-shared key: alone (RFC 4279, 2) or with ECDHE (RFC 5489, 2). Fails
+/// if one is too long for its field.
+pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Result<SharedSecret, CryptoError> {
     let zeros = vec![0; psk.len()];
     let other_secret = shared.map_or(&zeros[..], AsRef::as_ref);
-    let mut premaster = Zeroizing::new(vec![0; 2 + other_secret.len() + 2 + psk.len()]);
+    let mut premaster = vec![0; 2 + other_secret.len() + 2 + psk.len()];
     let mut writer = Writer::new(&mut premaster);
     writer.vec16(other_secret);
     writer.vec16(psk);
-    writer.finish().map_err(|_| CryptoError::InvalidLength)?;
+    let written = writer.finish();
+    let premaster = SharedSecret::new(premaster); // which wipes it, whatever comes
+    written.map_err(|_| CryptoError::InvalidLength)?;
     Ok(premaster)
 }
 

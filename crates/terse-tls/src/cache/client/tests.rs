@@ -10,7 +10,7 @@ use crate::time::Now;
 struct Client {
     store: Arc<MemoryClientStore>,
     cache: ClientCache,
-    context: Context,
+    context: Context<'static>,
     scope: Scope,
     next_ticket: u64,
 }
@@ -313,7 +313,7 @@ fn rule_2_losses_after_the_own_finished_count_as_unanswered() {
 }
 
 /// Two cached attempts fail, a full one succeeds, a cached one fails again.
-fn switched_off(context: Context) -> Client {
+fn switched_off(context: Context<'static>) -> Client {
     let mut client = Client { context, ..Client::new() };
     client.connect(true);
     client.time_out();

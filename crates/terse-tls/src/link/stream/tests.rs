@@ -68,7 +68,7 @@ fn assert_bounded(receiver: &Receiver) {
 
 /// The keys of one direction in TLS 1.3.
 fn tls13(seed: u8) -> EpochKeys {
-    traffic_secret(&SUITE, seed).into()
+    EpochKeys::Tls13(traffic_secret(&SUITE, seed))
 }
 
 fn record_key(seed: u8) -> RecordKey {

@@ -37,10 +37,15 @@ fn the_version_of_a_header_says_nothing() {
     }
 }
 
+/// Keys of both versions.
+fn both() -> [EpochKeys; 2] {
+    [EpochKeys::Tls13(traffic_secret(&SUITE, 1)), EpochKeys::Tls12(key_block(&AES_128_GCM, 1).client)]
+}
+
 /// RFC 9846, 5.3; RFC 5246, 6.1: no sequence number is used twice.
 #[test]
 fn the_sequence_number_does_not_wrap() {
-    for keys in [traffic_secret(&SUITE, 1).into(), EpochKeys::from(key_block(&AES_128_GCM, 1).client)] {
+    for keys in both() {
         let key = |sequence_number| RecordKey { sequence_number, ..RecordKey::new(&keys).unwrap() };
         let mut record = Vec::new();
         let mut last = key(u64::MAX - 1);
@@ -57,7 +62,7 @@ fn the_sequence_number_does_not_wrap() {
 
 #[test]
 fn a_record_that_cannot_be_opened_does_not_count() {
-    for keys in [traffic_secret(&SUITE, 1).into(), EpochKeys::from(key_block(&AES_128_GCM, 1).client)] {
+    for keys in both() {
         let mut key = RecordKey::new(&keys).unwrap();
         let mut record = Vec::new();
         RecordKey::new(&keys).unwrap().protect(ContentType::APPLICATION_DATA, b"data", &mut record).unwrap();
@@ -74,11 +79,11 @@ fn a_record_that_cannot_be_opened_does_not_count() {
 fn a_key_of_tls_1_2_is_exhausted_before_its_limit() {
     static LIMIT: u64 = RESERVED_FOR_ALERTS + 2;
     static SUITE12: crate::crypto::Tls12Suite = suite12(LIMIT);
-    let mut key = RecordKey::new(&key_block(&SUITE12, 1).client.into()).unwrap();
+    let mut key = RecordKey::new(&EpochKeys::Tls12(key_block(&SUITE12, 1).client)).unwrap();
     for record in 0..LIMIT {
         assert_eq!((key.is_exhausted(), key.is_worn()), (record >= 2, false));
         key.protect(ContentType::APPLICATION_DATA, b"data", &mut Vec::new()).unwrap();
     }
     static SMALL: crate::crypto::Tls12Suite = suite12(3);
-    assert!(RecordKey::new(&key_block(&SMALL, 1).client.into()).unwrap().is_exhausted());
+    assert!(RecordKey::new(&EpochKeys::Tls12(key_block(&SMALL, 1).client)).unwrap().is_exhausted());
 }

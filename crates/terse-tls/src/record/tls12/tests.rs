@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::crypto::Tls12Suite;
 use crate::record::stream::{HEADER_LEN, MAX_FRAGMENT, RecordKey};
+use crate::schedule::EpochKeys;
 use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305, key_block};
 use crate::wire::ContentType;
 
@@ -17,7 +18,7 @@ const EXPANSION: [(&Tls12Suite, usize, usize); 4] =
 const BAD_RECORD_MAC: Error = Error::Crypto(CryptoError::DecryptFailed);
 
 fn key(suite: &'static Tls12Suite, seed: u8) -> RecordKey {
-    RecordKey::new(&key_block(suite, seed).client.into()).unwrap()
+    RecordKey::new(&EpochKeys::Tls12(key_block(suite, seed).client)).unwrap()
 }
 
 fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
@@ -90,7 +91,7 @@ fn records_open_once_and_in_order() {
         assert_eq!(opened(&mut open, first.clone()).unwrap().1, b"first");
         assert_eq!(opened(&mut open, first.clone()), Err(BAD_RECORD_MAC), "a second time");
         assert_eq!(opened(&mut key(suite, 2), first.clone()), Err(BAD_RECORD_MAC), "under another key");
-        let mut reflected = RecordKey::new(&key_block(suite, 1).server.into()).unwrap();
+        let mut reflected = RecordKey::new(&EpochKeys::Tls12(key_block(suite, 1).server)).unwrap();
         assert_eq!(opened(&mut reflected, first), Err(BAD_RECORD_MAC), "in the other direction");
     }
 }

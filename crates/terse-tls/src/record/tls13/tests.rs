@@ -7,12 +7,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::record::stream::{MAX_FRAGMENT, RecordKey};
+use crate::schedule::EpochKeys;
 use crate::test_crypto::{SUITE, suite, traffic_secret};
 
 const MAX_INNER: usize = MAX_FRAGMENT + 1;
 
 fn key(seed: u8) -> RecordKey {
-    RecordKey::new(&traffic_secret(&SUITE, seed).into()).unwrap()
+    RecordKey::new(&EpochKeys::Tls13(traffic_secret(&SUITE, seed))).unwrap()
 }
 
 fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
@@ -150,7 +151,7 @@ fn empty_content_is_a_record_too() {
 #[test]
 fn a_key_is_worn_at_half_its_limit() {
     static FOUR: crate::crypto::Tls13Suite = suite(4);
-    let mut key = RecordKey::new(&traffic_secret(&FOUR, 1).into()).unwrap();
+    let mut key = RecordKey::new(&EpochKeys::Tls13(traffic_secret(&FOUR, 1))).unwrap();
     let worn: Vec<bool> = (0..3)
         .map(|_| {
             let worn = key.is_worn();

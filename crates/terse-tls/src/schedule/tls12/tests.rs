@@ -113,16 +113,16 @@ fn check_key_block(master: &MasterSecret, randoms: &Randoms, mut block: &[u8], k
 #[test]
 fn extended_master_secret_over_ecdhe_psk() {
     let premaster = psk_premaster(&[1, 2, 3], Some(&SharedSecret::new(vec![0xaa; 4]))).unwrap();
-    assert_eq!(premaster[..], [0, 4, 0xaa, 0xaa, 0xaa, 0xaa, 0, 3, 1, 2, 3], "RFC 5489, 2");
-    let master = MasterSecret::extended(&AES_128_GCM, &premaster, &Digest::new(&[5; 32]));
+    assert_eq!(premaster.as_ref(), [0, 4, 0xaa, 0xaa, 0xaa, 0xaa, 0, 3, 1, 2, 3], "RFC 5489, 2");
+    let master = MasterSecret::extended(&AES_128_GCM, premaster.as_ref(), &Digest::new(&[5; 32]));
     let expected = "514db936ab8fcbb6cedb718690782ded1c9f5d13f01c77e3ce2c744d6674010c29db4c35fee05c9946bcfea7873531f7";
     assert_eq!(master.expose()[..], unhex(expected));
 }
 
 #[test]
 fn premaster_of_a_plain_psk() {
-    assert_eq!(psk_premaster(&[7, 8], None).unwrap()[..], [0, 2, 0, 0, 0, 2, 7, 8], "RFC 4279, 2");
-    assert_eq!(psk_premaster(&vec![1; 0xffff], None).unwrap().len(), 2 * (2 + 0xffff));
+    assert_eq!(psk_premaster(&[7, 8], None).unwrap().as_ref(), [0, 2, 0, 0, 0, 2, 7, 8], "RFC 4279, 2");
+    assert_eq!(psk_premaster(&vec![1; 0xffff], None).unwrap().as_ref().len(), 2 * (2 + 0xffff));
     assert_eq!(psk_premaster(&vec![1; 0x1_0000], None).err(), Some(CryptoError::InvalidLength));
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::trace::Trace;
-use crate::schedule::{Pending, Transcript};
+use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};
 use crate::wire::{
     Certificate, CertificateRequest, CertificateVerify, ClientHello, ContentType, Cookie, Encode, EncryptedExtensions,
@@ -267,8 +267,8 @@ impl Trace {
 
     /// Opens and makes again every record of `side`.
     fn check_records(&self, side: &str, handshake: &TrafficSecret, application: &TrafficSecret) {
-        let mut keys =
-            [handshake, application].map(|secret| [(); 2].map(|()| RecordKey::new(&secret.clone().into()).unwrap()));
+        let mut keys = [handshake, application]
+            .map(|secret| [(); 2].map(|()| RecordKey::new(&EpochKeys::Tls13(secret.clone())).unwrap()));
         let (mut waiting, mut finished) = (Vec::new(), false);
         for (name, bytes) in &self.0 {
             let Some(name) = name.strip_prefix(side).and_then(|name| name.strip_prefix(' ')) else { continue };

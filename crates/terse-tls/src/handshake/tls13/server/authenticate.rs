@@ -11,6 +11,7 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, signature};
+use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
@@ -146,7 +147,7 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
-        output.receive.keys = Some(receive.clone().into());
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         if let (Some(mut session), Some(entry)) = (cache, self.client) {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;

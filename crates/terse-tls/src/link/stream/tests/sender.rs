@@ -115,7 +115,7 @@ fn nothing_follows_the_last_alert() {
         push(&mut sender, 1);
         sender.end_of_flight().unwrap();
         push(&mut sender, 2);
-        sender.alert(alert).unwrap();
+        sender.last_alert(alert).unwrap();
         let expected = [
             plaintext(ContentType::HANDSHAKE, &message(1)),
             plaintext(ContentType::ALERT, &[alert.level, alert.description.0]),
@@ -127,7 +127,7 @@ fn nothing_follows_the_last_alert() {
         push(&mut sender, 3);
         sender.end_of_flight().unwrap();
         sender.new_keys(&tls13(1)).unwrap();
-        sender.alert(fatal).unwrap();
+        sender.last_alert(fatal).unwrap();
         assert_eq!(sender.pending(), 0);
         assert_eq!(sender.produced(), expected.concat().len() as u64);
     }
@@ -157,13 +157,13 @@ fn the_key_wears_out() {
     static SIX: Tls13Suite = suite(6);
     let mut sender = Sender::new(false);
     assert!(!sender.key_is_worn(), "there is none");
-    sender.new_keys(&traffic_secret(&SIX, 1).into()).unwrap();
+    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SIX, 1))).unwrap();
     for _ in 0..3 {
         assert!(!sender.key_is_worn());
         sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
     }
     assert!(sender.key_is_worn());
-    sender.new_keys(&traffic_secret(&SIX, 2).into()).unwrap();
+    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SIX, 2))).unwrap();
     assert!(!sender.key_is_worn());
 }
 

@@ -12,7 +12,7 @@ const ALL: usize = usize::MAX;
 const EXPANSION: usize = 8 + 16;
 
 fn tls12(seed: u8) -> EpochKeys {
-    key_block(&AES_128_GCM, seed).client.into()
+    EpochKeys::Tls12(key_block(&AES_128_GCM, seed).client)
 }
 
 fn record_key(seed: u8) -> RecordKey {
@@ -269,7 +269,7 @@ fn new_keys_send_the_flight_and_change_cipher_spec() {
         sender.end_of_flight().unwrap();
         sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
         sender.compatibility_point().unwrap();
-        sender.alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY }).unwrap();
+        sender.last_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY }).unwrap();
         let mut key = record_key(1);
         let expected = [
             plaintext(ContentType::HANDSHAKE, &[message(40), message(3)].concat()),
@@ -286,18 +286,18 @@ fn new_keys_send_the_flight_and_change_cipher_spec() {
 #[test]
 fn no_change_cipher_spec_follows_the_last_alert() {
     let mut sender = Sender::new(false);
-    sender.alert(Alert { level: Alert::FATAL, description: AlertDescription::HANDSHAKE_FAILURE }).unwrap();
+    sender.last_alert(Alert { level: Alert::FATAL, description: AlertDescription::HANDSHAKE_FAILURE }).unwrap();
     sender.new_keys(&tls12(1)).unwrap();
     assert_eq!(transmitted(&mut sender), plaintext(ContentType::ALERT, &[2, 40]));
 }
 
-/// RFC 8449, 4: unprotected records are not subject to the limit.
+/// RFC 8449, 4: unprotected records are not subject to it.
 #[test]
-fn a_limit_after_new_keys_leaves_the_flight_before_whole() {
+fn record_size_limit_leaves_the_flight_before_new_keys_whole() {
     let mut sender = Sender::new(false);
+    sender.limit_protected_records(64);
     push(&mut sender, 200);
     sender.new_keys(&tls12(1)).unwrap();
-    sender.limit_records(64);
     push(&mut sender, 96);
     sender.end_of_flight().unwrap();
     let mut key = record_key(1);
@@ -315,7 +315,7 @@ fn the_key_is_exhausted_and_not_worn() {
     static SUITE12: Tls12Suite = suite12(64 + 3);
     let mut sender = Sender::new(false);
     assert!(!sender.key_is_exhausted(), "there is none");
-    sender.new_keys(&key_block(&SUITE12, 1).client.into()).unwrap();
+    sender.new_keys(&EpochKeys::Tls12(key_block(&SUITE12, 1).client)).unwrap();
     for _ in 0..3 {
         assert!(!sender.key_is_exhausted());
         sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
@@ -379,7 +379,7 @@ proptest! {
         receiver.new_keys(&tls12(1)).unwrap();
         receiver.limit_records(limit);
         sender.new_keys(&tls12(1)).unwrap();
-        sender.limit_records(limit);
+        sender.limit_protected_records(limit);
         after.iter().for_each(|len| push(&mut sender, *len));
         sender.end_of_flight().unwrap();
         let sent: Vec<_> = after.iter().map(|len| Event::Message(message(*len))).collect();

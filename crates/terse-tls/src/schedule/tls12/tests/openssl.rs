@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey};
 use crate::schedule::trace::Trace;
-use crate::schedule::{Pending, Transcript};
+use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::wire::{ContentType, HandshakeType};
 
 #[test]
@@ -122,11 +122,11 @@ impl Replay {
             let randoms = self.randoms.unwrap();
             let premaster = psk_premaster(&self.psk, None).unwrap();
             let master = match self.extended {
-                true => MasterSecret::extended(self.suite, &premaster, &transcript.current()),
-                false => MasterSecret::new(self.suite, &premaster, &randoms),
+                true => MasterSecret::extended(self.suite, premaster.as_ref(), &transcript.current()),
+                false => MasterSecret::new(self.suite, premaster.as_ref(), &randoms),
             };
             let KeyBlock { client, server } = master.key_block(&randoms);
-            let keys = [client, server].map(Into::into);
+            let keys = [client, server].map(EpochKeys::Tls12);
             self.keys = Some(keys.map(|keys| [(); 2].map(|()| RecordKey::new(&keys).unwrap())));
             self.master = Some(master);
         }
