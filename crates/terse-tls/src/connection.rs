@@ -13,7 +13,7 @@ use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
-use crate::wire::{Alert, AlertDescription, ContentType};
+use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 mod drive;
 
@@ -380,7 +380,8 @@ fn begin_caching(
     let context = cache::Context {
         now,
         trust_id: resumption::trust_id(config, server, now),
-        own_certificate: config.credential.as_ref().map(|credential| credential.fingerprint()),
+        certificate_types: config.trust.certificate_types(),
+        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
     };

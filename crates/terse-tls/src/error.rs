@@ -171,6 +171,8 @@ pub enum PeerMisbehaved {
     BadFinished,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
+    /// More than one raw public key (RFC 9846, 4.5.1).
+    SeveralRawPublicKeys,
     /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
     /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
@@ -208,6 +210,7 @@ impl PeerMisbehaved {
             | Self::IllegalKeyShare
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
+            | Self::SeveralRawPublicKeys
             | Self::IllegalCachingReply
             | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
         }
@@ -243,6 +246,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
             Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
+            Self::SeveralRawPublicKeys => f.write_str("a Certificate has more than one raw public key"),
             Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
             Self::IllegalCachingReply => f.write_str("a caching reply contradicts the offer"),
             Self::IllegalCachedMessage => f.write_str("a message selected as cached is not in its cached form"),
@@ -270,6 +274,8 @@ pub enum PeerIncompatible {
     UnknownPskIdentity,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
+    /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
+    NoCommonCertificateType,
 }
 
 impl PeerIncompatible {
@@ -278,6 +284,7 @@ impl PeerIncompatible {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
             Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
+            Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
             | Self::NoCommonSignatureScheme
@@ -298,6 +305,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
             Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
+            Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
         })
     }
 }
@@ -342,8 +350,13 @@ pub enum CertificateError {
     ConstraintViolated,
     /// A signature in the chain is wrong.
     BadSignature,
-    /// A signature or key in the chain is of a kind that is not supported or too weak.
+    /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
+    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    UnknownPublicKey {
+        /// Its last bytes, to find it again.
+        end: [u8; 4],
+    },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
 }
@@ -355,7 +368,10 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
-            Self::NoTime | Self::UnknownRevocationStatus => AlertDescription::CERTIFICATE_UNKNOWN,
+            // RFC 7250 names no alert for a key that is not known.
+            Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
+                AlertDescription::CERTIFICATE_UNKNOWN
+            }
             Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
                 AlertDescription::BAD_CERTIFICATE
@@ -394,6 +410,9 @@ impl CertificateError {
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::UnknownPublicKey { end } => {
+                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })
@@ -434,10 +453,14 @@ pub enum ApiMisuse {
     EmptyChain,
     /// The private key does not belong to the first certificate of the chain.
     KeyDoesNotMatchCertificate,
-    /// No trust anchor is configured, so that no certificate could be accepted.
+    /// No trust anchor or raw public key is configured, so that no peer could be accepted.
     NoTrustAnchors,
     /// A certificate given as trust anchor or own chain does not parse.
     MalformedCertificate,
+    /// A public key given as trusted, or that of an own key, does not parse.
+    MalformedPublicKey,
+    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
@@ -470,8 +493,12 @@ impl fmt::Display for ApiMisuse {
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
-            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) is configured"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
+            Self::UnsupportedPublicKey => {
+                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+            }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),

@@ -16,6 +16,7 @@ use crate::wire::{Encode, HandshakeType, Parse};
 
 mod agreement;
 mod caching;
+mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod resumption;
 pub(crate) mod server;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::Output;
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{Credential, PeerRole, VerifiedPeer};
+use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, seconds};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
@@ -21,7 +21,7 @@ pub(super) fn binding(
     now: Now,
 ) -> Option<Binding> {
     let server = ServerId::from_host_name(server_name.map(str::as_bytes))?;
-    let credentials: Vec<_> = config.credentials.iter().map(Credential::fingerprint).collect();
+    let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let client_policy = match config.client_authentication {
         ClientAuthentication::None => ClientPolicy::None,
         ClientAuthentication::Optional(_) => ClientPolicy::Optional(super::caching::trust_id(config, now)?),
@@ -68,7 +68,7 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
         server: ServerId::new(&server.name),
         port: server.port,
         transport: Transport::Stream,
-        credential: config.credential.as_ref().map(Credential::fingerprint),
+        credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
     }
 }
 

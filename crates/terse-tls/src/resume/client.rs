@@ -134,8 +134,7 @@ impl StoredSession {
 
     /// Whether it is worth keeping, and small enough. The server chose the ticket and its names.
     pub(crate) fn fits(&self) -> bool {
-        let PeerIdentity { subject, subject_alt_name } = &self.origin.identity;
-        self.lifetime > 0 && self.ticket.len() + subject.len() + subject_alt_name.len() <= Self::MAX_LEN
+        self.lifetime > 0 && self.ticket.len() + self.origin.identity.len() <= Self::MAX_LEN
     }
 
     /// Room for the ticket of a server that puts the client's certificates into it.
@@ -251,7 +250,7 @@ impl Parse<'_> for Origin {
         Ok(Self {
             authenticated: reader.u64()?,
             trust_id: TrustId::parse(reader)?,
-            identity: PeerIdentity { subject: reader.vec16()?.into(), subject_alt_name: reader.vec16()?.into() },
+            identity: PeerIdentity::parse(reader)?,
             validity: Validity {
                 not_before: reader.u64()?,
                 not_before_depth: reader.u8()?,
@@ -271,8 +270,7 @@ impl Encode for Origin {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.u64(self.authenticated);
         self.trust_id.encode(writer);
-        writer.vec16(&self.identity.subject);
-        writer.vec16(&self.identity.subject_alt_name);
+        self.identity.encode(writer);
         writer.u64(self.validity.not_before);
         writer.u8(self.validity.not_before_depth);
         writer.u64(self.validity.not_after);

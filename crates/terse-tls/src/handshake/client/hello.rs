@@ -7,6 +7,7 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, Cookie, EncodeError, ExtendedMasterSecret, ExtensionType, ExtensionsBuilder,
@@ -29,6 +30,7 @@ impl ExpectServerHello {
         extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
+        CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;

@@ -30,6 +30,7 @@ use crate::cert::VerifiedPeer;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching};
 use crate::resume::StoredSession;
 use crate::schedule::tls12::Randoms;
@@ -87,6 +88,7 @@ pub(super) struct Agreed {
     /// How the server calls this session; empty if it does not.
     session_id: Box<[u8]>,
     ticket_follows: bool,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -191,6 +193,7 @@ pub(crate) fn server_hello(
         let resumed = Resumed { config, server, suite, randoms, transcript, session };
         return resumed.start(ticket_follows, output).map(Handshake::Tls12Client);
     }
+    let types = CertificateTypes::read(&config, extensions)?;
     let (selection, makes_ticket) = caching::selected(extensions, client_cached_info, output)?;
 
     let mut transcript = match config.credential {
@@ -208,6 +211,7 @@ pub(crate) fn server_hello(
         extended_master_secret,
         session_id: hello.legacy_session_id_echo.into(),
         ticket_follows,
+        types,
         selection,
         makes_ticket,
     };
