@@ -226,11 +226,11 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.sender.key_is_exhausted() {
-                return Err(ApiMisuse::KeyExhausted.into());
-            }
             if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
+            }
+            if self.sender.key_is_exhausted() {
+                return if taken > 0 { Ok(taken) } else { Err(ApiMisuse::KeyExhausted.into()) };
             }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
@@ -396,7 +396,7 @@ impl Connection {
     /// no context differs from an empty one).
     pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         match &self.handshake {
-            Some(Handshake::Tls12Traffic(traffic)) => Ok(traffic.export(label, context, out)?),
+            Some(Handshake::Tls12Traffic(traffic)) => traffic.export(label, context, out),
             Some(Handshake::Tls13Traffic(traffic)) => {
                 Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
             }

@@ -502,6 +502,8 @@ pub enum ApiMisuse {
     PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    ReservedLabel,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
@@ -536,6 +538,7 @@ impl fmt::Display for ApiMisuse {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
         }
     }
 }
