@@ -218,7 +218,7 @@ impl Traffic {
         let len = len as u32;
         self.handshake_bytes += u64::from(len);
         match self.messages.iter_mut().find(|(counted, _)| *counted == message) {
-            Some((_, sum)) => *sum += len,
+            Some((_, sum)) => *sum = sum.saturating_add(len), // HelloRequest may come any number of times
             None => self.messages.push((message, len)),
         }
     }

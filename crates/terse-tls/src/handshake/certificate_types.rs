@@ -7,7 +7,7 @@ use pki_types::CertificateDer;
 use super::signature;
 use crate::cache::Fingerprint;
 use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
-use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::time::Now;
 use crate::wire::{
@@ -60,14 +60,16 @@ impl CertificateTypes {
 /// The choice of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    pub(super) types: CertificateTypes,
+    pub(super) server: CertificateType,
+    /// What the client may show. `None`: it is not asked.
+    pub(super) client: Option<CertificateType>,
     answers_server: bool,
     answers_client: bool,
 }
 
 impl Choice {
-    /// `server` is what the server shows. What the client may show, if it is asked at all, is what the server prefers
-    /// among what the client has (RFC 7250, 4.2).
+    /// `server` is what the server shows. What the client may show is what the server prefers among what the client has; if
+    /// there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
     pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
         let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
         let has = |kind| match &theirs {
@@ -75,24 +77,24 @@ impl Choice {
             None => kind == CertificateType::X509,
         };
         let trust = config.client_authentication.trust();
-        let client = match trust {
-            None => CertificateType::X509,
-            Some(trust) => (trust.certificate_types().iter().copied().find(|kind| has(*kind)))
-                .ok_or(PeerIncompatible::NoCommonCertificateType)?,
-        };
+        let client = trust.and_then(|trust| trust.certificate_types().iter().copied().find(|kind| has(*kind)));
+        if let (ClientAuthentication::Required(_), None) = (&config.client_authentication, client) {
+            return Err(PeerIncompatible::NoCommonCertificateType.into());
+        }
         Ok(Self {
-            types: CertificateTypes { server, client },
+            server,
+            client,
             answers_server: offered.get::<ServerCertificateTypes<'_>>()?.is_some(),
-            answers_client: theirs.is_some() && trust.is_some(),
+            answers_client: theirs.is_some() && client.is_some(),
         })
     }
 
     pub(super) fn answer(self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if self.answers_client {
-            extensions.push(&ClientCertificateTypeSelected(self.types.client))?;
+        if let Some(client) = self.client.filter(|_| self.answers_client) {
+            extensions.push(&ClientCertificateTypeSelected(client))?;
         }
         if self.answers_server {
-            extensions.push(&ServerCertificateTypeSelected(self.types.server))?;
+            extensions.push(&ServerCertificateTypeSelected(self.server))?;
         }
         Ok(())
     }
