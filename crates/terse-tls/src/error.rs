@@ -147,6 +147,15 @@ pub enum PeerMisbehaved {
     SelectedUnofferedSuite,
     /// A second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
     IllegalHelloRetryRequest,
+    /// The server knows a newer version than the one that it selected: on the way, the ClientHello was made to look older
+    /// (RFC 9846, 4.2.3).
+    Downgrade,
+    /// The client fell back to an older version though this side has a newer one (RFC 7507).
+    InappropriateFallback,
+    /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
+    IllegalRenegotiationInfo,
+    /// The peer keeps asking for a renegotiation.
+    TooManyRenegotiations,
     /// The second ClientHello differs from the first where it must not (RFC 9846, 4.2.2).
     ChangedClientHello,
     /// A key share for a group that was not offered, or two for one group (RFC 9846, 4.3.8).
@@ -178,7 +187,10 @@ impl PeerMisbehaved {
             | Self::InterleavedRecord
             | Self::BadChangeCipherSpec
             | Self::TooManyEmptyRecords
+            | Self::TooManyRenegotiations
             | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::IllegalRenegotiationInfo => AlertDescription::HANDSHAKE_FAILURE,
+            Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
             Self::BadSignature | Self::BadFinished => AlertDescription::DECRYPT_ERROR,
@@ -189,6 +201,7 @@ impl PeerMisbehaved {
             | Self::SelectedUnoffered(_)
             | Self::SelectedUnofferedSuite
             | Self::ChangedClientHello
+            | Self::Downgrade
             | Self::IllegalKeyShare
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
@@ -216,6 +229,10 @@ impl fmt::Display for PeerMisbehaved {
             Self::SelectedUnoffered(extension) => write!(f, "what {extension} selects was not offered"),
             Self::SelectedUnofferedSuite => f.write_str("the selected cipher suite was not offered"),
             Self::IllegalHelloRetryRequest => f.write_str("a HelloRetryRequest is repeated, or changes nothing"),
+            Self::Downgrade => f.write_str("the version was lowered on the way (downgrade attack)"),
+            Self::InappropriateFallback => f.write_str("the client fell back to an older version without need"),
+            Self::IllegalRenegotiationInfo => f.write_str("renegotiation_info is not empty in a first handshake"),
+            Self::TooManyRenegotiations => f.write_str("too many attempts at renegotiation"),
             Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
             Self::IllegalKeyShare => f.write_str("a key share is for a group that was not offered"),
             Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
@@ -241,6 +258,10 @@ pub enum PeerIncompatible {
     NoCommonGroup,
     /// No signature scheme that this side's key can sign with.
     NoCommonSignatureScheme,
+    /// The peer does not know the extended master secret, which is required (RFC 7627, 5.2).
+    NoExtendedMasterSecret,
+    /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
+    NoSecureRenegotiation,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
     /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
@@ -253,9 +274,11 @@ impl PeerIncompatible {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
             Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
-            Self::NoCommonCipherSuite | Self::NoCommonGroup | Self::NoCommonSignatureScheme => {
-                AlertDescription::HANDSHAKE_FAILURE
-            }
+            Self::NoCommonCipherSuite
+            | Self::NoCommonGroup
+            | Self::NoCommonSignatureScheme
+            | Self::NoExtendedMasterSecret
+            | Self::NoSecureRenegotiation => AlertDescription::HANDSHAKE_FAILURE,
         }
     }
 }
@@ -263,10 +286,12 @@ impl PeerIncompatible {
 impl fmt::Display for PeerIncompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoCommonVersion => "no protocol version (TLS 1.3 is required)",
+            Self::NoCommonVersion => "no protocol version",
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
+            Self::NoExtendedMasterSecret => "no extended master secret, which is required",
+            Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
             Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
         })
@@ -430,8 +455,19 @@ pub enum ApiMisuse {
     LimitOutOfRange,
     /// A name is longer than the protocol can carry.
     NameTooLong,
+    /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
+    TicketLifetime,
+    /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
+    ShortPsk,
+    /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
+    PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// TLS 1.2 has no KeyUpdate.
+    NoKeyUpdate,
+    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
+    /// due.
+    KeyExhausted,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -452,6 +488,13 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
+            Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
+            Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
+            Self::PskIdentity => {
+                f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
+            }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }

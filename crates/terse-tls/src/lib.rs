@@ -19,7 +19,9 @@ pub mod crypto;
 mod error;
 mod handshake;
 mod link;
+mod lru;
 mod record;
+pub mod resume;
 mod schedule;
 pub mod summary;
 #[cfg(test)]

@@ -222,6 +222,7 @@ fn wrong_use_is_exit_code_2() {
     assert!(refused(&format!("{client} --sigalg sha1")).contains("ecdsa_secp256r1_sha256"));
     let server = "server --listen 127.0.0.1:0 --cert @server.pem --key @server.key";
     refused(&format!("{server} --require-client-cert"));
+    assert!(refused(&format!("{server} --cert @client.pem")).contains("give each --cert its --key"));
     refused(&format!("{server} --echo --reply x"));
 }
 

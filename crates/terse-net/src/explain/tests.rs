@@ -42,6 +42,23 @@ fn an_alert_says_what_the_peer_wants() {
 }
 
 #[test]
+fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
+    for (alert, expected) in [
+        (AlertDescription::PROTOCOL_VERSION, "allow more of them"),
+        (AlertDescription::INAPPROPRIATE_FALLBACK, "a newer version"),
+        (AlertDescription::UNKNOWN_PSK_IDENTITY, "check the identity"),
+        (AlertDescription::DECRYPT_ERROR, "the same on both sides"),
+        (AlertDescription::BAD_RECORD_MAC, "different pre-shared keys"),
+        (AlertDescription::HANDSHAKE_FAILURE, "a pre-shared key: offer more"),
+    ] {
+        let line = line(Error::AlertReceived(alert));
+        assert!(line.contains(alert.name().unwrap()) && line.contains(expected), "{line}");
+    }
+    let line = line(Error::from(PeerIncompatible::NoCommonVersion));
+    assert!(line.ends_with("no protocol version; allow a version that the other side speaks"));
+}
+
+#[test]
 fn a_problem_without_remedy_has_no_advice() {
     let error = NetError::Tls(PeerMisbehaved::BadFinished.into());
     assert_eq!(explain(&error, &"the server").advice, None);

@@ -36,7 +36,7 @@ impl fmt::Debug for ClientCache {
 
 /// What a connection brings along, besides its scope.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
     pub(crate) trust_id: Option<TrustId>,
@@ -46,7 +46,8 @@ pub(crate) struct Context {
     pub(crate) own_certificate: Option<Fingerprint>,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
-    pub(crate) version: ProtocolVersion,
+    /// What may be negotiated.
+    pub(crate) versions: &'a [ProtocolVersion],
 }
 
 /// What a server selected.
@@ -121,7 +122,7 @@ enum Stage {
 
 impl ClientSession {
     /// Reads the record of `scope` and decides what is offered.
-    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context) -> Self {
+    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Self {
         let mut session = Self {
             cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
             scope: Arc::new(scope),
@@ -139,7 +140,7 @@ impl ClientSession {
         session
     }
 
-    fn choose(&mut self, record: &mut ScopeRecord, context: Context) -> Save {
+    fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
         if record.is_empty() {
             self.reason = Some("first contact");
         }
@@ -152,7 +153,7 @@ impl ClientSession {
             Permission::Offer => {
                 self.offer_server_certificate(record, context);
                 self.offer.certificate_request =
-                    record.request(context.version).filter(|request| request.pays()).cloned();
+                    record.request(context.versions).filter(|request| request.pays()).cloned();
                 self.offer_ticket(record);
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
@@ -160,15 +161,15 @@ impl ClientSession {
         if record.health == health { Save::Later } else { Save::Now }
     }
 
-    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context) {
+    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(entry) = &record.server_certificate else { return };
         let Some(trust_id) = context.trust_id else {
             self.reason = Some("verification here is not cached");
             return;
         };
-        let Context { now, certificate_types, without_clock, version, .. } = context;
+        let Context { now, certificate_types, without_clock, versions, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, certificate_types, version, server, now, without_clock };
+        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
         match entry.usable(&conditions) {
             Ok(()) => self.offer.server_certificate = Some(entry.clone()),
             Err(unusable) => {

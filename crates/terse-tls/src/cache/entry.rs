@@ -61,7 +61,7 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, version, server, now, without_clock } = *conditions;
+        let Conditions { trust_id, certificate_types, versions, server, now, without_clock } = *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
@@ -72,7 +72,7 @@ impl PeerEntry {
         if self.trust_id != trust_id {
             return Err(Unusable::TrustChanged);
         }
-        if !certificate_types.iter().any(|kind| self.stands_for(*kind, version)) {
+        if !certificate_types.iter().any(|kind| versions.iter().any(|version| self.stands_for(*kind, *version))) {
             return Err(Unusable::OtherCertificateType);
         }
         if self.server != *server {
@@ -98,7 +98,8 @@ pub(super) struct Conditions<'a> {
     pub(super) trust_id: TrustId,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
-    pub(super) version: ProtocolVersion,
+    /// What was or may be negotiated.
+    pub(super) versions: &'a [ProtocolVersion],
     /// The server that a client connects to, or that a server is called by the client.
     pub(super) server: &'a ServerId,
     pub(super) now: Now,
@@ -145,11 +146,14 @@ pub(crate) struct RequestEntry {
 }
 
 impl RequestEntry {
-    /// Whether the cached form is shorter than the request: in TLS 1.3 a header, an empty context and the fingerprint
+    /// Whether the cached form is shorter than the request: a header, in TLS 1.3 an empty context, and the fingerprint
     /// with its length. The 34 bytes of the offer do not count: RFC 7924 and paper 000 offer what they have.
     pub(super) fn pays(&self) -> bool {
-        const CACHED_FORM: u16 = 4 + 1 + 1 + 32;
-        self.length > CACHED_FORM
+        let cached_form = match self.version {
+            ProtocolVersion::TLS_1_3 => 4 + 1 + 1 + 32,
+            _ => 4 + 1 + 32,
+        };
+        self.length > cached_form
     }
 
     /// Whether the entry is small enough to be kept.

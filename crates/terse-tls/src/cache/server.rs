@@ -135,7 +135,7 @@ impl Policy {
         let conditions = Conditions {
             trust_id,
             certificate_types: &[certificate_type],
-            version,
+            versions: &[version],
             server: &self.server,
             now: self.now,
             without_clock: self.without_clock,

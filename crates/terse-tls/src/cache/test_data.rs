@@ -76,14 +76,14 @@ pub(super) fn request(length: u16) -> RequestEntry {
     }
 }
 
-pub(super) fn context() -> Context {
+pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
         trust_id: Some(TRUST),
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         without_clock: false,
-        version: ProtocolVersion::TLS_1_3,
+        versions: &[ProtocolVersion::TLS_1_3],
     }
 }
 

@@ -7,7 +7,7 @@ use core::iter::once;
 
 use crate::cache::Fingerprint;
 use crate::crypto::Hash;
-use crate::wire::{CertificateRequest, HandshakeType, ProtocolVersion, Writer};
+use crate::wire::{CertificateRequest, Encode as _, HandshakeType, ProtocolVersion, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +42,20 @@ impl Fingerprint {
         writer.u24(key.len() + 3);
         writer.u24(key.len());
         Self::from_digest(sha256.hash(&[&header, key]))
+    }
+
+    /// Of a TLS 1.2 message, header included.
+    pub(crate) fn of_message(sha256: &dyn Hash, message: &[u8]) -> Self {
+        Self::from_digest(sha256.hash(&[message]))
+    }
+
+    /// Of a TLS 1.2 message, without its header.
+    pub(crate) fn of_body(sha256: &dyn Hash, kind: HandshakeType, body: &[u8]) -> Self {
+        let mut header = [0; 4];
+        let mut writer = Writer::new(&mut header);
+        kind.encode(&mut writer);
+        writer.u24(body.len());
+        Self::from_digest(sha256.hash(&[&header, body]))
     }
 
     /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.

@@ -141,6 +141,13 @@ code_points! {
     }
 }
 
+impl NamedGroup {
+    /// Whether TLS 1.2 knows the group (RFC 8422, 5.1.1): not the hybrid ones.
+    pub const fn is_elliptic_curve(self) -> bool {
+        matches!(self, Self::SECP256R1 | Self::SECP384R1 | Self::X25519)
+    }
+}
+
 impl SignatureScheme {
     /// Whether the scheme signs with RSA keys, in either padding.
     pub const fn is_rsa(self) -> bool {

@@ -10,7 +10,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use terse_tls::{
     AlertDescription, ApiMisuse, CertificateType, CipherSuite, Common, Connection, Credential, Error, NamedGroup,
-    SignatureScheme, Trust,
+    ProtocolVersion, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, PROVIDERS};
@@ -21,12 +21,19 @@ const CHAIN: &str = "ed25519x2";
 fn configurations() {
     let unknown = ApiMisuse::Unsupported;
     let empty = ApiMisuse::EmptyConfiguration;
+    let no_scheme = empty("signature scheme for the versions that are enabled");
+    let tls13_with_pkcs1 = |c: &mut Common| {
+        c.versions = vec![ProtocolVersion::TLS_1_3];
+        c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256];
+    };
     type Spoil = fn(&mut Common);
-    let cases: [(Spoil, ApiMisuse); 13] = [
+    let cases: [(Spoil, ApiMisuse); 15] = [
         (|c| c.suites.clear(), empty("cipher suite")),
         (|c| c.groups.clear(), empty("group")),
-        (|c| c.signature_schemes.clear(), empty("signature scheme for TLS 1.3")),
-        (|c| c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256], empty("signature scheme for TLS 1.3")),
+        (|c| c.signature_schemes.clear(), no_scheme),
+        (tls13_with_pkcs1, no_scheme),
+        (|c| c.versions.clear(), empty("protocol version")),
+        (|c| c.versions.push(ProtocolVersion(0x0302)), unknown("protocol version")),
         (|c| c.suites.push(CipherSuite(0x1306)), unknown("cipher suite")),
         (|c| c.groups.push(NamedGroup(0x1e)), unknown("group")),
         (|c| c.signature_schemes.push(SignatureScheme(0x0203)), unknown("signature scheme")),
@@ -46,7 +53,7 @@ fn configurations() {
         let client =
             Connection::client(Arc::new(setup.client.clone()), server_address(), at(0), &mut SeededRng::new(1));
         assert_eq!(client.err(), Some(error.into()), "{nth}");
-        if nth < 12 {
+        if nth < 14 {
             assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)), "{nth}");
             assert_eq!(Connection::server(Arc::new(setup.server), at(0)).err(), Some(error.into()));
         }

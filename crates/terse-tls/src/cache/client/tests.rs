@@ -11,7 +11,7 @@ use crate::wire::{CertificateType, ProtocolVersion};
 struct Client {
     store: Arc<MemoryClientStore>,
     cache: ClientCache,
-    context: Context,
+    context: Context<'static>,
     scope: Scope,
     next_ticket: u64,
 }
@@ -313,7 +313,7 @@ fn rule_2_losses_after_the_own_finished_count_as_unanswered() {
 }
 
 /// Two cached attempts fail, a full one succeeds, a cached one fails again.
-fn switched_off(context: Context) -> Client {
+fn switched_off(context: Context<'static>) -> Client {
     let mut client = Client { context, ..Client::new() };
     client.connect(true);
     client.time_out();
@@ -509,7 +509,8 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
 fn raw_public_key_is_offered_where_it_can_be_taken() {
     const BOTH: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
     let (raw, x509) = BOTH.split_at(1);
-    let (tls12, tls13) = (ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3);
+    const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
+    let (tls12, tls13) = VERSIONS.split_at(1);
     // What the handshake can take, and whether the chain and the key are offered.
     let table = [
         (x509, tls13, [true, false]),
@@ -518,17 +519,18 @@ fn raw_public_key_is_offered_where_it_can_be_taken() {
         (raw, tls12, [false, false]),
         (BOTH, tls13, [true, true]),
         (BOTH, tls12, [true, false]),
+        (BOTH, VERSIONS, [true, true]),
     ];
-    for (certificate_types, version, offered) in table {
-        let entries = [entry(SERVER), raw_entry(SERVER, tls13)];
+    for (certificate_types, versions, offered) in table {
+        let entries = [entry(SERVER), raw_entry(SERVER, tls13[0])];
         for (known, offered) in entries.into_iter().zip(offered) {
             let mut client = Client::new();
             let mut session = client.begin();
-            let server_certificate = session.entry(SERVER, tls13, known.peer().clone());
+            let server_certificate = session.entry(SERVER, tls13[0], known.peer().clone());
             assert_eq!(server_certificate.as_ref(), Some(&known));
             session.finished(Learned { server_certificate, ..learned(None) });
             drop(session);
-            client.context = Context { certificate_types, version, ..client.context };
+            client.context = Context { certificate_types, versions, ..client.context };
             if known.certificate_type() == CertificateType::RAW_PUBLIC_KEY {
                 client.context.now = no_clock(); // it has no dates, and needs no clock
             }

@@ -11,6 +11,7 @@ use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
+use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
     CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
@@ -90,9 +91,9 @@ impl Flight {
             log.log("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
             log.log("EXPORTER_SECRET", &random, exporter.expose());
         }
-        output.link.new_keys(&send)?;
+        output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
 
         if let Some(session) = output.cache.as_deref_mut() {
             let resumption = main.resumption(&transcript.current())?;

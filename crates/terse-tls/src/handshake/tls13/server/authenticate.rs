@@ -11,6 +11,7 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, signature};
+use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
@@ -96,7 +97,7 @@ impl ExpectCertificate {
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
@@ -146,7 +147,7 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         if let (Some(mut session), Some(entry)) = (cache, self.client) {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;
