@@ -4,7 +4,7 @@ use core::fmt;
 use std::io::ErrorKind;
 
 use terse_tls::crypto::CryptoError;
-use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
+use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
 use crate::NetError;
 
@@ -55,6 +55,9 @@ fn advice(error: &NetError) -> Option<&'static str> {
         }
         NetError::Tls(Error::Crypto(CryptoError::DecryptFailed)) => {
             Some("something on the way changes the bytes, or the two sides have different pre-shared keys")
+        }
+        NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::Downgrade)) => {
+            Some("something between the two sides changes the bytes: find out what it is")
         }
         NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.2 or 1.3 on this port"),
         NetError::TimedOut { in_handshake: true } => Some("check the address and the network, or allow more time"),
@@ -131,6 +134,10 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
 fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
     Some(match error {
         PeerIncompatible::NoCommonVersion => "allow a version that the other side speaks",
+        PeerIncompatible::NoExtendedMasterSecret => {
+            "update the other side, or use TLS 1.3; doing without makes it possible to splice two sessions (RFC 7627)"
+        }
+        PeerIncompatible::NoSecureRenegotiation => "update the other side, which is more than ten years behind",
         PeerIncompatible::NoCommonApplicationProtocol => "offer a protocol that the other side knows",
         PeerIncompatible::NoCommonSignatureScheme => {
             "the peer must accept the kind of key that this side's certificate has"

@@ -200,6 +200,15 @@ impl ClientConfig {
         }
     }
 
+    /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
+    pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        let has_psk = self.psk.as_ref().is_some_and(|psk| psk.tls12_key().is_some());
+        let fits = move |id: &CipherSuite| {
+            has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
+        };
+        self.common.enabled_suites().filter(fits)
+    }
+
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
         if let Some(psk) = &self.psk {

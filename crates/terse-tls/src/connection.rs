@@ -13,7 +13,7 @@ use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
-use crate::wire::{Alert, AlertDescription, ContentType};
+use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 mod drive;
 
@@ -381,7 +381,7 @@ fn begin_caching(
         now,
         trust_id: resumption::trust_id(config, server, now),
         certificate_types: config.trust.certificate_types(),
-        own_certificate: resumption::own_certificate(config),
+        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
     };

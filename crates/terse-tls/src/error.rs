@@ -152,6 +152,9 @@ pub enum PeerMisbehaved {
     Downgrade,
     /// The client fell back to an older version though this side has a newer one (RFC 7507).
     InappropriateFallback,
+    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC 7627,
+    /// 5.3).
+    ChangedSession,
     /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
     IllegalRenegotiationInfo,
     /// The peer keeps asking for a renegotiation.
@@ -168,6 +171,8 @@ pub enum PeerMisbehaved {
     BadFinished,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
+    /// More than one raw public key (RFC 9846, 4.5.1).
+    SeveralRawPublicKeys,
     /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
     /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
@@ -189,7 +194,7 @@ impl PeerMisbehaved {
             | Self::TooManyEmptyRecords
             | Self::TooManyRenegotiations
             | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
-            Self::IllegalRenegotiationInfo => AlertDescription::HANDSHAKE_FAILURE,
+            Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
             Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
@@ -205,6 +210,7 @@ impl PeerMisbehaved {
             | Self::IllegalKeyShare
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
+            | Self::SeveralRawPublicKeys
             | Self::IllegalCachingReply
             | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
         }
@@ -231,6 +237,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::IllegalHelloRetryRequest => f.write_str("a HelloRetryRequest is repeated, or changes nothing"),
             Self::Downgrade => f.write_str("the version was lowered on the way (downgrade attack)"),
             Self::InappropriateFallback => f.write_str("the client fell back to an older version without need"),
+            Self::ChangedSession => f.write_str("a session is resumed with other parameters"),
             Self::IllegalRenegotiationInfo => f.write_str("renegotiation_info is not empty in a first handshake"),
             Self::TooManyRenegotiations => f.write_str("too many attempts at renegotiation"),
             Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
@@ -239,6 +246,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
             Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
+            Self::SeveralRawPublicKeys => f.write_str("a Certificate has more than one raw public key"),
             Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
             Self::IllegalCachingReply => f.write_str("a caching reply contradicts the offer"),
             Self::IllegalCachedMessage => f.write_str("a message selected as cached is not in its cached form"),
@@ -262,6 +270,8 @@ pub enum PeerIncompatible {
     NoExtendedMasterSecret,
     /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
     NoSecureRenegotiation,
+    /// The client names a pre-shared key that this side does not have (RFC 4279, 2; RFC 9846, 6.2).
+    UnknownPskIdentity,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
     /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
@@ -272,6 +282,7 @@ impl PeerIncompatible {
     const fn alert(self) -> AlertDescription {
         match self {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
             Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::NoCommonCipherSuite
@@ -292,6 +303,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
             Self::NoExtendedMasterSecret => "no extended master secret, which is required",
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
+            Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
             Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
         })

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io;
 
 use pki_types::UnixTime;
-use terse_tls::PeerMisbehaved;
 
 use super::*;
 
@@ -53,6 +52,13 @@ fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
     ] {
         let line = line(Error::AlertReceived(alert));
         assert!(line.contains(alert.name().unwrap()) && line.contains(expected), "{line}");
+    }
+    for error in [
+        PeerMisbehaved::Downgrade.into(),
+        PeerIncompatible::NoExtendedMasterSecret.into(),
+        PeerIncompatible::NoSecureRenegotiation.into(),
+    ] {
+        assert!(explain(&NetError::Tls(error), &"the server").advice.is_some());
     }
     let line = line(Error::from(PeerIncompatible::NoCommonVersion));
     assert!(line.ends_with("no protocol version; allow a version that the other side speaks"));

@@ -72,7 +72,8 @@ impl PeerEntry {
         if self.trust_id != trust_id {
             return Err(Unusable::TrustChanged);
         }
-        if !certificate_types.iter().any(|kind| versions.iter().any(|version| self.stands_for(*kind, *version))) {
+        let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
+        if !certificate_types.iter().any(|kind| stands(*kind)) {
             return Err(Unusable::OtherCertificateType);
         }
         if self.server != *server {
@@ -98,7 +99,7 @@ pub(super) struct Conditions<'a> {
     pub(super) trust_id: TrustId,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
-    /// What was or may be negotiated.
+    /// What may be negotiated.
     pub(super) versions: &'a [ProtocolVersion],
     /// The server that a client connects to, or that a server is called by the client.
     pub(super) server: &'a ServerId,

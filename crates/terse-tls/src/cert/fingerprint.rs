@@ -30,20 +30,6 @@ impl Fingerprint {
         Self::from_digest(context.finish())
     }
 
-    /// Of a Certificate message with a raw public key: in TLS 1.2 the key alone (RFC 7250, 3), in TLS 1.3 the chain of
-    /// one that RFC 9846, 4.5.1 makes of it.
-    pub(crate) fn of_raw_public_key(sha256: &dyn Hash, version: ProtocolVersion, key: &[u8]) -> Self {
-        if version != ProtocolVersion::TLS_1_2 {
-            return Self::of_chain(sha256, once(key));
-        }
-        let mut header = [0; 7];
-        let mut writer = Writer::new(&mut header);
-        writer.u8(HandshakeType::CERTIFICATE.0);
-        writer.u24(key.len() + 3);
-        writer.u24(key.len());
-        Self::from_digest(sha256.hash(&[&header, key]))
-    }
-
     /// Of a TLS 1.2 message, header included.
     pub(crate) fn of_message(sha256: &dyn Hash, message: &[u8]) -> Self {
         Self::from_digest(sha256.hash(&[message]))
@@ -56,6 +42,20 @@ impl Fingerprint {
         kind.encode(&mut writer);
         writer.u24(body.len());
         Self::from_digest(sha256.hash(&[&header, body]))
+    }
+
+    /// Of a Certificate message with a raw public key: in TLS 1.2 the key alone (RFC 7250, 3), in TLS 1.3 the chain of
+    /// one that RFC 9846, 4.5.1 makes of it.
+    pub(crate) fn of_raw_public_key(sha256: &dyn Hash, version: ProtocolVersion, key: &[u8]) -> Self {
+        if version != ProtocolVersion::TLS_1_2 {
+            return Self::of_chain(sha256, once(key));
+        }
+        let mut header = [0; 7];
+        let mut writer = Writer::new(&mut header);
+        writer.u8(HandshakeType::CERTIFICATE.0);
+        writer.u24(key.len() + 3);
+        writer.u24(key.len());
+        Self::from_digest(sha256.hash(&[&header, key]))
     }
 
     /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.

@@ -152,6 +152,10 @@ impl Connection {
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
         if let Some(description) = error.alert().filter(|_| !self.closed) {
+            let description = match self.summary.version {
+                Some(ProtocolVersion::TLS_1_2) => description.in_tls12(),
+                _ => description,
+            };
             self.send_alert(Alert { level: Alert::FATAL, description });
         }
         let failure = match error {

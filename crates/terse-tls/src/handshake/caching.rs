@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::Output;
 use crate::cache::{Asked, Fingerprint, Scheme, Selection, ServerCache, ServerSession, Ticket, TrustId};
-use crate::cert::{Credential, PeerRole};
+use crate::cert::PeerRole;
 use crate::config::ServerConfig;
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::Mode;
@@ -114,24 +114,24 @@ impl Selected {
         Self { server_certificate: false, certificate_request: None, bithac: None, session: None }
     }
 
-    /// `credential` is what would be sent, `request` as well, unless its fingerprint would be longer.
+    /// `client` is what its Certificate may carry, and in which version; `certificate` is what would be sent, `request` as well, unless its fingerprint would be longer.
     pub(super) fn new(
         config: &ServerConfig,
-        version: ProtocolVersion,
         offered: &Offered<'_>,
         server_name: Option<&str>,
-        credential: &Credential,
+        client: (CertificateType, ProtocolVersion),
+        certificate: Fingerprint,
         request: Option<&dyn Fn() -> Fingerprint>,
         output: &mut Output<'_>,
     ) -> Self {
         let mut selected = Self::nothing();
         let Some(cache) = &config.cache else { return selected };
         // RFC 7924, 4: only what would be sent now.
-        selected.server_certificate = offered.offers(CachedInformationType::CERT, credential.fingerprint(version));
+        selected.server_certificate = offered.offers(CachedInformationType::CERT, certificate);
         let request = request.filter(|_| offered.cached_info.is_some()).map(|fingerprint| fingerprint());
         let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request);
         selected.certificate_request = request.filter(is_offered);
-        selected.select_ticket(config, version, cache, offered, server_name, output.now);
+        selected.select_ticket(config, cache, offered, server_name, client, output.now);
         let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
         output.summary.mode = Mode::of(any, selected.bithac.is_some());
@@ -148,16 +148,15 @@ impl Selected {
     fn select_ticket(
         &mut self,
         config: &ServerConfig,
-        version: ProtocolVersion,
         cache: &ServerCache,
         offered: &Offered<'_>,
         server_name: Option<&str>,
+        (certificate_type, version): (CertificateType, ProtocolVersion),
         now: Now,
     ) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let host_name = server_name.map(str::as_bytes);
         let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let certificate_type = CertificateType::X509;
         let asked = trust_id(config, now).map(|trust_id| Asked { trust_id, certificate_type, version });
         let mut session = ServerSession::begin(cache, asked, host_name, now, without_clock);
         self.bithac = Some(match objects {

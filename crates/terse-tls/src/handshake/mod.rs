@@ -16,6 +16,7 @@ use crate::wire::{Encode, HandshakeType, Parse};
 
 mod agreement;
 mod caching;
+mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod resumption;
 pub(crate) mod server;
@@ -175,6 +176,18 @@ impl Output<'_> {
     ) -> Result<(), Error> {
         transcript.add(self.push(kind, body)?);
         Ok(())
+    }
+
+    /// Sends a message and adds it to the transcript, and leaves its length to be counted elsewhere.
+    pub(crate) fn send_uncounted(
+        &mut self,
+        kind: HandshakeType,
+        body: &dyn Encode,
+        transcript: &mut Transcript,
+    ) -> Result<usize, Error> {
+        let message = self.push(kind, body)?;
+        transcript.add(message);
+        Ok(message.len())
     }
 
     /// Sends a message that no transcript covers, or not yet.

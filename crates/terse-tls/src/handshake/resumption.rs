@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Output;
-use crate::cache::{Fingerprint, Scope, ServerId, TrustId};
+use crate::cache::{Scope, ServerId, TrustId};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, seconds};
@@ -62,18 +62,13 @@ pub(super) fn end_of(client: Option<&VerifiedPeer>, now: u64) -> u64 {
     client.map_or(week, |client| week.min(client.validity.not_after))
 }
 
-/// What a client's Certificate is known by in its own stores, whatever the version.
-pub(crate) fn own_certificate(config: &ClientConfig) -> Option<Fingerprint> {
-    config.credential.as_ref().map(|credential| credential.fingerprint(ProtocolVersion::TLS_1_3))
-}
-
 /// What a client's sessions and cached objects are kept under.
 pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
     Scope {
         server: ServerId::new(&server.name),
         port: server.port,
         transport: Transport::Stream,
-        credential: own_certificate(config),
+        credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
     }
 }
 

@@ -64,7 +64,8 @@ impl Session {
 
     /// Whether it is small enough to be kept: the client chose its names.
     pub(super) fn fits(&self) -> bool {
-        self.client.as_ref().is_none_or(|client| client.identity.len() <= Self::MAX_NAMES)
+        let names = self.client.iter().map(|client| &client.identity);
+        names.map(PeerIdentity::len).sum::<usize>() <= Self::MAX_NAMES
     }
 
     const MAX_NAMES: usize = 0x800;
@@ -85,7 +86,7 @@ impl fmt::Debug for Session {
 mod flags {
     pub(super) const LONG_SECRET: u8 = 0x01;
     pub(super) const EXTENDED_MASTER_SECRET: u8 = 0x02;
-    /// The type of its certificate, then subject and subjectAltName, or the raw public key; all in DER.
+    /// Type, subject and subjectAltName in DER, or the raw public key.
     pub(super) const CLIENT: u8 = 0x04;
     /// One name, which makes up both.
     pub(super) const CLIENT_NAME: u8 = 0x08;

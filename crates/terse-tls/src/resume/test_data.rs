@@ -1,7 +1,6 @@
 //! Small values for the tests of this module.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use hkdf::Hkdf;
@@ -66,14 +65,13 @@ pub(super) fn named_identity(name: &str) -> PeerIdentity {
     let subject =
         [&[0x30, len + 11, 0x31, len + 9, 0x30, len + 7, 6, 3, 0x55, 4, 3, 0x0c, len], name.as_bytes()].concat();
     let subject_alt_name = [&[0x30, len + 2, 0x82, len], name.as_bytes()].concat();
-    identity(subject, subject_alt_name)
+    identity(&subject, &subject_alt_name)
 }
 
-pub(super) fn identity(subject: Vec<u8>, subject_alt_name: Vec<u8>) -> PeerIdentity {
-    PeerIdentity::Certificate(CertificateIdentity {
-        subject: subject.into(),
-        subject_alt_name: subject_alt_name.into(),
-    })
+/// That of a certificate with these fields.
+pub(super) fn identity(subject: &[u8], subject_alt_name: &[u8]) -> PeerIdentity {
+    let identity = CertificateIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() };
+    PeerIdentity::Certificate(identity)
 }
 
 pub(super) fn binding(version: ProtocolVersion) -> Binding {

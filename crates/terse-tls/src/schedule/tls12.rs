@@ -178,16 +178,17 @@ fn verify(data: &[u8], expected: &[u8; VERIFY_DATA_LEN]) -> Result<(), Error> {
 }
 
 /// The premaster secret with a pre-shared key: `other_secret` is the ECDH result, or as many zeros as the key is long
-/// (RFC 4279, 2; RFC 5489, 2). `None`: a key or secret too long for its field.
-pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Option<Zeroizing<Vec<u8>>> {
+/// (RFC 4279, 2; RFC 5489, 2). Fails if one is too long for its field.
+pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Result<SharedSecret, CryptoError> {
     let zeros = vec![0; psk.len()];
     let other = shared.map_or(&zeros[..], AsRef::as_ref);
-    let mut premaster = Zeroizing::new(Vec::with_capacity(4 + other.len() + psk.len()));
+    let mut premaster = Vec::with_capacity(4 + other.len() + psk.len()); // or it would move, and leave a copy
     for part in [other, psk] {
-        premaster.extend_from_slice(&u16::try_from(part.len()).ok()?.to_be_bytes());
+        let len = u16::try_from(part.len()).map_err(|_| CryptoError::InvalidLength)?;
+        premaster.extend_from_slice(&len.to_be_bytes());
         premaster.extend_from_slice(part);
     }
-    Some(premaster)
+    Ok(SharedSecret::new(premaster))
 }
 
 /// `PRF(secret, label, seed) = P_hash(secret, label + seed)` (RFC 5246, 5), filling `out`.

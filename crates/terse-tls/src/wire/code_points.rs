@@ -244,6 +244,17 @@ code_points! {
     }
 }
 
+impl AlertDescription {
+    /// What a peer of TLS 1.2 is told, which knows no alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing certificate,
+    /// RFC 7627, 5.2 and 5.3 for the missing extension.
+    pub(crate) const fn in_tls12(self) -> Self {
+        match self {
+            Self::CERTIFICATE_REQUIRED | Self::MISSING_EXTENSION => Self::HANDSHAKE_FAILURE,
+            other => other,
+        }
+    }
+}
+
 code_points! {
     /// `CachedInformationType` (RFC 7924, 3).
     CachedInformationType(u8) {

@@ -7,6 +7,7 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, Cookie, EncodeError, ExtendedMasterSecret, ExtensionType, ExtensionsBuilder,
@@ -29,13 +30,14 @@ impl ExpectServerHello {
         extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
+        CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;
         }
         self.offer_key_share(&mut extensions)?;
         self.offered = extensions.types().into();
-        let mut suites: Vec<_> = common.enabled_suites().collect();
+        let mut suites: Vec<_> = self.config.offered_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
             // Says the same as an empty renegotiation_info, in 3 bytes less (RFC 5746, 3.3 and 3.4).
             suites.push(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);

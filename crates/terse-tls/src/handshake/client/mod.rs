@@ -133,6 +133,7 @@ impl ExpectServerHello {
             random: self.random,
             offered: self.offered,
             session_id: self.legacy_session_id,
+            session: None,
             client_hello,
         };
         tls12::client::server_hello(ours, hello, message, output)

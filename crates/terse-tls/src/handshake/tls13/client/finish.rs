@@ -126,7 +126,8 @@ impl ExpectCertificate {
         let Some(request) = &self.request else { return Ok(None) };
         let transcript = &mut self.hello.transcript;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (self.hello.config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == self.types.client;
+        let able = self.hello.config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
         });
         let Some((credential, scheme)) = able else {

@@ -21,8 +21,8 @@ use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
 use crate::summary::CachedObject as Cached;
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
-    CertificateVerify, DistinguishedName, EncryptedExtensions, ExtensionsBuilder, Finished, HandshakeType,
-    KeyShareEntry, KeyShareServerHello, List, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    CertificateType, CertificateVerify, DistinguishedName, EncryptedExtensions, ExtensionsBuilder, Finished,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolVersion, Random, SelectedVersion, ServerHello,
     SignatureAlgorithms, SignatureScheme,
 };
 
@@ -45,7 +45,9 @@ pub(super) fn send(
     let fingerprint = pays.map(|request| || Fingerprint::of_request(sha256, request));
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
     let version = ProtocolVersion::TLS_1_3;
-    let selected = Selected::new(&config, version, &offer.caching, offer.server_name, &credential, fingerprint, output);
+    let own = credential.fingerprint(version);
+    let client = (negotiated.certificates.types.client, version);
+    let selected = Selected::new(&config, &offer.caching, offer.server_name, client, own, fingerprint, output);
 
     let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
     server_hello(offer, &negotiated, &share, &mut transcript, output)?;
@@ -75,6 +77,7 @@ pub(super) fn send(
     let content = Signer::Server.content(&transcript.current());
     let flight = Flight {
         config,
+        client_type: negotiated.certificates.types.client,
         client_random,
         asks: request.is_some(),
         transcript,
@@ -93,6 +96,7 @@ pub(super) fn send(
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
 struct Flight {
     config: Arc<ServerConfig>,
+    client_type: CertificateType,
     client_random: Random,
     /// The client is asked for a certificate.
     asks: bool,
@@ -118,7 +122,7 @@ impl ExpectSignature {
 
 impl Flight {
     fn finish(self, algorithm: SignatureScheme, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_random, asks, mut transcript, handshake, client, server, cache } = self;
+        let Self { config, client_type, client_random, asks, mut transcript, handshake, client, server, cache } = self;
         let verify = CertificateVerify { algorithm, signature };
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut transcript)?;
         let verify_data = server.verify_data(&transcript.current())?;
@@ -137,7 +141,7 @@ impl Flight {
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache };
         Ok(if asks {
-            State::Certificate(Box::new(ExpectCertificate { handshaking }))
+            State::Certificate(Box::new(ExpectCertificate { handshaking, client_type }))
         } else {
             State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
         })
@@ -184,6 +188,7 @@ fn encrypted_extensions(
     let mut extensions = ExtensionsBuilder::default();
     agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
     agreement::answer_record_sizes(config, offer.hello.extensions, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+    negotiated.certificates.answer(&mut extensions)?;
     selected.reply(config.common.client_cached_info, &mut extensions)?;
     output.send(HandshakeType::ENCRYPTED_EXTENSIONS, &EncryptedExtensions(extensions.extensions()), transcript)
 }

@@ -7,6 +7,7 @@ use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::{agreement, signature};
 use crate::wire::{
     CertificateAuthorities, ClientHello, Encode, ExtensionType, Extensions, KeyShareClientHello, KeyShareEntry,
@@ -96,6 +97,7 @@ pub(super) struct Negotiated<'a> {
     /// What the server proves its identity with, and how it signs.
     pub(super) credential: Credential,
     pub(super) scheme: SignatureScheme,
+    pub(super) certificates: Choice,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
 
@@ -105,8 +107,9 @@ impl<'a> Negotiated<'a> {
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
         let (credential, scheme) = select_credential(config, offer)?;
+        let certificates = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        Ok(Self { suite, group, key_share, credential, scheme, application_protocol })
+        Ok(Self { suite, group, key_share, credential, scheme, certificates, application_protocol })
     }
 }
 
@@ -118,16 +121,19 @@ fn select_suite(config: &ServerConfig, offer: &Offer<'_>) -> Result<&'static Tls
     Ok(id.and_then(|id| common.provider.tls13_suite(id)).ok_or(PeerIncompatible::NoCommonCipherSuite)?)
 }
 
-/// The first credential that can sign with a scheme of the client's (RFC 9846, 4.3.3).
-fn select_credential(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-) -> Result<(Credential, SignatureScheme), PeerIncompatible> {
+/// The first credential that the client takes, and that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+fn select_credential(config: &ServerConfig, offer: &Offer<'_>) -> Result<(Credential, SignatureScheme), Error> {
     let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
-    let mut able = config.credentials.iter().filter_map(|credential| {
-        Some((credential.clone(), signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
-    });
-    able.next().ok_or(PeerIncompatible::NoCommonSignatureScheme)
+    let mut reason = PeerIncompatible::NoCommonCertificateType;
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            match signature::choose(credential, ProtocolVersion::TLS_1_3, accepts) {
+                Some(scheme) => return Ok((credential.clone(), scheme)),
+                None => reason = PeerIncompatible::NoCommonSignatureScheme,
+            }
+        }
+    }
+    Err(reason.into())
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are
