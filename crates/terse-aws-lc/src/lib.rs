@@ -32,7 +32,7 @@ pub mod verify;
 pub static PROVIDER: CryptoProvider = CryptoProvider {
     name: "aws-lc",
     tls13_suites: suites::ALL_TLS13,
-    tls12_suites: &[],
+    tls12_suites: suites::ALL_TLS12,
     groups: group::ALL,
     signatures: verify::ALL,
     sha256: hash::SHA256,

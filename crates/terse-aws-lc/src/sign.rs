@@ -1,4 +1,5 @@
-//! Private keys that sign: ECDSA on P-256 and P-384, Ed25519, and RSA (RSASSA-PSS).
+//! Private keys that sign: ECDSA on P-256 and P-384, Ed25519, and RSA (RSASSA-PSS, and for TLS 1.2
+//! RSASSA-PKCS1-v1_5).
 //!
 //! AWS-LC draws the randomness of ECDSA and of RSA-PSS itself; the `rng` arguments are not used.
 
@@ -9,7 +10,8 @@ use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-    Ed25519KeyPair, KeyPair, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaKeyPair,
+    Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384,
+    RSA_PSS_SHA512, RsaEncoding, RsaKeyPair,
 };
 use aws_lc_rs::{agreement, rsa};
 use pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
@@ -45,8 +47,14 @@ pub fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError
     }
 }
 
-static RSA_SCHEMES: &[SignatureScheme] =
-    &[SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA384, SignatureScheme::RSA_PSS_RSAE_SHA512];
+static RSA_SCHEMES: &[SignatureScheme] = &[
+    SignatureScheme::RSA_PSS_RSAE_SHA256,
+    SignatureScheme::RSA_PSS_RSAE_SHA384,
+    SignatureScheme::RSA_PSS_RSAE_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA512,
+];
 
 /// From the bare scalar, so that every encoding goes the same way. A public key that the file states must belong to it.
 fn ecdsa(
@@ -107,10 +115,14 @@ impl SigningKey for Key {
             }
             Signer::Ed25519(pair) => pair.try_sign(message).map(|signature| signature.as_ref().to_vec()),
             Signer::Rsa(pair) => {
-                let encoding = match scheme {
+                let encoding: &dyn RsaEncoding = match scheme {
                     SignatureScheme::RSA_PSS_RSAE_SHA256 => &RSA_PSS_SHA256,
                     SignatureScheme::RSA_PSS_RSAE_SHA384 => &RSA_PSS_SHA384,
-                    _ => &RSA_PSS_SHA512,
+                    SignatureScheme::RSA_PSS_RSAE_SHA512 => &RSA_PSS_SHA512,
+                    SignatureScheme::RSA_PKCS1_SHA256 => &RSA_PKCS1_SHA256,
+                    SignatureScheme::RSA_PKCS1_SHA384 => &RSA_PKCS1_SHA384,
+                    SignatureScheme::RSA_PKCS1_SHA512 => &RSA_PKCS1_SHA512,
+                    _ => return Err(CryptoError::UnsupportedScheme),
                 };
                 let mut signature = vec![0; pair.public_modulus_len()];
                 pair.sign(encoding, &SystemRandom::new(), message, &mut signature).map(|()| signature)

@@ -1,4 +1,4 @@
-//! Cipher suites of TLS 1.3 (RFC 9846, B.4). How many records a key may protect stands in `terse_rustcrypto::suites`.
+//! Cipher suites of TLS 1.3 (RFC 9846, B.4) and of TLS 1.2. How many records a key may protect stands in `terse_rustcrypto::suites`.
 
 use terse_rustcrypto::aead::{AES_128_CCM, AES_128_CCM_8};
 use terse_rustcrypto::suites::{AES_CCM_LIMIT, AES_GCM_LIMIT, CHACHA20_POLY1305_LIMIT};
@@ -6,6 +6,9 @@ use terse_tls::CipherSuite;
 use terse_tls::crypto::Tls13Suite;
 
 use crate::{aead, hash};
+
+mod tls12;
+pub use tls12::*;
 
 /// All suites of TLS 1.3, preferred first.
 pub static ALL_TLS13: &[&Tls13Suite] = &[

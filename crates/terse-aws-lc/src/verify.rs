@@ -11,7 +11,7 @@ pub use webpki::aws_lc_rs::{
     RSA_PSS_2048_8192_SHA384_LEGACY_KEY as RSA_PSS_SHA384, RSA_PSS_2048_8192_SHA512_LEGACY_KEY as RSA_PSS_SHA512,
 };
 
-/// All algorithms, and the schemes of TLS 1.3 (RFC 9846, 4.3.3) that they serve, preferred first.
+/// All algorithms, and the schemes (RFC 9846, 4.3.3) that they serve, preferred first.
 pub static ALL: SignatureAlgorithms = SignatureAlgorithms { all: ALGORITHMS, by_scheme: SCHEMES };
 
 static ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
@@ -28,7 +28,8 @@ static ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     RSA_PKCS1_SHA512,
 ];
 
-/// An ECDSA scheme fixes the curve, as TLS 1.3 reads it. The PKCS#1 schemes are offered for certificates only.
+/// An ECDSA scheme fixes the curve, as TLS 1.3 reads it; for TLS 1.2, where it names the hash only (RFC 9846, 4.3.3), the
+/// other curve's algorithm is in [`ALL`]`.all`. The PKCS#1 schemes sign certificates, and handshakes in TLS 1.2.
 static SCHEMES: &[(SignatureScheme, &[&dyn SignatureVerificationAlgorithm])] = &[
     (SignatureScheme::ECDSA_SECP256R1_SHA256, &[ECDSA_P256_SHA256]),
     (SignatureScheme::ECDSA_SECP384R1_SHA384, &[ECDSA_P384_SHA384]),

@@ -1,9 +1,12 @@
-//! Cipher suites of TLS 1.3 (RFC 9846, B.4).
+//! Cipher suites of TLS 1.3 (RFC 9846, B.4) and of TLS 1.2, and how many records a key may protect.
 
 use terse_tls::CipherSuite;
 use terse_tls::crypto::Tls13Suite;
 
 use crate::{aead, hash};
+
+mod tls12;
+pub use tls12::*;
 
 /// All suites of TLS 1.3, preferred first: hardware for AES-GCM is common, CCM trades speed for the bytes of its tag.
 pub static ALL_TLS13: &[&Tls13Suite] = &[

@@ -6,7 +6,7 @@ use terse_testkit::provider_suite::keys::{KEYS, P256_SCALAR, P384_SCALAR, RSA_PK
 use terse_testkit::provider_suite::signatures::{P256_SHA256, P384_SHA384, ecdsa_signature};
 use terse_testkit::provider_suite::{FixedRng, SeededRng, hex, private_key, public_key, subject_public_key};
 use terse_tls::SignatureScheme;
-use terse_tls::crypto::KeyError;
+use terse_tls::crypto::{KeyError, Signing};
 
 #[test]
 fn key_exchange_can_be_replayed() {
@@ -33,7 +33,7 @@ fn ecdsa_is_deterministic() {
     for (scalar, scheme, signature) in cases {
         let key = sign::load_key(&sec1(&hex(scalar), &[])).expect("a valid scalar");
         let signed = key.sign(scheme, b"sample", &mut FixedRng(vec![]));
-        assert_eq!(signed, Ok(ecdsa_signature(signature)));
+        assert_eq!(signed, Ok(Signing::Done(ecdsa_signature(signature))));
     }
 }
 
@@ -80,7 +80,7 @@ fn rsa_keys_do_not_sign() {
     assert_eq!(sign::load_key(&private_key(RSA_PKCS8)).err(), Some(KeyError::RsaSigningDisabled));
 }
 
-/// The salt and the blinding come from the argument.
+/// The salt and the blinding come from the argument: without it there is no signature.
 #[cfg(feature = "rsa-signing")]
 #[test]
 fn rsa_signatures_can_be_replayed() {
@@ -93,6 +93,8 @@ fn rsa_signatures_can_be_replayed() {
     assert_ne!(run(1), run(2));
     // enough for the salt, not for the blinding
     let result = key.sign(SignatureScheme::RSA_PSS_RSAE_SHA256, b"sample", &mut FixedRng(vec![1; 32]));
+    assert_eq!(result, Err(CryptoError::RandomFailed));
+    let result = key.sign(SignatureScheme::RSA_PKCS1_SHA256, b"sample", &mut FixedRng(vec![]));
     assert_eq!(result, Err(CryptoError::RandomFailed));
     assert_eq!(sign::load_rsa_key(&private_key(KEYS[0].0)).err(), Some(KeyError::UnsupportedAlgorithm));
 }

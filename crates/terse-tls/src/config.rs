@@ -165,8 +165,8 @@ impl ClientConfig {
 pub struct ServerConfig {
     /// What both sides configure alike. The server's order of preference decides.
     pub common: Common,
-    /// What the server proves its identity with.
-    pub credential: Credential,
+    /// What the server proves its identity with, preferred first: the first one that the client can verify is used.
+    pub credentials: Vec<Credential>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
     /// Name the accepted CAs in the CertificateRequest (RFC 9846, 4.3.4), for clients with several certificates.
@@ -182,7 +182,7 @@ impl ServerConfig {
     pub fn new(provider: &CryptoProvider, credential: Credential) -> Self {
         Self {
             common: Common::new(provider),
-            credential,
+            credentials: Vec::from([credential]),
             client_authentication: ClientAuthentication::None,
             certificate_authorities: false,
             hello_retry_cookie: false,

@@ -4,17 +4,18 @@ use alloc::sync::Arc;
 
 use crate::cache::{self, ClientSession, Scope, ServerId};
 use crate::cert::PeerRole;
-use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig, TraceEvent};
-use crate::crypto::Rng;
-use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::{Agreed, Handshake, Message, Output, Receive, client::ExpectServerHello};
-use crate::handshake::{server::ExpectClientHello, tls13::traffic::Traffic};
+use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
+use crate::crypto::{CryptoError, Rng};
+use crate::error::{ApiMisuse, Error};
+use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
+use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello};
 use crate::link::Link as _;
-use crate::link::stream::{Received, Receiver, Sender};
-use crate::record::stream::RecordKey;
+use crate::link::stream::{Receiver, Sender};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+
+mod drive;
 
 /// A TLS connection, client or server.
 ///
@@ -25,8 +26,10 @@ use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 ///    bytes than it was given, application data waits: [`Connection::recv`] it, then give the rest again.
 /// 3. After each call, send what [`Connection::poll_transmit`] gives, until it gives `None`, and look at
 ///    [`Connection::poll_event`], until it gives `None`.
-/// 4. From [`Event::Connected`] on, [`Connection::send`] takes application data.
-/// 5. At the end call [`Connection::close`] and transmit once more. When the transport itself ends, call
+/// 4. On [`Event::NeedSignature`], sign what [`Connection::signature_request`] asks for, and hand the signature to
+///    [`Connection::provide_signature`]. Until then no more input is taken.
+/// 5. From [`Event::Connected`] on, [`Connection::send`] takes application data.
+/// 6. At the end call [`Connection::close`] and transmit once more. When the transport itself ends, call
 ///    [`Connection::handle_end_of_input`]: it tells whether the peer was done.
 ///
 /// Any error but [`Error::ApiMisuse`] is the end of the connection; an alert for the peer may wait in `poll_transmit`.
@@ -43,6 +46,7 @@ pub struct Connection {
     summary: Summary,
     started: Instant,
     connected: Progress,
+    needs_signature: Progress,
     peer_closed: Progress,
     closed: bool,
     failure: Option<Error>,
@@ -76,6 +80,8 @@ enum Progress {
 pub enum Event {
     /// The handshake is complete: application data may be sent, and [`Connection::summary`] tells what it took.
     Connected,
+    /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
+    NeedSignature,
     /// The peer sent `close_notify`: it sends nothing more.
     PeerClosed,
 }
@@ -129,6 +135,7 @@ impl Connection {
             summary: Summary { transport: Transport::Stream, ..Summary::default() },
             started: now.monotonic,
             connected: Progress::Due,
+            needs_signature: Progress::Due,
             peer_closed: Progress::Due,
             closed: false,
             failure: None,
@@ -136,13 +143,13 @@ impl Connection {
     }
 
     /// Takes bytes of the stream; they are decrypted in place. Returns how many were taken: fewer than given only while
-    /// application data waits for [`Connection::recv`].
+    /// application data waits for [`Connection::recv`], or the handshake for [`Connection::provide_signature`].
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
         let mut taken = 0;
-        while taken < input.len() && !self.receiver.has_plaintext() {
+        while taken < input.len() && !self.receiver.has_plaintext() && self.signature_request().is_none() {
             if self.peer_closed != Progress::Due {
                 return Ok(input.len()); // RFC 9846, 6.1: what follows close_notify is ignored
             }
@@ -173,7 +180,11 @@ impl Connection {
 
     /// What happened since the last call, each thing once.
     pub fn poll_event(&mut self) -> Option<Event> {
-        for (progress, event) in [(&mut self.connected, Event::Connected), (&mut self.peer_closed, Event::PeerClosed)] {
+        for (progress, event) in [
+            (&mut self.needs_signature, Event::NeedSignature),
+            (&mut self.connected, Event::Connected),
+            (&mut self.peer_closed, Event::PeerClosed),
+        ] {
             if *progress == Progress::Happened {
                 *progress = Progress::Reported;
                 return Some(event);
@@ -254,6 +265,27 @@ impl Connection {
         }
     }
 
+    /// What a private key outside is asked to sign, after [`Event::NeedSignature`].
+    pub fn signature_request(&self) -> Option<&SignatureRequest> {
+        self.handshake.as_ref().and_then(Handshake::signature_request)
+    }
+
+    /// The answer to [`Connection::signature_request`]: the handshake goes on, or fails with the signer's error.
+    pub fn provide_signature(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        signature: Result<&[u8], CryptoError>,
+    ) -> Result<(), Error> {
+        if self.signature_request().is_none() {
+            return Err(ApiMisuse::NoSignatureDue.into());
+        }
+        match signature {
+            Ok(signature) => self.handle_signature(now, rng, signature).map_err(|error| self.fail(error, now)),
+            Err(error) => Err(self.fail(error.into(), now)),
+        }
+    }
+
     /// Whether the handshake is complete and the connection has not failed.
     pub fn is_connected(&self) -> bool {
         self.handshake.as_ref().is_some_and(Handshake::is_finished)
@@ -300,156 +332,17 @@ impl Connection {
         Ok(())
     }
 
-    /// Fills `out` with a secret that both sides share, for `label` and `context` (RFC 9846, 7.5).
-    pub fn export_keying_material(&self, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), Error> {
+    /// Fills `out` with a secret that both sides share, for `label` and `context` (RFC 9846, 7.5; RFC 5705, 4, in which
+    /// no context differs from an empty one).
+    pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         let Some(Handshake::Tls13Traffic(traffic)) = &self.handshake else {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         };
-        Ok(traffic.exporter().export(label, context, out)?)
+        Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
     }
 
     fn owes_key_update(&self) -> bool {
         matches!(&self.handshake, Some(Handshake::Tls13Traffic(traffic)) if traffic.owes_update())
-    }
-
-    /// Takes up to the end of one record.
-    fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
-        let was_connected = self.is_connected();
-        let (taken, received) = self.receiver.receive(input)?;
-        if !was_connected {
-            self.summary.received.record_bytes += taken as u64;
-        }
-        match received {
-            Received::Nothing => {}
-            Received::Handshake => {
-                if was_connected {
-                    self.summary.received.post_handshake_bytes += self.receiver.last_record_len() as u64;
-                }
-                self.handle_messages(now, rng)?;
-            }
-            Received::ApplicationData => self.handle_application_data()?,
-            Received::Alert(alert) => self.handle_alert(alert)?,
-        }
-        Ok(taken)
-    }
-
-    fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
-        while let Some(bytes) = self.receiver.message()? {
-            let len = bytes.len();
-            let message = Message::new(bytes)?;
-            let handshake = self.handshake.take().ok_or(ApiMisuse::Closed)?;
-            self.summary.received.count_message(message.kind, len);
-            let common = self.config.common();
-            if let Some(trace) = &common.trace {
-                trace.event(TraceEvent::Received(message.kind, len));
-            }
-            let produced = self.sender.produced();
-            let was_finished = handshake.is_finished();
-            let mut output = Output {
-                link: &mut self.sender,
-                rng,
-                now,
-                summary: &mut self.summary,
-                agreed: &mut self.agreed,
-                cache: self.cache.as_mut(),
-                trace: common.trace.as_deref(),
-                receive: Receive::default(),
-            };
-            let handshake = handshake.handle(message, &mut output)?;
-            let receive = output.receive;
-            if was_finished {
-                self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
-            }
-            self.receiver.consume(len);
-            if let Some(secret) = receive.keys {
-                self.receiver.new_key(RecordKey::new(&secret)?)?;
-            }
-            if let Some(skip) = receive.skip_early_data {
-                self.receiver.skip_early_data(skip);
-            }
-            if let Some(max_inner) = receive.max_inner {
-                self.receiver.limit_records(max_inner);
-            }
-            self.proceed(handshake, now);
-        }
-        Ok(())
-    }
-
-    /// Enters the next state.
-    fn proceed(&mut self, handshake: Handshake, now: Now) {
-        self.receiver.ignore_change_cipher_spec(handshake.ignores_change_cipher_spec());
-        if handshake.is_finished() && self.connected == Progress::Due {
-            self.connected = Progress::Happened;
-            self.summary.handshake_ms = now.monotonic.since(self.started);
-            self.summary.sent.record_bytes = self.sender.produced();
-        }
-        self.handshake = Some(handshake);
-    }
-
-    fn handle_application_data(&mut self) -> Result<(), Error> {
-        let Some(Handshake::Tls13Traffic(traffic)) = &mut self.handshake else {
-            return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into());
-        };
-        if self.receiver.has_plaintext() {
-            Traffic::received_data(traffic);
-        }
-        if let Some(session) = &mut self.cache {
-            session.confirmed();
-        }
-        Ok(())
-    }
-
-    /// RFC 9846, 6
-    fn handle_alert(&mut self, alert: Alert) -> Result<(), Error> {
-        if let Some(trace) = &self.config.common().trace {
-            trace.event(TraceEvent::AlertReceived(alert.description));
-        }
-        match alert.description {
-            AlertDescription::CLOSE_NOTIFY if self.is_connected() => {
-                self.peer_closed = Progress::Happened;
-                if let Some(session) = &mut self.cache {
-                    session.confirmed();
-                    session.release();
-                }
-                Ok(())
-            }
-            AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
-            description => Err(Error::AlertReceived(description)),
-        }
-    }
-
-    /// The connection is over: tells the peer and the cache.
-    fn fail(&mut self, error: Error, now: Now) -> Error {
-        self.receiver.discard();
-        if let Some(description) = error.alert().filter(|_| !self.closed) {
-            self.send_alert(Alert { level: Alert::FATAL, description });
-        }
-        let failure = match error {
-            Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => cache::Failure::TimeoutOrClose,
-            _ => cache::Failure::AlertOrFailedCheck,
-        };
-        self.abandon(error.clone(), failure, now);
-        error
-    }
-
-    fn abandon(&mut self, error: Error, failure: cache::Failure, now: Now) {
-        if let Some(session) = &mut self.cache {
-            session.failed(failure, now);
-        }
-        if self.connected == Progress::Due {
-            self.summary.sent.record_bytes = self.sender.produced();
-        }
-        self.handshake = None;
-        self.failure = Some(error);
-    }
-
-    fn send_alert(&mut self, alert: Alert) {
-        // If even this fails, the transport's end will have to tell the peer.
-        if self.sender.alert(alert).is_ok()
-            && let Some(trace) = &self.config.common().trace
-        {
-            trace.event(TraceEvent::AlertSent(alert.description));
-        }
     }
 }
 

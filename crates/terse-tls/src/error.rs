@@ -411,6 +411,8 @@ pub enum ApiMisuse {
     LimitOutOfRange,
     /// A name is longer than the protocol can carry.
     NameTooLong,
+    /// A signature that was not asked for.
+    NoSignatureDue,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -427,6 +429,7 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }
 }

@@ -33,6 +33,7 @@ pub use config::Fault;
 pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
 pub use connection::{Connection, Event};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+pub use handshake::SignatureRequest;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{

@@ -9,7 +9,7 @@ use terse_tls::Connection;
 pub(crate) fn hex(connection: &Connection, label: Option<&str>) -> Result<Option<String>, NetError> {
     let Some(label) = label else { return Ok(None) };
     let mut bytes = [0; 32];
-    connection.export_keying_material(label.as_bytes(), &[], &mut bytes)?;
+    connection.export_keying_material(label.as_bytes(), None, &mut bytes)?;
     let mut hex = String::with_capacity(64);
     for byte in bytes {
         let _ = write!(hex, "{byte:02x}"); // a String takes everything

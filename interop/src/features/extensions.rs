@@ -67,7 +67,7 @@ fn no_common_protocol(cell: Cell) {
 fn exporter(cell: Cell) {
     let mut meeting = cell.connect(&Case { exporter: true, ..case() });
     let mut ours = [0; EXPORTER_LEN];
-    let exported = meeting.ours.connection().export_keying_material(EXPORTER_LABEL.as_bytes(), &[], &mut ours);
+    let exported = meeting.ours.connection().export_keying_material(EXPORTER_LABEL.as_bytes(), None, &mut ours);
     exported.expect("a finished handshake");
     assert_eq!(meeting.remote.keying_material(), ours);
     meeting.close();

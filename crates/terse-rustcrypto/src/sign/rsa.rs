@@ -1,4 +1,5 @@
-//! RSASSA-PSS signatures (RFC 8017, 8.1.1), blinded, with a salt as long as the hash.
+//! RSA signatures, blinded: RSASSA-PSS (RFC 8017, 8.1.1) with a salt as long as the hash, and for TLS 1.2
+//! RSASSA-PKCS1-v1_5 (RFC 8017, 8.2.1).
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -7,9 +8,9 @@ use alloc::vec::Vec;
 use pkcs8::der::Encode;
 use pkcs8::der::asn1::{AnyRef, UintRef};
 use pki_types::SubjectPublicKeyInfoDer;
-use rsa::sha2::digest::FixedOutputReset;
-use rsa::traits::SignatureScheme as _;
-use rsa::{BoxedUint, Pss, RsaPrivateKey};
+use rsa::sha2::digest::{FixedOutputReset, const_oid::AssociatedOid};
+use rsa::traits::SignatureScheme as Padding;
+use rsa::{BoxedUint, Pkcs1v15Sign, Pss, RsaPrivateKey};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use terse_tls::SignatureScheme;
 use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
@@ -48,9 +49,18 @@ struct Key {
 }
 
 impl Key {
-    fn pss<D: Digest + FixedOutputReset>(&self, message: &[u8], rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+    fn pss<D: Digest + FixedOutputReset>(&self, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        self.pad_and_sign(Pss::<D>::new_blinded(), &D::digest(message), rng)
+    }
+
+    fn pkcs1<D: Digest + AssociatedOid>(&self, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        self.pad_and_sign(Pkcs1v15Sign::new::<D>(), &D::digest(message), rng)
+    }
+
+    /// A source of randomness, which both paddings take, is what turns blinding on.
+    fn pad_and_sign(&self, padding: impl Padding, hash: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         let mut rng = BoundedRng::new(rng);
-        Pss::<D>::new_blinded().sign(Some(&mut rng), &self.signer, &D::digest(message)).map_err(|error| match error {
+        padding.sign(Some(&mut rng), &self.signer, hash).map(Signing::Done).map_err(|error| match error {
             rsa::Error::Rng => CryptoError::RandomFailed,
             _ => CryptoError::SigningFailed,
         })
@@ -63,6 +73,9 @@ impl SigningKey for Key {
             SignatureScheme::RSA_PSS_RSAE_SHA256,
             SignatureScheme::RSA_PSS_RSAE_SHA384,
             SignatureScheme::RSA_PSS_RSAE_SHA512,
+            SignatureScheme::RSA_PKCS1_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA384,
+            SignatureScheme::RSA_PKCS1_SHA512,
         ]
     }
 
@@ -72,9 +85,12 @@ impl SigningKey for Key {
 
     fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         match scheme {
-            SignatureScheme::RSA_PSS_RSAE_SHA256 => self.pss::<Sha256>(message, rng).map(Signing::Done),
-            SignatureScheme::RSA_PSS_RSAE_SHA384 => self.pss::<Sha384>(message, rng).map(Signing::Done),
-            SignatureScheme::RSA_PSS_RSAE_SHA512 => self.pss::<Sha512>(message, rng).map(Signing::Done),
+            SignatureScheme::RSA_PSS_RSAE_SHA256 => self.pss::<Sha256>(message, rng),
+            SignatureScheme::RSA_PSS_RSAE_SHA384 => self.pss::<Sha384>(message, rng),
+            SignatureScheme::RSA_PSS_RSAE_SHA512 => self.pss::<Sha512>(message, rng),
+            SignatureScheme::RSA_PKCS1_SHA256 => self.pkcs1::<Sha256>(message, rng),
+            SignatureScheme::RSA_PKCS1_SHA384 => self.pkcs1::<Sha384>(message, rng),
+            SignatureScheme::RSA_PKCS1_SHA512 => self.pkcs1::<Sha512>(message, rng),
             _ => Err(CryptoError::UnsupportedScheme),
         }
     }

@@ -1,7 +1,7 @@
-//! Sealing and opening with each suite's AEAD.
+//! Sealing and opening with each suite's AEAD, of both versions.
 
 use terse_tls::CipherSuite;
-use terse_tls::crypto::{AeadKey, CryptoError, CryptoProvider, NONCE_LEN, Tls13Suite};
+use terse_tls::crypto::{Aead, AeadKey, CryptoError, CryptoProvider, NONCE_LEN};
 
 use super::hex;
 
@@ -86,12 +86,13 @@ const KNOWN_ANSWERS: [KnownAnswer; 5] = [
 
 /// Published vectors, sealed and opened.
 pub fn known_answers(provider: &CryptoProvider) {
-    for answer in KNOWN_ANSWERS {
-        let suite = provider.tls13_suite(answer.suite).expect("a full provider");
+    for suite in suites(provider) {
+        let same = KNOWN_ANSWERS.iter().find(|answer| answer.suite == tls13_twin(suite.id));
+        let answer = same.expect("an answer for each AEAD");
         let key = suite.aead.key(&hex(answer.key)).expect("a key of the right length");
         let nonce = hex(answer.nonce).try_into().expect("12 bytes");
         let (aad, plaintext) = (hex(answer.aad), hex(answer.plaintext));
-        let mut sealed = seal(suite, &*key, &nonce, &aad, &plaintext);
+        let mut sealed = seal(&suite, &*key, &nonce, &aad, &plaintext);
         assert_eq!(sealed, hex(answer.ciphertext), "{}", suite.id);
         assert_eq!(key.open(&nonce, &aad, &mut sealed), Ok(plaintext.len()));
         assert_eq!(sealed[..plaintext.len()], plaintext);
@@ -100,7 +101,7 @@ pub fn known_answers(provider: &CryptoProvider) {
 
 /// Data and additional data of many lengths come back; another nonce gives another ciphertext.
 pub fn round_trips(provider: &CryptoProvider) {
-    for suite in provider.tls13_suites {
+    for suite in &suites(provider) {
         let key = key(suite);
         for len in [0, 1, 15, 16, 17, 31, 32, 33, 64, 255, 1_000, 16_385] {
             for aad_len in [0, 1, 5, 13, 16, 300] {
@@ -119,7 +120,7 @@ pub fn round_trips(provider: &CryptoProvider) {
 pub fn tampering(provider: &CryptoProvider) {
     let plaintext = *b"a record that nobody may change, nor read";
     let aad = *b"\x17\x03\x03\x00\x39";
-    for suite in provider.tls13_suites {
+    for suite in &suites(provider) {
         let key = key(suite);
         let sealed = seal(suite, &*key, &NONCE, &aad, &plaintext);
         let refused = |key: &dyn AeadKey, nonce: &[u8; NONCE_LEN], aad: &[u8], mut data: Vec<u8>| {
@@ -152,7 +153,7 @@ pub fn tampering(provider: &CryptoProvider) {
 
 /// Keys and tags of the wrong length are errors, not panics.
 pub fn wrong_lengths(provider: &CryptoProvider) {
-    for suite in provider.tls13_suites {
+    for suite in &suites(provider) {
         for len in (0..70).filter(|len| *len != suite.aead.key_len()) {
             let error = suite.aead.key(&vec![0; len]).err();
             assert_eq!(error, Some(CryptoError::InvalidLength), "{}", suite.id);
@@ -164,17 +165,37 @@ pub fn wrong_lengths(provider: &CryptoProvider) {
     }
 }
 
+/// What a suite of either version seals with.
+struct Suite {
+    id: CipherSuite,
+    aead: &'static dyn Aead,
+}
+
+fn suites(provider: &CryptoProvider) -> Vec<Suite> {
+    let tls13 = provider.tls13_suites.iter().map(|suite| Suite { id: suite.id, aead: suite.aead });
+    let tls12 = provider.tls12_suites.iter().map(|suite| Suite { id: suite.id, aead: suite.aead });
+    tls13.chain(tls12).collect()
+}
+
+/// The suite of TLS 1.3 with the AEAD that is in the name of `suite`.
+fn tls13_twin(suite: CipherSuite) -> CipherSuite {
+    let name = suite.name().expect("a suite that is known");
+    let (_, cipher) = name.split_once("_WITH_").unwrap_or(("", name.trim_start_matches("TLS_")));
+    let hash = if cipher.contains("_SHA") { "" } else { "_SHA256" };
+    CipherSuite::from_name(&format!("TLS_{cipher}{hash}")).expect("the same ciphers in both versions")
+}
+
 const NONCE: [u8; NONCE_LEN] = *b"twelve bytes";
 
-fn key_bytes(suite: &Tls13Suite) -> Vec<u8> {
+fn key_bytes(suite: &Suite) -> Vec<u8> {
     (0x80..).take(suite.aead.key_len()).collect()
 }
 
-fn key(suite: &Tls13Suite) -> Box<dyn AeadKey> {
+fn key(suite: &Suite) -> Box<dyn AeadKey> {
     suite.aead.key(&key_bytes(suite)).expect("a key of the right length")
 }
 
-fn seal(suite: &Tls13Suite, key: &dyn AeadKey, nonce: &[u8; NONCE_LEN], aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
+fn seal(suite: &Suite, key: &dyn AeadKey, nonce: &[u8; NONCE_LEN], aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let mut data = plaintext.to_vec();
     let mut tag = vec![0; suite.aead.tag_len()];
     key.seal(nonce, aad, &mut data, &mut tag).expect("a tag of the right length");

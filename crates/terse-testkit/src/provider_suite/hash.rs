@@ -94,6 +94,25 @@ pub fn hmac(provider: &CryptoProvider) {
     }
 }
 
+/// HMAC is what RFC 2104, 2 defines, with keys of any length: the PRF of TLS 1.2 takes what a key exchange gives.
+pub fn hmac_by_definition(provider: &CryptoProvider) {
+    for hash in hashes(provider) {
+        let block_len = if hash.output_len() == 32 { 64 } else { 128 };
+        for key_len in [0, 1, 16, 32, 48, 63, 64, 65, 96, 127, 128, 129, 256, 257, 600, 65_536] {
+            let key: Vec<u8> = (1..=251).cycle().take(key_len).collect();
+            let mut padded = if key_len > block_len { hash.hash(&[&key]).as_ref().to_vec() } else { key.clone() };
+            padded.resize(block_len, 0);
+            let [inner, outer] = [0x36, 0x5c].map(|pad| padded.iter().map(|byte| byte ^ pad).collect::<Vec<_>>());
+            for data in [&b""[..], b"master secret", &[0x20; 300]] {
+                let expected = hash.hash(&[&outer, hash.hash(&[&inner, data]).as_ref()]);
+                assert_eq!(hash.hmac(&key, &[data]), expected, "{key_len}");
+                assert_eq!(hash.hmac(&key, &[b"", data, b""]), expected, "{key_len}");
+            }
+            assert_eq!(hash.hmac(&key, &[]), hash.hmac(&key, &[b""]), "{key_len}");
+        }
+    }
+}
+
 /// RFC 5869, A.1 to A.3.
 pub fn hkdf_vectors(provider: &CryptoProvider) {
     let bytes = |from: u8, to: u8| -> Vec<u8> { (from..=to).collect() };
@@ -199,7 +218,8 @@ pub fn pieces_and_forks(provider: &CryptoProvider) {
 }
 
 fn hashes(provider: &CryptoProvider) -> Vec<&'static dyn Hash> {
-    let mut hashes: Vec<_> = provider.tls13_suites.iter().map(|suite| suite.hash).collect();
+    let tls12 = provider.tls12_suites.iter().map(|suite| suite.hash);
+    let mut hashes: Vec<_> = provider.tls13_suites.iter().map(|suite| suite.hash).chain(tls12).collect();
     hashes.sort_by_key(|hash| hash.output_len());
     hashes.dedup_by_key(|hash| hash.output_len());
     assert_eq!(hashes.iter().map(|hash| hash.output_len()).collect::<Vec<_>>(), [32, 48]);

@@ -21,19 +21,26 @@ pub fn groups(client: &CryptoProvider, server: &CryptoProvider) {
 
 /// What `sender` seals, `receiver` opens; and the hashes agree.
 pub fn records(sender: &CryptoProvider, receiver: &CryptoProvider) {
-    for suite in sender.tls13_suites {
-        let theirs = receiver.tls13_suite(suite.id).expect("both offer everything");
-        let key_bytes = vec![0x42; suite.aead.key_len()];
-        let (seal, open) = (suite.aead.key(&key_bytes).expect("16 or 32 bytes"), theirs.aead.key(&key_bytes));
-        let open = open.expect("16 or 32 bytes");
+    let tls13 = sender.tls13_suites.iter().map(|ours| {
+        let theirs = receiver.tls13_suite(ours.id).expect("both offer everything");
+        (ours.id, (ours.aead, ours.hash), (theirs.aead, theirs.hash))
+    });
+    let tls12 = sender.tls12_suites.iter().map(|ours| {
+        let theirs = receiver.tls12_suite(ours.id).expect("both offer everything");
+        assert_eq!((ours.key_exchange, ours.nonce), (theirs.key_exchange, theirs.nonce), "{}", ours.id);
+        (ours.id, (ours.aead, ours.hash), (theirs.aead, theirs.hash))
+    });
+    for (id, (seal_aead, hash), (open_aead, their_hash)) in tls13.chain(tls12) {
+        let key_bytes = vec![0x42; seal_aead.key_len()];
+        let [seal, open] = [seal_aead, open_aead].map(|aead| aead.key(&key_bytes).expect("16 or 32 bytes"));
         for len in [0, 1, 16, 300, 16_385] {
             let mut record = vec![0x17; len];
-            let mut tag = vec![0; suite.aead.tag_len()];
+            let mut tag = vec![0; seal_aead.tag_len()];
             seal.seal(&[3; 12], b"header", &mut record, &mut tag).expect("a tag of the right length");
             record.extend_from_slice(&tag);
-            assert_eq!(open.open(&[3; 12], b"header", &mut record), Ok(len), "{}", suite.id);
+            assert_eq!(open.open(&[3; 12], b"header", &mut record), Ok(len), "{id}");
             assert_eq!(record[..len], vec![0x17; len]);
-            assert_eq!(suite.hash.hash(&[&record]), theirs.hash.hash(&[&record]));
+            assert_eq!(hash.hash(&[&record]), their_hash.hash(&[&record]));
         }
     }
 }

@@ -70,7 +70,7 @@ pub fn sign_and_verify(provider: &CryptoProvider) {
     }
 }
 
-/// RSA keys sign with PSS, or are refused by name.
+/// RSA keys sign with PSS and, for TLS 1.2, with PKCS#1; or they are refused by name.
 pub fn rsa_signing(provider: &CryptoProvider) {
     let sizes = [
         (RSA_PKCS8, include_str!("data/rsa2048.spki.pem")),
@@ -86,6 +86,9 @@ pub fn rsa_signing(provider: &CryptoProvider) {
                     SignatureScheme::RSA_PSS_RSAE_SHA256,
                     SignatureScheme::RSA_PSS_RSAE_SHA384,
                     SignatureScheme::RSA_PSS_RSAE_SHA512,
+                    SignatureScheme::RSA_PKCS1_SHA256,
+                    SignatureScheme::RSA_PKCS1_SHA384,
+                    SignatureScheme::RSA_PKCS1_SHA512,
                 ];
                 assert_eq!(key.schemes(), schemes);
                 signatures_verify(provider, &*key);
@@ -98,7 +101,19 @@ pub fn rsa_signing(provider: &CryptoProvider) {
     }
 }
 
-/// A key signs with its own schemes only; PKCS#1 v1.5 does not sign handshakes (RFC 9846, 4.3.3).
+/// PKCS#1 v1.5 leaves no choice: the signatures are OpenSSL's.
+pub fn rsa_known_answers(provider: &CryptoProvider) {
+    let Ok(key) = (provider.load_key)(&private_key(RSA_PKCS8)) else { return };
+    for (scheme, expected) in [
+        (SignatureScheme::RSA_PKCS1_SHA256, include_str!("data/rsa2048.pkcs1.sha256.hex")),
+        (SignatureScheme::RSA_PKCS1_SHA384, include_str!("data/rsa2048.pkcs1.sha384.hex")),
+        (SignatureScheme::RSA_PKCS1_SHA512, include_str!("data/rsa2048.pkcs1.sha512.hex")),
+    ] {
+        assert_eq!(key.sign(scheme, b"sample", &mut SeededRng(4)), Ok(Signing::Done(hex(expected))), "{scheme}");
+    }
+}
+
+/// A key signs with its own schemes only.
 pub fn wrong_schemes(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, ED25519_PKCS8, RSA_PKCS8] {
         let Ok(key) = (provider.load_key)(&private_key(pem)) else {

@@ -48,19 +48,19 @@ macro_rules! checks {
 }
 
 checks! {
-    offers { everything, consistent_suites, }
-    hash { sha2, hmac, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
+    offers { everything, consistent_suites, consistent_tls12_suites, }
+    hash { sha2, hmac, hmac_by_definition, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
     aead { known_answers, round_trips, tampering, wrong_lengths, }
     groups {
         known_answers, round_trips, wrong_lengths, invalid_points, low_order_points, invalid_encapsulation_keys,
         forged_ciphertexts, broken_randomness,
     }
     signatures {
-        ecdsa_vectors, ed25519_vectors, rsa_vectors, tampering, wrong_keys, wrong_points, wrong_ecdsa_encodings,
+        every_scheme_verifies, ecdsa_vectors, ed25519_vectors, rsa_vectors, tampering, wrong_keys, wrong_points, wrong_ecdsa_encodings,
         ed25519_malleability, rsa_limits,
     }
     keys {
-        every_encoding, vectors, sign_and_verify, rsa_signing, wrong_schemes, contradictions, unsupported, malformed,
+        every_encoding, vectors, sign_and_verify, rsa_signing, rsa_known_answers, wrong_schemes, contradictions, unsupported, malformed,
         broken_randomness,
     }
 }

@@ -91,6 +91,28 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// Each scheme of [`CryptoProvider::signatures`] verifies what is signed with it; and for an ECDSA key of either curve
+/// there is an algorithm with either hash, which TLS 1.2 may need (RFC 9846, 4.3.3).
+pub fn every_scheme_verifies(provider: &CryptoProvider) {
+    for (scheme, algorithms) in provider.signatures.by_scheme {
+        let same = |case: &&Case| {
+            algorithms.iter().all(|algorithm| {
+                algorithm.public_key_alg_id() == case.public_key && algorithm.signature_alg_id() == case.algorithm
+            })
+        };
+        let cases = cases();
+        let case = cases.iter().find(same).unwrap_or_else(|| panic!("no signature of {scheme}"));
+        let result = by_scheme(provider, *scheme).verify_signature(&case.key, &case.message, &case.signature);
+        assert!(result.is_ok(), "{scheme}");
+    }
+    for curve in [alg_id::ECDSA_P256, alg_id::ECDSA_P384] {
+        for hash in [alg_id::ECDSA_SHA256, alg_id::ECDSA_SHA384] {
+            let mut all = provider.signatures.all.iter();
+            assert!(all.any(|found| found.public_key_alg_id() == curve && found.signature_alg_id() == hash));
+        }
+    }
+}
+
 /// RFC 6979's signatures on two curves with two hashes each.
 pub fn ecdsa_vectors(provider: &CryptoProvider) {
     verify_all(provider, 0..4);

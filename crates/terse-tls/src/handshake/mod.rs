@@ -17,7 +17,10 @@ use crate::wire::{Encode, HandshakeType, Parse};
 
 pub(crate) mod client;
 pub(crate) mod server;
+mod signature;
 pub(crate) mod tls13;
+
+pub use signature::SignatureRequest;
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]
@@ -106,6 +109,24 @@ impl Handshake {
             Self::Tls13Client(state) => state.handle(message, output),
             Self::Tls13Server(state) => state.handle(message, output),
             Self::Tls13Traffic(state) => state.handle(message, output).map(Self::Tls13Traffic),
+        }
+    }
+
+    /// What the state waits for a key outside to sign.
+    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+        match self {
+            Self::Tls13Client(state) => state.signature_request(),
+            Self::Tls13Server(state) => state.signature_request(),
+            Self::Client(_) | Self::Server(_) | Self::Tls13Traffic(_) => None,
+        }
+    }
+
+    /// Goes on with the signature that [`Self::signature_request`] asks for.
+    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Self, Error> {
+        match self {
+            Self::Tls13Client(state) => state.signed(signature, output),
+            Self::Tls13Server(state) => state.signed(signature, output),
+            state @ (Self::Client(_) | Self::Server(_) | Self::Tls13Traffic(_)) => Ok(state),
         }
     }
 

@@ -85,6 +85,10 @@ impl<'a> Reader<'a> {
         Ok(usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c))
     }
 
+    pub(crate) fn u32(&mut self) -> Result<u32, InvalidMessage> {
+        self.array().map(u32::from_be_bytes)
+    }
+
     pub(crate) fn u64(&mut self) -> Result<u64, InvalidMessage> {
         self.array().map(u64::from_be_bytes)
     }
@@ -156,6 +160,10 @@ impl<'b> Writer<'b> {
     pub(crate) fn u24(&mut self, value: usize) {
         self.overlong |= value >> 24 != 0;
         self.bytes(&(value as u32).to_be_bytes()[1..]);
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_be_bytes());
     }
 
     pub(crate) fn u64(&mut self, value: u64) {
@@ -247,3 +255,23 @@ impl<'a, T: Parse<'a> + Clone + fmt::Debug> fmt::Debug for List<'a, T> {
         f.debug_list().entries(self.iter()).finish()
     }
 }
+
+/// Types whose encoding is empty: their presence says it all.
+macro_rules! empty {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name;
+
+        impl Parse<'_> for $name {
+            fn parse(_: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+                Ok(Self)
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self, _: &mut Writer<'_>) {}
+        }
+    )*};
+}
+pub(super) use empty;

@@ -1,5 +1,5 @@
-//! Extensions (RFC 9846, 4.3): the block that carries them, where each may stand, and the general ones. Key exchange
-//! and caching have files of their own.
+//! Extensions (RFC 9846, 4.3): the block that carries them, where each may stand, and the general ones. Those of one
+//! purpose have files of their own: key exchange, resumption, certificate types, caching, and TLS 1.2.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,11 +19,13 @@ pub(crate) enum Place {
     CertificateRequest = 16,
     Certificate = 32,
     NewSessionTicket = 64,
+    /// A ServerHello that selects TLS 1.2 (RFC 5246, 7.4.1.4).
+    ServerHello12 = 128,
 }
 
 impl ExtensionType {
-    /// The table of RFC 9846, 4.3: the messages in which an extension that is known here may appear, or `None` for one
-    /// that is not known.
+    /// The table of RFC 9846, 4.3, and for TLS 1.2 what the extensions' own documents say: the messages in which an
+    /// extension that is known here may appear, or `None` for one that is not known.
     const fn places(self) -> Option<u8> {
         const CH: u8 = Place::ClientHello as u8;
         const SH: u8 = Place::ServerHello as u8;
@@ -32,16 +34,22 @@ impl ExtensionType {
         const CR: u8 = Place::CertificateRequest as u8;
         const CT: u8 = Place::Certificate as u8;
         const NST: u8 = Place::NewSessionTicket as u8;
+        const SH12: u8 = Place::ServerHello12 as u8;
         Some(match self {
-            Self::SERVER_NAME => CH | EE | CR,
+            Self::SERVER_NAME => CH | EE | CR | SH12,
             Self::MAX_FRAGMENT_LENGTH
-            | Self::SUPPORTED_GROUPS
             | Self::APPLICATION_LAYER_PROTOCOL_NEGOTIATION
+            | Self::CLIENT_CERTIFICATE_TYPE
+            | Self::SERVER_CERTIFICATE_TYPE
             | Self::CACHED_INFO
             | Self::CLIENT_CACHED_INFO
-            | Self::RECORD_SIZE_LIMIT => CH | EE,
-            Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT,
+            | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
+            Self::SUPPORTED_GROUPS => CH | EE,
+            Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,
             Self::SIGNATURE_ALGORITHMS | Self::SIGNATURE_ALGORITHMS_CERT | Self::CERTIFICATE_AUTHORITIES => CH | CR,
+            Self::EC_POINT_FORMATS | Self::EXTENDED_MASTER_SECRET | Self::SESSION_TICKET | Self::RENEGOTIATION_INFO => {
+                CH | SH12
+            }
             Self::PRE_SHARED_KEY => CH | SH,
             Self::EARLY_DATA => CH | EE | NST,
             Self::SUPPORTED_VERSIONS | Self::KEY_SHARE => CH | SH | HRR,
@@ -81,6 +89,11 @@ impl<'a> Extensions<'a> {
     pub(crate) fn iter(self) -> impl Iterator<Item = (ExtensionType, &'a [u8])> {
         let mut reader = Reader::new(self.0);
         core::iter::from_fn(move || extension(&mut reader).ok())
+    }
+
+    /// The type of the last one: RFC 9846, 4.3.11 gives that place to `pre_shared_key`.
+    pub(crate) fn last(self) -> Option<ExtensionType> {
+        self.iter().last().map(|(kind, _)| kind)
     }
 
     /// The extension `E`, if it is there.
@@ -241,24 +254,6 @@ impl Encode for Cookie<'_> {
 
 impl<'a> Extension<'a> for Cookie<'a> {
     const TYPE: ExtensionType = ExtensionType::COOKIE;
-}
-
-/// `early_data` in a ClientHello: empty (RFC 9846, 4.3.10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EarlyData;
-
-impl Parse<'_> for EarlyData {
-    fn parse(_: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self)
-    }
-}
-
-impl Encode for EarlyData {
-    fn encode(&self, _: &mut Writer<'_>) {}
-}
-
-impl Extension<'_> for EarlyData {
-    const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
 }
 
 /// A vector of code points, `T list<2..2^16-2>`, in the three extensions and the one field that are just that.

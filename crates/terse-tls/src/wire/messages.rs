@@ -1,4 +1,5 @@
-//! Handshake messages (RFC 9846, 4) and alerts (RFC 9846, 6), without their headers.
+//! Handshake messages (RFC 9846, 4) and alerts (RFC 9846, 6), without their headers. What has another form in TLS 1.2
+//! stands in `tls12`, and NewSessionTicket in `resumption`.
 
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::extensions::{CipherSuites, Extensions};
@@ -233,21 +234,6 @@ impl<'a> Parse<'a> for Finished<'a> {
 impl Encode for Finished<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.bytes(self.0);
-    }
-}
-
-/// `NewSessionTicket` (RFC 9846, 4.7.1). Nothing is resumed: all that is needed is to refuse what does not parse.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewSessionTicket<'a> {
-    pub(crate) extensions: Extensions<'a>,
-}
-
-impl<'a> Parse<'a> for NewSessionTicket<'a> {
-    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        reader.array::<8>()?; // ticket_lifetime, ticket_age_add
-        reader.vec8()?; // ticket_nonce
-        non_empty(reader.vec16()?)?; // ticket
-        Ok(Self { extensions: Extensions::parse(reader)? })
     }
 }
 

@@ -4,11 +4,15 @@
 //! are unknown here; what is encoded parses again to an equal value.
 
 mod caching;
+mod certificate_types;
 mod code_points;
 mod codec;
 mod extensions;
+mod extensions12;
 mod key_share;
 mod messages;
+mod resumption;
+mod tls12;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +21,9 @@ pub(crate) use caching::{
     CachedClientObject, CachedInformation, CachedObject, ClientCachedInfo, SelectedClientInfo, SelectedClientObject,
     SelectedInformation,
 };
+pub(crate) use certificate_types::{
+    ClientCertificateTypeSelected, ClientCertificateTypes, ServerCertificateTypeSelected, ServerCertificateTypes,
+};
 pub use code_points::{
     AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
     ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
@@ -24,12 +31,22 @@ pub use code_points::{
 pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, EarlyData, Extension, Extensions,
-    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList,
-    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
+    ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList, SignatureAlgorithms,
+    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
+pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{
     Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,
-    EncryptedExtensions, Finished, KeyUpdate, NewSessionTicket, Random, ServerHello,
+    EncryptedExtensions, Finished, KeyUpdate, Random, ServerHello,
+};
+pub(crate) use resumption::{
+    EarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello, PskBinder,
+    PskIdentity, PskKeyExchangeModes, SessionTicket,
+};
+pub(crate) use tls12::{
+    Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk,
+    ClientKeyExchangePsk, EcdheParams, HelloRequest, NewSessionTicket12, RawPublicKey12, ServerHelloDone,
+    ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk,
 };

@@ -16,6 +16,8 @@ use crate::error::{InvalidMessage, PeerMisbehaved};
 mod codec;
 mod extensions;
 mod messages;
+mod resumption;
+mod tls12;
 
 /// `codec_test!(name: Type, strategy, |model| value)`: makes values of a type from owned models, and checks what must
 /// hold. `|model; items = …;|` makes a vector that `value` borrows. `shorter`: the lengths at which a part of the

@@ -158,7 +158,7 @@ fn fault_client_sends_cached_info_that_does_not_parse() {
 #[test]
 fn fault_client_offers_fingerprints_that_are_none() {
     let mut world = World::cached();
-    let own = certificate_fingerprint(world.server.credential.chain());
+    let own = certificate_fingerprint(world.server.credentials[0].chain());
     let list = [object(7, &own), object(1, &own[..31]), object(2, &own), object(1, &[1]), object(1, &own)].concat();
     let body = [&(list.len() as u16).to_be_bytes(), &list[..]].concat();
     let replace = fault::first(HandshakeType::CLIENT_HELLO, move |message| {

@@ -154,7 +154,7 @@ fn fault_server_selects_a_ticket_and_excludes_its_key() {
 #[test]
 fn fault_server_sends_another_certificate_than_selected() {
     let mut world = World::cached();
-    let chain = world.server.credential.chain().to_vec();
+    let chain = world.server.credentials[0].chain().to_vec();
     let fingerprint = certificate_fingerprint(&chain);
     let mut other = fingerprint;
     other[31] ^= 1;
@@ -204,7 +204,7 @@ fn fault_server_sends_no_certificate_or_a_compressed_one() {
 #[test]
 fn fault_server_sends_a_fingerprint_without_selecting_it() {
     let mut world = World::cached();
-    let fingerprint = certificate_fingerprint(world.server.credential.chain());
+    let fingerprint = certificate_fingerprint(world.server.credentials[0].chain());
     for first_contact in [false, true] {
         let replace = fault(move |_, kind, message| match kind {
             HandshakeType::ENCRYPTED_EXTENSIONS => fault::remove_extension(message, CERT),
@@ -223,8 +223,8 @@ fn fault_server_sends_a_fingerprint_without_selecting_it() {
 #[test]
 fn fault_server_without_the_key_of_the_cached_certificate() {
     let mut world = World::cached();
-    let fingerprint = certificate_fingerprint(world.server.credential.chain());
-    let honest = core::mem::replace(&mut world.server.credential, issue(&server_leaf()));
+    let fingerprint = certificate_fingerprint(world.server.credentials[0].chain());
+    let honest = core::mem::replace(&mut world.server.credentials[0], issue(&server_leaf()));
     let impersonate = fault(move |_, kind, message| match kind {
         HandshakeType::ENCRYPTED_EXTENSIONS => fault::add_extension(message, CERT, CERT_SELECTED),
         HandshakeType::CERTIFICATE => *message = fault::message(kind, &certificate(&[(&fingerprint, &[])])),
@@ -233,7 +233,7 @@ fn fault_server_without_the_key_of_the_cached_certificate() {
     let (_, result) = world.connect_with(Side::Server, impersonate);
     let failed = result.unwrap_err();
     assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));
-    world.server.credential = honest;
+    world.server.credentials[0] = honest;
     world.connect().unwrap();
     world.assert_cached();
 }

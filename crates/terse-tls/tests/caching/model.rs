@@ -102,7 +102,7 @@ impl Model {
             0..8 => self.connect(),
             8..10 => self.lose(),
             10 => self.in_parallel(),
-            11 => self.world.server.credential = self.pick("server certificate", &CHOICES.servers),
+            11 => self.world.server.credentials[0] = self.pick("server certificate", &CHOICES.servers),
             12 => self.world.client.credential = Some(self.pick("client certificate", &CHOICES.clients)),
             13 => self.world.client.trust = self.pick("client trust", &CHOICES.trust),
             14 => self.change_client_authentication(),
@@ -225,7 +225,7 @@ impl Model {
         let world = &mut self.world;
         (world.client.trust, world.client.credential) = (healthy.client.trust, healthy.client.credential);
         (world.client.send_server_name, world.address) = (true, healthy.address);
-        (world.server.credential, world.server.certificate_authorities) = (healthy.server.credential, false);
+        (world.server.credentials, world.server.certificate_authorities) = (healthy.server.credentials, false);
         world.server.client_authentication = healthy.server.client_authentication;
         world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
         world.set_clocks(self.time);

@@ -41,9 +41,9 @@ fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
 #[test]
 fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
     let mut world = World::cached();
-    let old = world.server.credential.clone();
-    world.server.credential = renew(&Pki::shared(CHAIN).server, &server_leaf());
-    let new = certificate_fingerprint(world.server.credential.chain());
+    let old = world.server.credentials[0].clone();
+    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    let new = certificate_fingerprint(world.server.credentials[0].chain());
     // Hostile: it selects the old one, and shows the fingerprint of the new one.
     let select = fault(move |_, kind, message| match kind {
         HandshakeType::ENCRYPTED_EXTENSIONS => {
@@ -56,9 +56,9 @@ fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
     let failed = result.unwrap_err();
     assert_eq!((failed.side, failed.error), (Side::Client, PeerMisbehaved::IllegalCachedMessage.into()));
     // Honest: it does not select the old one.
-    world.server.credential = old;
+    world.server.credentials[0] = old;
     world.connect().unwrap();
-    world.server.credential = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
     let done = world.connect().unwrap();
     assert!(done.offer.cached_info.is_some());
     assert_eq!(done.client.cached, [CachedObject::ClientCertificate]);
@@ -116,7 +116,7 @@ fn rule_1_message_hash_on_the_wire_is_unexpected() {
         HandshakeType::FINISHED,
     ];
     let mut world = World::cached();
-    let fingerprints = [&world.server.credential, world.client.credential.as_ref().unwrap()]
+    let fingerprints = [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
         .map(|credential| synthetic(&certificate_fingerprint(credential.chain())));
     for (side, kinds) in [(Side::Server, &server[..]), (Side::Client, &client[..])] {
         for kind in kinds {
@@ -160,7 +160,7 @@ fn rule_1_transcript_binds_full_content_recomputed() {
         let own = synthetic(&certificate_fingerprint(world.client.credential.as_ref().unwrap().chain()));
         let own = if cached { &own[..] } else { &[] };
 
-        let chain = world.server.credential.chain();
+        let chain = world.server.credentials[0].chain();
         check_signature(chain, b"TLS 1.3, server CertificateVerify", bytes[5], &bytes[..5]);
         let server = key_log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET");
         assert_eq!(bytes[6][4..], verify_data(&server, &bytes[..6]));
@@ -193,7 +193,7 @@ fn rule_1_both_sides_export_the_same() {
     let mut world = World::cached().with_long_request();
     let export = |connection: &terse_tls::Connection| {
         let mut out = [0; 32];
-        connection.export_keying_material(b"EXPORTER-test", b"context", &mut out).unwrap();
+        connection.export_keying_material(b"EXPORTER-test", Some(b"context"), &mut out).unwrap();
         out
     };
     let mut seen = Vec::new();

@@ -57,7 +57,7 @@ fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
 fn confirms(event: impl FnOnce(&mut Link, &KeyLogLines)) -> bool {
     let mut world = World::new();
     world.connect().unwrap();
-    world.server.credential = issue(&server_leaf());
+    world.server.credentials[0] = issue(&server_leaf());
     let key_log = Arc::new(KeyLogLines::default());
     let mut first = world.begin();
     first.pair.transmit(Side::Client);

@@ -43,7 +43,7 @@ fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
 #[test]
 fn rule_4_each_side_is_marked_for_itself() {
     let mut world = World::cached();
-    world.server.credential = issue(&server_leaf());
+    world.server.credentials[0] = issue(&server_leaf());
     let done = world.connect().unwrap();
     assert_eq!(done.client.mode, Mode::Bithac);
     assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);

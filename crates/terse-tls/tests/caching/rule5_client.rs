@@ -30,21 +30,21 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 #[test]
 fn rule_5_renewed_server_certificate_with_the_old_key() {
     let mut world = World::cached();
-    world.server.credential = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
     assert_verified_again(&mut world, true);
 }
 
 #[test]
 fn rule_5_server_certificate_with_a_new_key() {
     let mut world = World::cached();
-    world.server.credential = issue(&server_leaf());
+    world.server.credentials[0] = issue(&server_leaf());
     assert_verified_again(&mut world, true);
 }
 
 #[test]
 fn rule_5_server_certificate_from_another_ca() {
     let mut world = World::cached();
-    world.server.credential = other_pki().server(PROVIDER);
+    world.server.credentials[0] = other_pki().server(PROVIDER);
     assert_refused(&mut world, CertificateError::UnknownIssuer);
     world.client.trust = other_pki().trust(PROVIDER);
     assert_verified_again(&mut world, false);
@@ -99,7 +99,7 @@ fn short_lived(of_issuer: bool) -> World {
     let (authority, server) = issued::short_lived(of_issuer, server_leaf());
     let mut world = World::new();
     world.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
-    world.server.credential = server;
+    world.server.credentials[0] = server;
     world.connect().unwrap();
     world.assert_cached();
     world
@@ -201,7 +201,7 @@ fn rule_5_other_port_or_server_name_is_another_scope() {
     let mut options = server_leaf();
     options.names = names.map(Into::into).into();
     let mut world = World::new();
-    world.server.credential = issue(&options);
+    world.server.credentials[0] = issue(&options);
     world.connect().unwrap();
     let known = world.address.clone();
     for name in names {

@@ -14,7 +14,7 @@ use crate::schedule::{certificate_fingerprint, expand_label, hash, request_finge
 use crate::world::*;
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
-    [&world.server.credential, world.client.credential.as_ref().unwrap()]
+    [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
@@ -23,7 +23,7 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
 fn wire_fingerprint_is_over_the_tls12_form_with_its_header() {
     let world = World::new();
     let [server, _] = fingerprints(&world);
-    assert_eq!(world.server.credential.fingerprint().0, server);
+    assert_eq!(world.server.credentials[0].fingerprint().0, server);
 }
 
 /// 4 bytes each way, and nothing else: an empty extension that says "supported".
@@ -130,7 +130,7 @@ fn wire_rfc7924_selection() {
 fn wire_unknown_ticket_is_answered_by_an_empty_list() {
     let mut world = World::cached();
     world.restart_server(false);
-    world.server.credential = issue(&server_leaf());
+    world.server.credentials[0] = issue(&server_leaf());
     let (messages, _) = Messages::of(&mut world);
     let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 8, 0, 6, 0xff, 0x42, 0, 2, 0, 0]);
@@ -225,7 +225,7 @@ fn wire_both_providers_derive_the_same() {
         for suite in suites {
             let mut world = World::with(client, "p384x3").with_long_request();
             let other = World::with(server, "p384x3").with_long_request();
-            (world.server.common, world.server.credential) = (other.server.common, other.server.credential);
+            (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
             world.server.client_authentication = other.server.client_authentication;
             world.client.common.suites = vec![suite];
             world.connect().unwrap();

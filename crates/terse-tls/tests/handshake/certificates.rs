@@ -40,7 +40,7 @@ impl Case {
         let shown = credential(PROVIDER, &self.shown);
         match self.by {
             Side::Client => {
-                setup.server.credential = shown;
+                setup.server.credentials[0] = shown;
                 setup.client.trust = self.trust.clone();
             }
             Side::Server => {
@@ -113,7 +113,7 @@ fn name() {
     let wrong = |shown: &[&str], wanted: &str, error: Option<CertificateError>| {
         let case = Case::new(Side::Client, |o| o.names = shown.iter().map(|name| name.to_string()).collect());
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-        setup.server.credential = credential(PROVIDER, &case.shown);
+        setup.server.credentials[0] = credential(PROVIDER, &case.shown);
         let address = ServerAddress { name: ServerName::try_from(wanted.to_string()).unwrap(), port: 1 };
         let mut pair = Pair::to(address, &Arc::new(setup.client), &Arc::new(setup.server), 1, at(0));
         let expected = error.map(|error| Failed { side: Side::Client, error: error.into() });
@@ -263,7 +263,7 @@ fn signature_of_the_chain() {
         let mut options = LeafOptions { usage: Usage::Server, ..LeafOptions::new(SERVER_NAME, validity()) };
         options.algorithm = Some(terse_pki::KeyAlgorithm::P256);
         let mut setup = Setup::new(provider, provider, "p384x3");
-        setup.server.credential = credential(provider, &pki.authority.issue(&options).unwrap());
+        setup.server.credentials[0] = credential(provider, &pki.authority.issue(&options).unwrap());
         setup.pair(1).handshake().unwrap();
         setup.client.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
         let mut pair = setup.pair(1);
@@ -287,7 +287,7 @@ fn ca_on_p384_that_signs_with_sha256() {
             setup.client.trust = Trust::new(provider, core::slice::from_ref(&ca)).unwrap();
             setup.client.common.signature_schemes = schemes.to_vec();
             let key = (provider.load_key)(&key).unwrap();
-            setup.server.credential = terse_tls::Credential::new(provider, vec![leaf.clone()], key).unwrap();
+            setup.server.credentials[0] = terse_tls::Credential::new(provider, vec![leaf.clone()], key).unwrap();
             Pair::at(&Arc::new(setup.client), &Arc::new(setup.server), 1, at(366 * DAY)).run()
         };
         let (sha256, sha384) = (SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::ECDSA_SECP384R1_SHA384);

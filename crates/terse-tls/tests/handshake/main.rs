@@ -5,6 +5,7 @@
 //! - [`certificates`]: certificates that are refused
 //! - [`traffic`]: data, KeyUpdate, exporters, and the end of a connection
 //! - [`report`]: summary, key log, and that a run can be repeated byte for byte
+//! - [`pending`]: private keys that take their time
 //! - [`misuse`]: what is found wrong without a peer
 
 extern crate alloc;
@@ -13,6 +14,7 @@ mod authentication;
 mod certificates;
 mod misuse;
 mod negotiation;
+mod pending;
 mod report;
 mod traffic;
 

@@ -150,7 +150,7 @@ fn no_signature() {
         let credential = Credential::new(PROVIDER, issued.chain().to_vec(), gone).unwrap();
         match side {
             Side::Client => setup.client.credential = Some(credential),
-            Side::Server => setup.server.credential = credential,
+            Side::Server => setup.server.credentials[0] = credential,
         }
         let mut pair = setup.pair(1);
         let error = CryptoError::SigningFailed.into();

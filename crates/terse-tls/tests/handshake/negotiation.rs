@@ -143,7 +143,7 @@ fn server_name() {
     options.names.extend(["192.0.2.7".into(), "2001:db8::7".into()]);
     let server = credential(PROVIDER, &pki.authority.issue(&options).unwrap());
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.server.credential = server;
+    setup.server.credentials[0] = server;
     for (name, send, seen) in [
         (SERVER_NAME, true, Some(SERVER_NAME)),
         (SERVER_NAME, false, None),

@@ -18,7 +18,7 @@ fn connected() -> Pair {
 
 fn export(pair: &mut Pair, side: Side, label: &[u8], context: &[u8], len: usize) -> Vec<u8> {
     let mut secret = vec![0; len];
-    pair.side(side).0.export_keying_material(label, context, &mut secret).unwrap();
+    pair.side(side).0.export_keying_material(label, Some(context), &mut secret).unwrap();
     secret
 }
 
@@ -28,7 +28,7 @@ fn exporters() {
     for (client, server) in providers() {
         let mut pair = Setup::new(client, server, CHAIN).pair(1);
         assert_eq!(
-            pair.client.export_keying_material(b"label", b"", &mut [0; 32]),
+            pair.client.export_keying_material(b"label", None, &mut [0; 32]),
             Err(ApiMisuse::HandshakeNotFinished.into())
         );
         pair.handshake().unwrap();
@@ -47,7 +47,7 @@ fn exporters() {
         pair.client.update_keys(true).unwrap();
         pair.run().unwrap();
         assert_eq!(before, export(&mut pair, Side::Server, b"EXPORTER-a", b"", 32));
-        let too_long = pair.client.export_keying_material(&[b'x'; 250], b"", &mut [0; 32]);
+        let too_long = pair.client.export_keying_material(&[b'x'; 250], None, &mut [0; 32]);
         assert_eq!(too_long, Err(Error::Crypto(CryptoError::InvalidLength)));
     }
     // The seeds are the same, and so are the secrets of the handshakes, but for certificates' signatures.

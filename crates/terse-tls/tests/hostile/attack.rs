@@ -160,7 +160,7 @@ fn check_failed(pair: &mut Pair, victim: Side, error: &Error) {
     let mut more = [22, 3, 3, 0, 4, 20, 0, 0, 0];
     assert_eq!(connection.handle_input(at(1), rng, &mut more), Err(error.clone()));
     assert_eq!(connection.send(b"more"), Err(ApiMisuse::Closed.into()));
-    assert!(connection.export_keying_material(b"label", b"", &mut [0; 16]).is_err());
+    assert!(connection.export_keying_material(b"label", None, &mut [0; 16]).is_err());
     connection.close();
     assert_eq!(connection.poll_transmit(at(1), &mut [0; 64]), None);
 }
@@ -172,7 +172,7 @@ fn check_both_ways(pair: &mut Pair, victim: Side) {
     }
     let exported = Side::BOTH.map(|side| {
         let mut secret = [0; 32];
-        pair.side(side).0.export_keying_material(b"EXPORTER-test", b"", &mut secret).unwrap();
+        pair.side(side).0.export_keying_material(b"EXPORTER-test", None, &mut secret).unwrap();
         secret
     });
     assert_eq!(exported[0], exported[1]);

@@ -1,6 +1,6 @@
 //! TLS 1.3 (RFC 9846).
 
+mod certificate;
 pub(crate) mod client;
 pub(crate) mod server;
-mod signature;
 pub(crate) mod traffic;

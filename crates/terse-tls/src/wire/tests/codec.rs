@@ -7,10 +7,11 @@ use super::*;
 
 #[test]
 fn a_reader_gives_what_there_is_and_no_more() {
-    let mut reader = Reader::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    let mut reader = Reader::new(&[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(reader.u8(), Ok(1));
     assert_eq!(reader.u16(), Ok(0x0203));
     assert_eq!(reader.u24(), Ok(0x0004_0506));
+    assert_eq!(reader.u32(), Ok(0x0102_0304));
     assert_eq!(reader.u64(), Ok(0x0708_090a_0b0c_0d0e));
     let rest = reader;
     assert_eq!(reader.u16(), Err(InvalidMessage::Truncated));
@@ -138,11 +139,14 @@ code_point_tests! {
     extension_type: ExtensionType(u16),
     alert_description: AlertDescription(u8),
     cached_information_type: CachedInformationType(u8),
+    certificate_type: CertificateType(u8),
+    client_certificate_type: ClientCertificateType(u8),
+    psk_key_exchange_mode: PskKeyExchangeMode(u8),
 }
 
 #[test]
 fn unknown_values_are_written_as_numbers() {
-    assert_eq!(CipherSuite(0xc02b).to_string(), "CipherSuite(0xc02b)");
+    assert_eq!(CipherSuite(0xfafa).to_string(), "CipherSuite(0xfafa)");
     assert_eq!(format!("{:?}", ContentType(0)), "ContentType(0x0)");
     assert_eq!(CipherSuite::TLS_AES_128_CCM_SHA256.to_string(), "TLS_AES_128_CCM_SHA256");
 }

@@ -13,7 +13,6 @@ codec_test!(
 );
 codec_test!(selected_version: SelectedVersion, any::<u16>(), |version| SelectedVersion(ProtocolVersion(*version)));
 codec_test!(cookie: Cookie<'_>, bytes(1..300), |cookie| Cookie(cookie));
-codec_test!(early_data: EarlyData, Just(()), |_unit| EarlyData);
 codec_test!(
     cipher_suites: CipherSuites<'_>,
     vec(any::<u16>().prop_map(CipherSuite), 1..200),
@@ -242,7 +241,7 @@ fn a_block_holds_no_more_than_its_length_field_can_say() {
     assert_eq!(builder.extensions().to_vec(), Err(EncodeError));
 }
 
-const PLACES: [Place; 7] = [
+const PLACES: [Place; 8] = [
     Place::ClientHello,
     Place::ServerHello,
     Place::HelloRetryRequest,
@@ -250,6 +249,7 @@ const PLACES: [Place; 7] = [
     Place::CertificateRequest,
     Place::Certificate,
     Place::NewSessionTicket,
+    Place::ServerHello12,
 ];
 
 /// The table of RFC 9846, 4.3, and what the extensions' own documents say of those that it does not list.
@@ -257,18 +257,23 @@ const PLACES: [Place; 7] = [
 fn known_extensions_stand_where_the_table_says() {
     use Place::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
-        HelloRetryRequest as HRR, NewSessionTicket as NST, ServerHello as SH,
+        HelloRetryRequest as HRR, NewSessionTicket as NST, ServerHello as SH, ServerHello12 as SH12,
     };
     let table: &[(u16, &[Place])] = &[
-        (0, &[CH, EE, CR]),
-        (1, &[CH, EE]),
-        (5, &[CH, CR, CT]),
+        (0, &[CH, EE, CR, SH12]),
+        (1, &[CH, EE, SH12]),
+        (5, &[CH, CR, CT, SH12]),
         (10, &[CH, EE]),
+        (11, &[CH, SH12]),
         (13, &[CH, CR]),
-        (16, &[CH, EE]),
-        (18, &[CH, CR, CT]),
-        (25, &[CH, EE]),
-        (28, &[CH, EE]),
+        (16, &[CH, EE, SH12]),
+        (18, &[CH, CR, CT, SH12]),
+        (19, &[CH, EE, SH12]),
+        (20, &[CH, EE, SH12]),
+        (23, &[CH, SH12]),
+        (25, &[CH, EE, SH12]),
+        (28, &[CH, EE, SH12]),
+        (35, &[CH, SH12]),
         (41, &[CH, SH]),
         (42, &[CH, EE, NST]),
         (43, &[CH, SH, HRR]),
@@ -279,7 +284,8 @@ fn known_extensions_stand_where_the_table_says() {
         (49, &[CH]),
         (50, &[CH, CR]),
         (51, &[CH, SH, HRR]),
-        (0xff42, &[CH, EE]),
+        (0xff01, &[CH, SH12]),
+        (0xff42, &[CH, EE, SH12]),
     ];
     for kind in (0..=u16::MAX).map(ExtensionType) {
         let places = table.iter().find(|(known, _)| *known == kind.0).map_or(&PLACES[..], |(_, places)| places);
@@ -305,4 +311,5 @@ fn requests_may_hold_what_is_unknown_and_responses_what_was_offered() {
     assert_eq!(block.check_response(place, &[unknown]), Err(PeerMisbehaved::UnsolicitedExtension(alpn)));
     assert_eq!(block.check_response(Place::ServerHello, &[alpn, unknown]), misplaced, "even if it was offered");
     assert_eq!(Extensions::EMPTY.check_response(place, &[]), Ok(()));
+    assert_eq!((block.last(), Extensions::EMPTY.last()), (Some(alpn), None));
 }

@@ -3,17 +3,34 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::super::signature::{self, Signer};
+use super::super::certificate::Signer;
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Hello, Secrets};
-use crate::cache::Learned;
+use super::{ExpectCertificate, ExpectFinished, Hello, Secrets, State};
+use crate::cache::{FinishedProof, Learned, PeerEntry};
 use crate::cert::Credential;
+use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
 use crate::summary::CachedObject;
 use crate::wire::{
     CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
+    ProtocolVersion, SignatureScheme,
 };
+
+/// The client's last flight.
+struct Flight {
+    state: ExpectCertificate,
+    proof: FinishedProof,
+    server_certificate: Option<PeerEntry>,
+    /// Up to the server's Finished.
+    messages: Digest,
+}
+
+/// The client's key takes its time.
+pub(crate) struct ExpectSignature {
+    flight: Flight,
+    pub(super) request: SignatureRequest,
+}
 
 impl ExpectFinished {
     /// RFC 9846, 4.5.3
@@ -25,9 +42,40 @@ impl ExpectFinished {
         if let Some(session) = output.cache.as_deref_mut() {
             session.server_finished(!state.selection.client_certificate);
         }
-
         let messages = state.hello.transcript.current();
-        let credential = state.authenticate(output)?;
+        Flight { state, proof, server_certificate, messages }.send(output)
+    }
+}
+
+impl Flight {
+    fn send(mut self, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Some((credential, scheme)) = self.state.certificate_of_client(output)? else {
+            return self.finish(None, output);
+        };
+        let content = Signer::Client.content(&self.state.hello.transcript.current());
+        let request = SignatureRequest::new(credential, scheme, content);
+        match request.sign(output.rng)? {
+            Signing::Done(signature) => self.certificate_verify(&request, &signature, output),
+            Signing::Pending => {
+                Ok(Handshake::Tls13Client(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
+            }
+        }
+    }
+
+    fn certificate_verify(
+        mut self,
+        request: &SignatureRequest,
+        signature: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<Handshake, Error> {
+        let verify = CertificateVerify { algorithm: request.scheme(), signature };
+        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.state.hello.transcript)?;
+        self.finish(Some(request.credential()), output)
+    }
+
+    /// Finished, and what follows from it. `credential` is what was proven.
+    fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { state, proof, server_certificate, messages } = self;
         let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = state;
         let Hello { config, random, mut transcript, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
@@ -61,14 +109,25 @@ impl ExpectFinished {
     }
 }
 
+impl ExpectSignature {
+    pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { flight, request } = *self;
+        flight.certificate_verify(&request, signature, output)
+    }
+}
+
 impl ExpectCertificate {
-    /// Certificate and CertificateVerify, if the server asked. Returns the credential that was proven.
-    fn authenticate(&mut self, output: &mut Output<'_>) -> Result<Option<Credential>, Error> {
+    /// Sends Certificate, if the server asked. Returns the credential that is to be proven, if there is one.
+    fn certificate_of_client(
+        &mut self,
+        output: &mut Output<'_>,
+    ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
         let transcript = &mut self.hello.transcript;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (self.hello.config.credential.as_ref())
-            .and_then(|credential| Some((credential, signature::choose(credential, accepts)?)));
+        let able = (self.hello.config.credential.as_ref()).and_then(|credential| {
+            Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
+        });
         let Some((credential, scheme)) = able else {
             if self.selection.client_certificate {
                 return Err(PeerMisbehaved::IllegalCachingReply.into());
@@ -90,10 +149,7 @@ impl ExpectCertificate {
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;
-        let signature = signature::sign(credential, scheme, Signer::Client, &transcript.current(), output.rng)?;
-        let verify = CertificateVerify { algorithm: scheme, signature: &signature };
-        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, transcript)?;
-        Ok(Some(credential.clone()))
+        Ok(Some((credential.clone(), scheme)))
     }
 }
 

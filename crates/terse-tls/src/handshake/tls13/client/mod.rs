@@ -19,13 +19,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::signature::{self, Signer};
+use super::certificate::{self, Signer};
 use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject, Mode};
@@ -37,6 +37,8 @@ use crate::wire::{
 };
 
 mod finish;
+
+pub(crate) use finish::ExpectSignature;
 
 /// What the ServerHello found.
 pub(crate) struct Hello {
@@ -55,6 +57,8 @@ pub(crate) enum State {
     Certificate(Box<ExpectCertificate>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
+    /// Of the client's own CertificateVerify.
+    Signature(Box<ExpectSignature>),
 }
 
 /// The ServerHello came.
@@ -136,7 +140,22 @@ impl State {
             }
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
             Self::Finished(state) => return state.finished(message, output),
+            Self::Signature(_) => return Err(message.unexpected()),
         }))
+    }
+
+    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+        match self {
+            Self::Signature(state) => Some(&state.request),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match self {
+            Self::Signature(state) => state.signed(signature, output),
+            state => Ok(Handshake::Tls13Client(state)),
+        }
     }
 }
 
@@ -324,7 +343,7 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
-        let mut chain = signature::chain(certificate)?.into_iter();
+        let mut chain = certificate::chain(certificate)?.into_iter();
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
         if chain.next().is_none_or(|hash| hash.as_ref() != cached.fingerprint().0) || chain.next().is_some() {
@@ -344,7 +363,7 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
-        let chain = signature::chain(certificate)?;
+        let chain = certificate::chain(certificate)?;
         if chain.is_empty() {
             return Err(PeerMisbehaved::EmptyServerCertificate.into());
         }
@@ -365,7 +384,8 @@ impl ExpectCertificateVerify {
     fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
-        signature::verify(&config.common, &self.peer.public_key, Signer::Server, &verify, &transcript.current())?;
+        let content = Signer::Server.content(&transcript.current());
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { state: self.state, learned: self.learned }))
     }

@@ -3,18 +3,18 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::super::signature::{self, Signer};
+use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
 use crate::cache::{Fingerprint, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output};
+use crate::handshake::{Handshake, Message, Output, signature};
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
-use crate::wire::{CachedInformationType, Certificate, CertificateVerify, Finished, HandshakeType};
+use crate::wire::{CachedInformationType, Certificate, CertificateVerify, Finished, HandshakeType, ProtocolVersion};
 
 /// What all states after the server's flight have.
 pub(super) struct Handshaking {
@@ -106,7 +106,7 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
         let config = &self.handshaking.config;
-        let chain = signature::chain(certificate)?;
+        let chain = certificate::chain(certificate)?;
         let algorithms = signature::chain_algorithms(&config.common);
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
@@ -132,7 +132,8 @@ impl ExpectCertificateVerify {
     pub(super) fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
-        signature::verify(&config.common, &self.peer.public_key, Signer::Client, &verify, &transcript.current())?;
+        let content = Signer::Client.content(&transcript.current());
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { handshaking: self.handshaking, client: self.entry }))
     }

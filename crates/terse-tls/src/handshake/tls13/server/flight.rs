@@ -4,23 +4,25 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::signature::{self, Signer};
+use super::super::certificate::Signer;
 use super::authenticate::{ExpectCertificate, ExpectFinished, Handshaking};
 use super::negotiate::{Negotiated, Offer};
 use super::{State, trust_id};
 use crate::cache::{Fingerprint, ServerCache, ServerSession, Ticket};
+use crate::cert::Credential;
 use crate::config::ServerConfig;
+use crate::crypto::Signing;
 use crate::error::Error;
-use crate::handshake::Output;
+use crate::handshake::{Handshake, Output, SignatureRequest};
 use crate::schedule::Transcript;
-use crate::schedule::tls13::Schedule;
+use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
 use crate::summary::{CachedObject as Cached, Mode};
 use crate::wire::{
     CachedCertificateRequest, CachedInformation, CachedInformationType, Certificate, CertificateAuthorities,
     CertificateEntry, CertificateRequest, CertificateVerify, ClientCachedInfo, DistinguishedName, EncryptedExtensions,
     ExtensionType, ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolName,
     ProtocolNameList, ProtocolVersion, Random, RecordSizeLimit, SelectedClientInfo, SelectedClientObject,
-    SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms,
+    SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -32,11 +34,12 @@ pub(super) fn send(
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
+    let credential = negotiated.credential.clone();
     let request = (config.client_authentication.trust().is_some()).then(|| request_extensions(&config)).transpose()?;
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
-    let selected = Selected::new(&config, offer, request.as_ref(), output);
+    let selected = Selected::new(&config, &credential, offer, request.as_ref(), output);
 
     let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
     server_hello(offer, &negotiated, &share, &mut transcript, output)?;
@@ -57,39 +60,82 @@ pub(super) fn send(
     if let Some(request) = &request {
         certificate_request(request, &selected, &mut transcript, output)?;
     }
-    certificate(&config, &selected, &mut transcript, output)?;
-    let signature =
-        signature::sign(&config.credential, negotiated.scheme, Signer::Server, &transcript.current(), output.rng)?;
-    let verify = CertificateVerify { algorithm: negotiated.scheme, signature: &signature };
-    output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut transcript)?;
-    let verify_data = server.verify_data(&transcript.current())?;
-    output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
-
-    let main = handshake.main_secret()?;
-    let messages = transcript.current();
-    let (send, receive) = (main.server_traffic(&messages)?, main.client_traffic(&messages)?);
-    let exporter = main.exporter(&messages)?;
-    if let Some(log) = &config.common.key_log {
-        log.log("CLIENT_TRAFFIC_SECRET_0", &client_random, receive.expose());
-        log.log("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
-        log.log("EXPORTER_SECRET", &client_random, exporter.expose());
-    }
-    output.link.new_keys(&send)?;
-    output.link.end_of_flight()?;
-
+    certificate(&credential, &selected, &mut transcript, output)?;
     output.summary.version = Some(ProtocolVersion::TLS_1_3);
     output.summary.cipher_suite = Some(negotiated.suite.id);
     output.summary.group = Some(negotiated.group.name());
     output.agreed.application_protocol = negotiated.application_protocol;
     output.agreed.server_name = offer.server_name.map(Into::into);
-    let asked = request.is_some();
-    let handshaking =
-        Handshaking { config, transcript, client, main, send, receive, exporter, cache: selected.session };
-    Ok(if asked {
-        State::Certificate(Box::new(ExpectCertificate { handshaking }))
-    } else {
-        State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
-    })
+    let content = Signer::Server.content(&transcript.current());
+    let flight = Flight {
+        config,
+        client_random,
+        asks: request.is_some(),
+        transcript,
+        handshake,
+        client,
+        server,
+        cache: selected.session,
+    };
+    let request = SignatureRequest::new(credential, negotiated.scheme, content);
+    match request.sign(output.rng)? {
+        Signing::Done(signature) => flight.finish(request.scheme(), &signature, output),
+        Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
+    }
+}
+
+/// The server's flight up to Certificate; CertificateVerify and Finished are missing.
+struct Flight {
+    config: Arc<ServerConfig>,
+    client_random: Random,
+    /// The client is asked for a certificate.
+    asks: bool,
+    transcript: Transcript,
+    handshake: HandshakeSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+    cache: Option<ServerSession>,
+}
+
+/// The server's key takes its time.
+pub(crate) struct ExpectSignature {
+    flight: Flight,
+    pub(super) request: SignatureRequest,
+}
+
+impl ExpectSignature {
+    pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { flight, request } = *self;
+        flight.finish(request.scheme(), signature, output).map(Handshake::Tls13Server)
+    }
+}
+
+impl Flight {
+    fn finish(self, algorithm: SignatureScheme, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { config, client_random, asks, mut transcript, handshake, client, server, cache } = self;
+        let verify = CertificateVerify { algorithm, signature };
+        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut transcript)?;
+        let verify_data = server.verify_data(&transcript.current())?;
+        output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
+
+        let main = handshake.main_secret()?;
+        let messages = transcript.current();
+        let (send, receive) = (main.server_traffic(&messages)?, main.client_traffic(&messages)?);
+        let exporter = main.exporter(&messages)?;
+        if let Some(log) = &config.common.key_log {
+            log.log("CLIENT_TRAFFIC_SECRET_0", &client_random, receive.expose());
+            log.log("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
+            log.log("EXPORTER_SECRET", &client_random, exporter.expose());
+        }
+        output.link.new_keys(&send)?;
+        output.link.end_of_flight()?;
+        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache };
+        Ok(if asks {
+            State::Certificate(Box::new(ExpectCertificate { handshaking }))
+        } else {
+            State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
+        })
+    }
 }
 
 /// What this handshake leaves out.
@@ -112,13 +158,14 @@ enum SelectedTicket {
 impl Selected {
     fn new(
         config: &ServerConfig,
+        credential: &Credential,
         offer: &Offer<'_>,
         request: Option<&CertificateRequest<'_>>,
         output: &mut Output<'_>,
     ) -> Self {
         let mut selected = Self { server_certificate: false, certificate_request: None, bithac: None, session: None };
         let Some(cache) = &config.cache else { return selected };
-        selected.select_server_objects(config, offer, request);
+        selected.select_server_objects(config, credential, offer, request);
         selected.select_ticket(config, cache, offer, output);
         let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
@@ -136,6 +183,7 @@ impl Selected {
     fn select_server_objects(
         &mut self,
         config: &ServerConfig,
+        credential: &Credential,
         offer: &Offer<'_>,
         request: Option<&CertificateRequest<'_>>,
     ) {
@@ -143,7 +191,7 @@ impl Selected {
         let is_offered = |kind, fingerprint: Fingerprint| {
             objects.iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
         };
-        self.server_certificate = is_offered(CachedInformationType::CERT, config.credential.fingerprint());
+        self.server_certificate = is_offered(CachedInformationType::CERT, credential.fingerprint());
         if let Some(request) = request
             && request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN
             && objects.iter().any(|object| object.kind == CachedInformationType::CERT_REQ)
@@ -306,17 +354,17 @@ fn certificate_request(
 
 /// RFC 9846, 4.5.1, in full or as its fingerprint.
 fn certificate(
-    config: &ServerConfig,
+    credential: &Credential,
     selected: &Selected,
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = config.credential.fingerprint();
+    let Fingerprint(fingerprint) = credential.fingerprint();
     let entries: Vec<_> = if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
-        config.credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

@@ -27,7 +27,7 @@ use crate::cert::PeerRole;
 use crate::config::ServerConfig;
 use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, server::select_version};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, server::select_version};
 use crate::schedule::{Pending, Transcript};
 use crate::time::Now;
 use crate::wire::{
@@ -40,6 +40,7 @@ mod flight;
 mod negotiate;
 
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectFinished};
+use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer};
 
 /// What a server expects next.
@@ -48,6 +49,8 @@ pub(crate) enum State {
     Certificate(Box<ExpectCertificate>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
+    /// Of the server's own CertificateVerify.
+    Signature(Box<ExpectSignature>),
 }
 
 impl State {
@@ -57,8 +60,23 @@ impl State {
             Self::Certificate(state) => state.certificate(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
             Self::Finished(state) => return state.finished(message, output),
+            Self::Signature(_) => return Err(message.unexpected()),
         };
         Ok(Handshake::Tls13Server(state))
+    }
+
+    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+        match self {
+            Self::Signature(state) => Some(&state.request),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match self {
+            Self::Signature(state) => state.signed(signature, output),
+            state => Ok(Handshake::Tls13Server(state)),
+        }
     }
 }
 

@@ -2,15 +2,16 @@
 
 use alloc::vec::Vec;
 
-use super::super::signature;
 use crate::cache::Scheme;
+use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::signature;
 use crate::wire::{
     CachedInformation, CertificateAuthorities, ClientCachedInfo, ClientHello, Encode, ExtensionType, Extensions,
-    KeyShareClientHello, KeyShareEntry, MaxFragmentLength, ProtocolName, ProtocolNameList, RecordSizeLimit,
-    ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
+    KeyShareClientHello, KeyShareEntry, MaxFragmentLength, ProtocolName, ProtocolNameList, ProtocolVersion,
+    RecordSizeLimit, ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
@@ -108,6 +109,8 @@ pub(super) struct Negotiated<'a> {
     pub(super) group: &'static dyn Group,
     /// The client's share for that group; without one a HelloRetryRequest is due.
     pub(super) key_share: Option<&'a [u8]>,
+    /// What the server proves its identity with, and how it signs.
+    pub(super) credential: Credential,
     pub(super) scheme: SignatureScheme,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
@@ -117,10 +120,9 @@ impl<'a> Negotiated<'a> {
         let suite = select_suite(config, offer)?;
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
-        let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
-        let scheme = signature::choose(&config.credential, accepts).ok_or(PeerIncompatible::NoCommonSignatureScheme)?;
+        let (credential, scheme) = select_credential(config, offer)?;
         let application_protocol = select_application_protocol(config, offer)?;
-        Ok(Self { suite, group, key_share, scheme, application_protocol })
+        Ok(Self { suite, group, key_share, credential, scheme, application_protocol })
     }
 }
 
@@ -130,6 +132,18 @@ fn select_suite(config: &ServerConfig, offer: &Offer<'_>) -> Result<&'static Tls
     let offered = |id| offer.hello.cipher_suites.0.iter().any(|other| other == id);
     let id = common.suites.iter().copied().find(|id| common.provider.tls13_suite(*id).is_some() && offered(*id));
     Ok(id.and_then(|id| common.provider.tls13_suite(id)).ok_or(PeerIncompatible::NoCommonCipherSuite)?)
+}
+
+/// The first credential that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+fn select_credential(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+) -> Result<(Credential, SignatureScheme), PeerIncompatible> {
+    let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
+    let mut able = config.credentials.iter().filter_map(|credential| {
+        Some((credential.clone(), signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
+    });
+    able.next().ok_or(PeerIncompatible::NoCommonSignatureScheme)
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are

@@ -1,0 +1,180 @@
+//! What drives a connection: records in, the handshake's next state, alerts, and the end.
+//!
+//! What must always hold: after an error there is no handshake left to drive; while a signature is waited for, no
+//! message is handled.
+
+use super::{Connection, Progress};
+use crate::cache;
+use crate::config::TraceEvent;
+use crate::crypto::Rng;
+use crate::error::{ApiMisuse, Error, PeerMisbehaved};
+use crate::handshake::{Handshake, Message, Output, Receive, tls13::traffic::Traffic};
+use crate::link::stream::{Received, Receiver};
+use crate::record::stream::RecordKey;
+use crate::time::Now;
+use crate::wire::{Alert, AlertDescription, ContentType};
+
+impl Connection {
+    /// Takes up to the end of one record.
+    pub(super) fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
+        let was_connected = self.is_connected();
+        let (taken, received) = self.receiver.receive(input)?;
+        if !was_connected {
+            self.summary.received.record_bytes += taken as u64;
+        }
+        match received {
+            Received::Nothing => {}
+            Received::Handshake => {
+                if was_connected {
+                    self.summary.received.post_handshake_bytes += self.receiver.last_record_len() as u64;
+                }
+                self.handle_messages(now, rng)?;
+            }
+            Received::ApplicationData => self.handle_application_data()?,
+            Received::Alert(alert) => self.handle_alert(alert)?,
+        }
+        Ok(taken)
+    }
+
+    /// Handles the messages that are whole, as far as no signature is waited for.
+    pub(super) fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
+        while self.signature_request().is_none() && self.receiver.message()?.is_some() {
+            self.step(now, rng, |handshake, receiver, output| {
+                let bytes = receiver.message()?.unwrap_or_default();
+                let message = Message::new(bytes)?;
+                output.summary.received.count_message(message.kind, bytes.len());
+                if let Some(trace) = output.trace {
+                    trace.event(TraceEvent::Received(message.kind, bytes.len()));
+                }
+                Ok((handshake.handle(message, output)?, bytes.len()))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The signature that was waited for is there.
+    pub(super) fn handle_signature(&mut self, now: Now, rng: &mut dyn Rng, signature: &[u8]) -> Result<(), Error> {
+        self.step(now, rng, |handshake, _, output| Ok((handshake.signed(signature, output)?, 0)))?;
+        self.handle_messages(now, rng)
+    }
+
+    /// Goes from one state of the handshake to the next. `change` also says how many bytes of messages it handled.
+    fn step(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        change: impl FnOnce(Handshake, &Receiver, &mut Output<'_>) -> Result<(Handshake, usize), Error>,
+    ) -> Result<(), Error> {
+        let handshake = self.handshake.take().ok_or(ApiMisuse::Closed)?;
+        let produced = self.sender.produced();
+        let was_finished = handshake.is_finished();
+        let mut output = Output {
+            link: &mut self.sender,
+            rng,
+            now,
+            summary: &mut self.summary,
+            agreed: &mut self.agreed,
+            cache: self.cache.as_mut(),
+            trace: self.config.common().trace.as_deref(),
+            receive: Receive::default(),
+        };
+        let (handshake, handled) = change(handshake, &self.receiver, &mut output)?;
+        let receive = output.receive;
+        if was_finished {
+            self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
+        }
+        self.receiver.consume(handled);
+        if let Some(secret) = receive.keys {
+            self.receiver.new_key(RecordKey::new(&secret)?)?;
+        }
+        if let Some(skip) = receive.skip_early_data {
+            self.receiver.skip_early_data(skip);
+        }
+        if let Some(max_inner) = receive.max_inner {
+            self.receiver.limit_records(max_inner);
+        }
+        self.proceed(handshake, now);
+        Ok(())
+    }
+
+    /// Enters the next state.
+    pub(super) fn proceed(&mut self, handshake: Handshake, now: Now) {
+        self.receiver.ignore_change_cipher_spec(handshake.ignores_change_cipher_spec());
+        if handshake.is_finished() && self.connected == Progress::Due {
+            self.connected = Progress::Happened;
+            self.summary.handshake_ms = now.monotonic.since(self.started);
+            self.summary.sent.record_bytes = self.sender.produced();
+        }
+        self.needs_signature = match handshake.signature_request() {
+            Some(_) => Progress::Happened,
+            None => Progress::Due,
+        };
+        self.handshake = Some(handshake);
+    }
+
+    fn handle_application_data(&mut self) -> Result<(), Error> {
+        let Some(Handshake::Tls13Traffic(traffic)) = &mut self.handshake else {
+            return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into());
+        };
+        if self.receiver.has_plaintext() {
+            Traffic::received_data(traffic);
+        }
+        if let Some(session) = &mut self.cache {
+            session.confirmed();
+        }
+        Ok(())
+    }
+
+    /// RFC 9846, 6
+    fn handle_alert(&mut self, alert: Alert) -> Result<(), Error> {
+        if let Some(trace) = &self.config.common().trace {
+            trace.event(TraceEvent::AlertReceived(alert.description));
+        }
+        match alert.description {
+            AlertDescription::CLOSE_NOTIFY if self.is_connected() => {
+                self.peer_closed = Progress::Happened;
+                if let Some(session) = &mut self.cache {
+                    session.confirmed();
+                    session.release();
+                }
+                Ok(())
+            }
+            AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
+            description => Err(Error::AlertReceived(description)),
+        }
+    }
+
+    /// The connection is over: tells the peer and the cache.
+    pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
+        self.receiver.discard();
+        if let Some(description) = error.alert().filter(|_| !self.closed) {
+            self.send_alert(Alert { level: Alert::FATAL, description });
+        }
+        let failure = match error {
+            Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => cache::Failure::TimeoutOrClose,
+            _ => cache::Failure::AlertOrFailedCheck,
+        };
+        self.abandon(error.clone(), failure, now);
+        error
+    }
+
+    pub(super) fn abandon(&mut self, error: Error, failure: cache::Failure, now: Now) {
+        if let Some(session) = &mut self.cache {
+            session.failed(failure, now);
+        }
+        if self.connected == Progress::Due {
+            self.summary.sent.record_bytes = self.sender.produced();
+        }
+        self.handshake = None;
+        self.failure = Some(error);
+    }
+
+    pub(super) fn send_alert(&mut self, alert: Alert) {
+        // If even this fails, the transport's end will have to tell the peer.
+        if self.sender.alert(alert).is_ok()
+            && let Some(trace) = &self.config.common().trace
+        {
+            trace.event(TraceEvent::AlertSent(alert.description));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Signatures of a handshake: which scheme, by which key, and a key that takes its time.
+//!
+//! What must always hold: a peer's signature is accepted only under a scheme that this side offers and that fits the
+//! peer's key.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::SignatureVerificationAlgorithm;
+
+use crate::cert::{Credential, split_public_key};
+use crate::config::Common;
+use crate::crypto::{CryptoError, Rng, Signing};
+use crate::error::{Error, PeerMisbehaved};
+use crate::wire::{CertificateVerify, ProtocolVersion, SignatureScheme};
+
+/// What a private key is asked to sign.
+pub struct SignatureRequest {
+    credential: Credential,
+    scheme: SignatureScheme,
+    message: Vec<u8>,
+}
+
+impl SignatureRequest {
+    pub(crate) const fn new(credential: Credential, scheme: SignatureScheme, message: Vec<u8>) -> Self {
+        Self { credential, scheme, message }
+    }
+
+    /// The scheme to sign with.
+    pub const fn scheme(&self) -> SignatureScheme {
+        self.scheme
+    }
+
+    /// What is to be signed: the message, not its hash.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    /// Whose key is to sign.
+    pub const fn credential(&self) -> &Credential {
+        &self.credential
+    }
+
+    /// Asks the key.
+    pub(crate) fn sign(&self, rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        self.credential.key().sign(self.scheme, &self.message, rng)
+    }
+}
+
+impl fmt::Debug for SignatureRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignatureRequest")
+            .field("scheme", &self.scheme)
+            .field("message", &self.message.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SignatureScheme {
+    /// Whether the scheme may sign a handshake of `version`.
+    pub(crate) const fn signs_handshakes_of(self, version: ProtocolVersion) -> bool {
+        match version {
+            ProtocolVersion::TLS_1_3 => self.signs_tls13_handshakes(),
+            _ => true, // every scheme that is known: none is older than SHA-256
+        }
+    }
+}
+
+/// The first scheme of `credential`'s key that the peer accepts in a handshake of `version`.
+pub(crate) fn choose(
+    credential: &Credential,
+    version: ProtocolVersion,
+    accepts: impl Fn(SignatureScheme) -> bool,
+) -> Option<SignatureScheme> {
+    let mut ours = credential.key().schemes().iter().copied();
+    ours.find(|scheme| scheme.signs_handshakes_of(version) && accepts(*scheme))
+}
+
+/// Checks the peer's signature of `content` with the key of its certificate, which was sent or is cached.
+pub(crate) fn verify(
+    common: &Common,
+    version: ProtocolVersion,
+    public_key: &[u8],
+    verify: &CertificateVerify<'_>,
+    content: &[u8],
+) -> Result<(), Error> {
+    let CertificateVerify { algorithm: scheme, signature } = *verify;
+    if !scheme.signs_handshakes_of(version) || !common.signature_schemes.contains(&scheme) {
+        return Err(PeerMisbehaved::IllegalSignatureScheme.into());
+    }
+    let (key_algorithm, key) = split_public_key(public_key)?;
+    let fits =
+        |algorithm: &&dyn SignatureVerificationAlgorithm| algorithm.public_key_alg_id().as_ref() == key_algorithm;
+    let algorithm = match version {
+        ProtocolVersion::TLS_1_3 => verification_algorithms(common, scheme).find(fits),
+        // An ECDSA scheme fixes the hash alone (RFC 9846, 4.3.3: the pairing with a curve is of TLS 1.3).
+        _ => algorithms_on_any_curve(common, scheme).find(fits),
+    };
+    let algorithm = algorithm.ok_or(PeerMisbehaved::IllegalSignatureScheme)?;
+    algorithm.verify_signature(key, content, signature).map_err(|_| PeerMisbehaved::BadSignature.into())
+}
+
+/// The algorithms that are accepted in chains: those of the schemes that this side offers, on any curve. A scheme fixes
+/// the curve in CertificateVerify (RFC 9846, 4.3.3), but a P-384 CA that signs with SHA-256 is what OpenSSL makes.
+pub(crate) fn chain_algorithms(common: &Common) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
+    let is_offered = |algorithm: &dyn SignatureVerificationAlgorithm| {
+        let mut offered = common.signature_schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
+        offered.any(|offered| offered.signature_alg_id() == algorithm.signature_alg_id())
+    };
+    common.provider.signatures.all.iter().copied().filter(|algorithm| is_offered(*algorithm)).collect()
+}
+
+/// The algorithms of `scheme`, and its siblings with keys on other curves.
+fn algorithms_on_any_curve(
+    common: &Common,
+    scheme: SignatureScheme,
+) -> impl Iterator<Item = &'static dyn SignatureVerificationAlgorithm> {
+    common.provider.signatures.all.iter().copied().filter(move |algorithm| {
+        verification_algorithms(common, scheme).any(|known| known.signature_alg_id() == algorithm.signature_alg_id())
+    })
+}
+
+fn verification_algorithms(
+    common: &Common,
+    scheme: SignatureScheme,
+) -> impl Iterator<Item = &'static dyn SignatureVerificationAlgorithm> {
+    let mut known = common.provider.signatures.by_scheme.iter();
+    known.find(move |(known, _)| *known == scheme).into_iter().flat_map(|(_, algorithms)| algorithms.iter().copied())
+}

@@ -1,0 +1,151 @@
+//! A private key that takes its time: a secure element, a PKCS#11 token, a key server. The handshake waits for it, on
+//! either side, and goes on as if it had not.
+
+use std::sync::Arc;
+
+use pki_types::SubjectPublicKeyInfoDer;
+use terse_testkit::pair::{Failed, Pair, Side};
+use terse_testkit::pki::Pki;
+use terse_testkit::setup::Setup;
+use terse_tls::cache::Schemes;
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::{AlertDescription, ApiMisuse, Credential, Error, Event, SignatureScheme};
+
+use crate::PROVIDER;
+
+const CHAIN: &str = "p256x3";
+
+/// A key in a secure element: it knows its public half, and signs later.
+struct Slow(Arc<dyn SigningKey>);
+
+impl SigningKey for Slow {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        Ok(Signing::Pending)
+    }
+}
+
+/// Both sides have slow keys.
+fn slow() -> Setup {
+    let pki = Pki::shared(CHAIN);
+    let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
+    let credential = |issued: &terse_pki::Credential| {
+        let key = (PROVIDER.load_key)(issued.key()).unwrap();
+        Credential::new(PROVIDER, issued.chain().to_vec(), Arc::new(Slow(key))).unwrap()
+    };
+    setup.client.credential = Some(credential(&pki.client));
+    setup.server.credentials = vec![credential(&pki.server)];
+    setup
+}
+
+/// What the secure element of `side` answers in the end.
+fn sign(pair: &mut Pair, side: Side) -> Vec<u8> {
+    let pki = Pki::shared(CHAIN);
+    let issued = if side == Side::Client { &pki.client } else { &pki.server };
+    let (connection, rng) = pair.side(side);
+    let request = connection.signature_request().expect("a request");
+    let key = (PROVIDER.load_key)(issued.key()).unwrap();
+    assert_eq!(request.credential().key().public_key(), key.public_key());
+    key.sign(request.scheme(), request.message(), rng).unwrap().done().unwrap()
+}
+
+/// Runs until nobody says anything more, and signs whenever one is asked. Returns who was asked.
+fn run(pair: &mut Pair) -> Vec<Side> {
+    let mut asked = Vec::new();
+    loop {
+        pair.run().expect("a handshake");
+        let Some(side) = Side::BOTH.into_iter().find(|side| pair.side(*side).0.signature_request().is_some()) else {
+            return asked;
+        };
+        assert_eq!(pair.side(side).0.poll_event(), Some(Event::NeedSignature));
+        assert_eq!(pair.side(side).0.poll_event(), None, "an event is reported once");
+        assert!(pair.side(side).0.is_handshaking());
+        let signature = sign(pair, side);
+        let now = pair.now;
+        let (connection, rng) = pair.side(side);
+        connection.provide_signature(now, rng, Ok(&signature)).expect("a state that waits");
+        asked.push(side);
+    }
+}
+
+#[test]
+fn both_sides_wait() {
+    let setup = slow();
+    let mut pair = setup.pair(1);
+    assert_eq!(run(&mut pair), [Side::Server, Side::Client]);
+    for side in Side::BOTH {
+        assert_eq!(pair.side(side).0.poll_event(), Some(Event::Connected));
+        assert_eq!(pair.carry(side, b"data").unwrap(), b"data");
+    }
+}
+
+#[test]
+fn cached_as_well() {
+    let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).with_frozen_cache(Schemes::BITHAC);
+    let slow = slow();
+    (setup.client.credential, setup.server.credentials) = (slow.client.credential, slow.server.credentials);
+    let mut pair = setup.pair(1);
+    assert_eq!(run(&mut pair), [Side::Server, Side::Client]);
+    assert_eq!(pair.client.summary().mode.name(), "bithac");
+    assert_eq!(pair.carry(Side::Server, b"data").unwrap(), b"data");
+}
+
+#[test]
+fn no_input_is_taken_meanwhile() {
+    let mut pair = slow().pair(1);
+    pair.run().expect("the server waits");
+    let (now, mut record) = (pair.now, vec![22, 3, 3, 0, 1, 0]);
+    let (server, rng) = pair.side(Side::Server);
+    assert_eq!(server.handle_input(now, rng, &mut record), Ok(0));
+}
+
+#[test]
+fn a_signer_that_fails() {
+    for side in Side::BOTH {
+        let mut pair = slow().pair(1);
+        pair.run().expect("the server waits");
+        if side == Side::Client {
+            let signature = sign(&mut pair, Side::Server);
+            let now = pair.now;
+            let (server, rng) = pair.side(Side::Server);
+            server.provide_signature(now, rng, Ok(&signature)).unwrap();
+            pair.run().expect("the client waits");
+        }
+        let now = pair.now;
+        let (connection, rng) = pair.side(side);
+        let error = Error::from(CryptoError::SigningFailed);
+        assert_eq!(connection.provide_signature(now, rng, Err(CryptoError::SigningFailed)), Err(error));
+        let alert = Error::AlertReceived(AlertDescription::INTERNAL_ERROR);
+        assert_eq!(pair.run(), Err(Failed { side: side.other(), error: alert }));
+    }
+}
+
+#[test]
+fn a_signature_that_is_wrong() {
+    let mut pair = slow().pair(1);
+    pair.run().expect("the server waits");
+    let mut signature = sign(&mut pair, Side::Server);
+    *signature.last_mut().unwrap() ^= 1;
+    let now = pair.now;
+    let (server, rng) = pair.side(Side::Server);
+    server.provide_signature(now, rng, Ok(&signature)).unwrap();
+    let failed = pair.run().unwrap_err();
+    assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));
+}
+
+#[test]
+fn a_signature_that_nobody_asked_for() {
+    let mut pair = Setup::new(PROVIDER, PROVIDER, CHAIN).pair(1);
+    let now = pair.now;
+    let (client, rng) = pair.side(Side::Client);
+    let error = Error::from(ApiMisuse::NoSignatureDue);
+    assert_eq!(client.provide_signature(now, rng, Ok(b"signature")), Err(error));
+    pair.handshake().expect("the connection is as it was");
+}
