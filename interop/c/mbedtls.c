@@ -7,6 +7,7 @@
 #include <mbedtls/ssl.h>
 #include <mbedtls/ssl_cache.h>
 #include <mbedtls/ssl_ticket.h>
+#include <mbedtls/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,12 @@ static int keys_came(void *unused, const unsigned char *master_secret, const uns
     memcpy(seed, client_random, 32);
     memcpy(seed + 32, server_random, 32);
     return mbedtls_ssl_tls_prf(prf, master_secret, 48, options.exporter, seed, sizeof seed, exported, sizeof exported);
+}
+
+const char *library_version(void) {
+    static char text[40];
+    mbedtls_version_get_string_full(text);
+    return text;
 }
 
 void library_setup(void) {

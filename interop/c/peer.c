@@ -128,6 +128,7 @@ static void parse(char *word) {
     } else if (WORD("peer-raw-key")) {
         options.peer_raw_key = value;
     } else if (WORD("asks")) {
+        options.asks = ASKS_NO;
         while (options.asks < ASKS_REQUIRED && strcmp(value, asks[options.asks]) != 0) {
             options.asks++;
         }
@@ -304,7 +305,11 @@ static int converse(int stream, int again) {
 int main(int count, char **words) {
     signal(SIGPIPE, SIG_IGN);
     if (count < 2) {
-        refuse("usage: %s server|client [WORD=VALUE]...", words[0]);
+        refuse("usage: %s server|client|version [WORD=VALUE]...", words[0]);
+    }
+    if (strcmp(words[1], "version") == 0) {
+        puts(library_version());
+        return 0;
     }
     options.server = strcmp(words[1], "server") == 0;
     for (int i = 2; i < count; i++) {

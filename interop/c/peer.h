@@ -1,6 +1,7 @@
 /* A small client and server for one TLS library: what every program does, whichever library it is made with.
  *
  *     PROGRAM server|client [WORD=VALUE]...
+ *     PROGRAM version
  *
  * Standard output is the application data that was received, and nothing else. Standard error says what happened, a
  * line for each event: `listening 4433`, `connected`, `version 1.3`, `resumed yes`, `alert received 40`. Standard input
@@ -73,6 +74,9 @@ void deliver(const void *data, size_t len);
 /* What a library does. `library_` functions are the library's, everything else is peer.c's. */
 
 enum reading { READ_NOTHING = 0, READ_CLOSED = -1, READ_FAILED = -2 };
+
+/* Its name and version. */
+const char *library_version(void);
 
 /* Once, with all options known. */
 void library_setup(void);

@@ -78,6 +78,10 @@ static void set_schemes(void) {
         strcat(names, i > 0 ? ":" : "");
         strcat(names, schemes[known].name);
     }
+    if (options.suites.count == 0) {
+        /* Setting signature schemes alone makes 5.9 forget its suites. */
+        must(wolfSSL_CTX_set_cipher_list(context, "DEFAULT"), "suites");
+    }
     must(wolfSSL_CTX_set1_sigalgs_list(context, names), "schemes");
 }
 
@@ -200,6 +204,12 @@ static void set_resumption(void) {
         refuse("this wolfSSL has no early data");
 #endif
     }
+}
+
+const char *library_version(void) {
+    static char text[40];
+    snprintf(text, sizeof text, "wolfSSL %s", wolfSSL_lib_version());
+    return text;
 }
 
 void library_setup(void) {

@@ -2,7 +2,7 @@
 
 use terse_net::{NetError, OsRng, Stream};
 use terse_tls::summary::{AuthenticatedBy, Summary};
-use terse_tls::{AlertDescription, Connection, Error, ProtocolVersion};
+use terse_tls::{AlertDescription, Connection, Error};
 
 use crate::case::{Asks, Case, clock};
 use crate::peer::{Peer, Remote, Role};
@@ -66,7 +66,7 @@ impl Meeting {
 
     fn check(&self, case: &Case) {
         let summary = self.summary();
-        assert_eq!(summary.version, Some(ProtocolVersion::TLS_1_3));
+        assert_eq!(summary.version, case.version());
         if let [suite] = case.suites[..] {
             assert_eq!(summary.cipher_suite, Some(suite));
         }

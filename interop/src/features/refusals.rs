@@ -60,7 +60,7 @@ fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
         (_, _) if alert == AlertDescription::CERTIFICATE_REQUIRED => alert,
         (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
         (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
-        (Peer::OpenSsl | Peer::Rustls, _) => alert,
+        (Peer::OpenSsl | Peer::WolfSsl55 | Peer::WolfSsl | Peer::MbedTls | Peer::Rustls, _) => alert,
     }
 }
 
@@ -78,7 +78,7 @@ fn wrong_name(cell: Cell) {
 fn no_common_suite(cell: Cell) {
     let ours = Case { suites: vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256], ..case() };
     let theirs = Case { suites: vec![CipherSuite::TLS_AES_256_GCM_SHA384], ..case() };
-    let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &ours, &theirs);
+    let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &cell.case(&ours), &cell.case(&theirs));
     match cell.role {
         Role::Client => meeting.peer_refuses(AlertDescription::HANDSHAKE_FAILURE),
         Role::Server => drop(meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE)),

@@ -120,7 +120,7 @@ fn large_data(cell: Cell) {
 
 /// Nothing may depend on how the transport cuts the stream.
 fn byte_by_byte(cell: Cell) {
-    let case = case();
+    let case = cell.case(&case());
     let mut meeting = Meeting::in_stretches(cell.peer, cell.role, &case, 1);
     meeting.handshake(&case);
     meeting.exchange("once");
