@@ -13,9 +13,11 @@ use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, Trust};
 use crate::crypto::CryptoProvider;
 use crate::error::ApiMisuse;
+use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::summary::CachedObject;
 use crate::wire::{
-    AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, SignatureScheme,
+    AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion,
+    SignatureScheme,
 };
 
 /// What both sides configure alike.
@@ -23,7 +25,12 @@ use crate::wire::{
 pub struct Common {
     /// Where the cryptography comes from.
     pub provider: CryptoProvider,
-    /// Cipher suites, preferred first.
+    /// Protocol versions, preferred first.
+    pub versions: Vec<ProtocolVersion>,
+    /// In TLS 1.2, refuse peers without the extended master secret (RFC 7627). Without it a session can be spliced into
+    /// another one; such handshakes are neither cached nor resumed.
+    pub require_extended_master_secret: bool,
+    /// Cipher suites of all versions, preferred first. A version without a suite is not used.
     pub suites: Vec<CipherSuite>,
     /// Groups, preferred first. A client sends a key share for the first one only.
     pub groups: Vec<NamedGroup>,
@@ -51,6 +58,9 @@ pub struct Common {
     pub fault: Option<Arc<dyn Fault>>,
 }
 
+/// The versions that exist here.
+const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+
 /// Changes what this side sends, before it is hashed and encrypted: what a hostile peer could do.
 #[cfg(feature = "testing")]
 pub trait Fault: Send + Sync {
@@ -66,12 +76,16 @@ impl fmt::Debug for dyn Fault {
 }
 
 impl Common {
-    /// All suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key share of
+    /// Both versions, all suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key share of
     /// 1,216 bytes is for those who ask for it.
     fn new(provider: &CryptoProvider) -> Self {
         Self {
             provider: *provider,
-            suites: provider.tls13_suites.iter().map(|suite| suite.id).collect(),
+            versions: Vec::from([ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]),
+            require_extended_master_secret: true,
+            suites: (provider.tls13_suites.iter().map(|suite| suite.id))
+                .chain(provider.tls12_suites.iter().map(|suite| suite.id))
+                .collect(),
             groups: (provider.groups.iter().map(|group| group.name()))
                 .filter(|name| *name != NamedGroup::X25519MLKEM768)
                 .collect(),
@@ -89,8 +103,14 @@ impl Common {
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {
-        if self.suites.iter().any(|id| self.provider.tls13_suite(*id).is_none()) {
+        if self.suites.iter().any(|id| self.version_of(*id).is_none()) {
             return Err(ApiMisuse::Unsupported("cipher suite"));
+        }
+        if self.versions.iter().any(|version| !VERSIONS.contains(version)) {
+            return Err(ApiMisuse::Unsupported("protocol version"));
+        }
+        if self.versions.is_empty() {
+            return Err(ApiMisuse::EmptyConfiguration("protocol version"));
         }
         if self.groups.iter().any(|name| self.provider.group(*name).is_none()) {
             return Err(ApiMisuse::Unsupported("group"));
@@ -98,14 +118,15 @@ impl Common {
         if self.signature_schemes.iter().any(|scheme| !self.verifies(*scheme)) {
             return Err(ApiMisuse::Unsupported("signature scheme"));
         }
-        if self.suites.is_empty() {
+        if self.enabled_suites().next().is_none() {
             return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
         }
         if self.groups.is_empty() {
             return Err(ApiMisuse::EmptyConfiguration("group"));
         }
-        if !self.signature_schemes.iter().any(|scheme| scheme.signs_tls13_handshakes()) {
-            return Err(ApiMisuse::EmptyConfiguration("signature scheme for TLS 1.3"));
+        let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
+        if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
+            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
         }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
@@ -114,6 +135,25 @@ impl Common {
             return Err(ApiMisuse::NameTooLong);
         }
         Ok(())
+    }
+
+    /// Whether `version` can be negotiated.
+    pub(crate) fn enables(&self, version: ProtocolVersion) -> bool {
+        self.versions.contains(&version) && self.suites.iter().any(|id| self.version_of(*id) == Some(version))
+    }
+
+    /// The suites of the versions that are enabled.
+    pub(crate) fn enabled_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.versions.contains(&of)))
+    }
+
+    /// The version that a suite of the provider belongs to.
+    fn version_of(&self, id: CipherSuite) -> Option<ProtocolVersion> {
+        match (self.provider.tls13_suite(id), self.provider.tls12_suite(id)) {
+            (Some(_), _) => Some(ProtocolVersion::TLS_1_3),
+            (None, Some(_)) => Some(ProtocolVersion::TLS_1_2),
+            (None, None) => None,
+        }
     }
 
     fn verifies(&self, scheme: SignatureScheme) -> bool {
@@ -138,6 +178,10 @@ pub struct ClientConfig {
     pub compatibility_mode: bool,
     /// Handshake caching; `None`: neither offered nor stored.
     pub cache: Option<ClientCache>,
+    /// Resumption; `None`: neither offered nor stored.
+    pub resumption: Option<ClientResumption>,
+    /// A key that this client and its server share; `None`: certificates alone.
+    pub psk: Option<ExternalPsk>,
 }
 
 impl ClientConfig {
@@ -151,11 +195,25 @@ impl ClientConfig {
             max_fragment_length: None,
             compatibility_mode: false,
             cache: None,
+            resumption: None,
+            psk: None,
         }
+    }
+
+    /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
+    pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        let has_psk = self.psk.as_ref().is_some_and(|psk| psk.tls12_key().is_some());
+        let fits = move |id: &CipherSuite| {
+            has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
+        };
+        self.common.enabled_suites().filter(fits)
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        if let Some(psk) = &self.psk {
+            psk.check(&self.common.provider)?;
+        }
         self.common.check()
     }
 }
@@ -175,6 +233,12 @@ pub struct ServerConfig {
     pub hello_retry_cookie: bool,
     /// Handshake caching; `None`: neither answered nor stored.
     pub cache: Option<ServerCache>,
+    /// Resumption; `None`: no tickets are issued, and none are taken.
+    pub resumption: Option<ServerResumption>,
+    /// Early data that is accepted from clients that resume; `None`: none.
+    pub early_data: Option<ServerEarlyData>,
+    /// Keys that this server shares with clients; `None`: certificates alone.
+    pub psks: Option<Arc<dyn PskStore>>,
 }
 
 impl ServerConfig {
@@ -187,11 +251,20 @@ impl ServerConfig {
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
+            resumption: None,
+            early_data: None,
+            psks: None,
         }
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
+        if let Some(resumption) = &self.resumption {
+            resumption.check()?;
+        }
+        if self.credentials.is_empty() && self.psks.is_none() {
+            return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
+        }
         self.common.check()
     }
 }

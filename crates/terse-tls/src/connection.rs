@@ -1,14 +1,14 @@
 //! A connection: the engine's face. No sockets, no clock, no randomness of its own; bytes go in and out by calls.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession, Scope, ServerId};
-use crate::cert::PeerRole;
+use crate::cache::{self, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
-use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello};
+use crate::handshake::{client::ExpectServerHello, resumption, server::ExpectClientHello};
 use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
 use crate::summary::{Summary, Transport};
@@ -217,7 +217,10 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.sender.key_is_worn() || self.owes_key_update() {
+            if self.sender.key_is_exhausted() {
+                return Err(ApiMisuse::KeyExhausted.into());
+            }
+            if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
@@ -247,7 +250,7 @@ impl Connection {
         match &self.config {
             Config::Server(_) => self.send_alert(warning(AlertDescription::USER_CANCELED)),
             Config::Client(_) => {
-                if self.sender.warn(warning(AlertDescription::USER_CANCELED)).is_ok() {
+                if self.sender.alert(warning(AlertDescription::USER_CANCELED)).is_ok() {
                     self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
                 }
             }
@@ -313,8 +316,10 @@ impl Connection {
 
     /// Changes the key that this side sends with, and asks the peer to do the same (RFC 9846, 4.7.3).
     pub fn update_keys(&mut self, request_peer: bool) -> Result<(), Error> {
-        let Some(Handshake::Tls13Traffic(traffic)) = &mut self.handshake else {
-            return Err(ApiMisuse::HandshakeNotFinished.into());
+        let traffic = match &mut self.handshake {
+            Some(Handshake::Tls13Traffic(traffic)) => traffic,
+            Some(Handshake::Tls12Traffic(_)) => return Err(ApiMisuse::NoKeyUpdate.into()),
+            _ => return Err(ApiMisuse::HandshakeNotFinished.into()),
         };
         let before = self.sender.produced();
         let mut output = Output {
@@ -335,10 +340,17 @@ impl Connection {
     /// Fills `out` with a secret that both sides share, for `label` and `context` (RFC 9846, 7.5; RFC 5705, 4, in which
     /// no context differs from an empty one).
     pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
-        let Some(Handshake::Tls13Traffic(traffic)) = &self.handshake else {
-            return Err(ApiMisuse::HandshakeNotFinished.into());
-        };
-        Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
+        match &self.handshake {
+            Some(Handshake::Tls12Traffic(traffic)) => Ok(traffic.export(label, context, out)?),
+            Some(Handshake::Tls13Traffic(traffic)) => {
+                Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
+            }
+            _ => Err(ApiMisuse::HandshakeNotFinished.into()),
+        }
+    }
+
+    fn can_update_keys(&self) -> bool {
+        matches!(&self.handshake, Some(Handshake::Tls13Traffic(_)))
     }
 
     fn owes_key_update(&self) -> bool {
@@ -364,22 +376,16 @@ fn begin_caching(
     now: Now,
 ) -> ClientSession {
     let common = &config.common;
-    let own_certificate = config.credential.as_ref().map(|credential| credential.fingerprint());
-    let scope = Scope {
-        server: ServerId::new(&server.name),
-        port: server.port,
-        transport: Transport::Stream,
-        credential: own_certificate,
-    };
-    let role = PeerRole::Server(&server.name);
+    let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
     let context = cache::Context {
         now,
-        trust_id: config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix),
-        own_certificate,
+        trust_id: resumption::trust_id(config, server, now),
+        certificate_types: config.trust.certificate_types(),
+        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         without_clock: config.trust.accepts_without_clock(),
-        version: ProtocolVersion::TLS_1_3,
+        versions: &versions,
     };
-    ClientSession::begin(cache, scope, context)
+    ClientSession::begin(cache, resumption::scope(config, server), context)
 }
 
 /// For calls that need none.

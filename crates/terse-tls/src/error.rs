@@ -147,6 +147,18 @@ pub enum PeerMisbehaved {
     SelectedUnofferedSuite,
     /// A second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
     IllegalHelloRetryRequest,
+    /// The server knows a newer version than the one that it selected: on the way, the ClientHello was made to look older
+    /// (RFC 9846, 4.2.3).
+    Downgrade,
+    /// The client fell back to an older version though this side has a newer one (RFC 7507).
+    InappropriateFallback,
+    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC 7627,
+    /// 5.3).
+    ChangedSession,
+    /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
+    IllegalRenegotiationInfo,
+    /// The peer keeps asking for a renegotiation.
+    TooManyRenegotiations,
     /// The second ClientHello differs from the first where it must not (RFC 9846, 4.2.2).
     ChangedClientHello,
     /// A key share for a group that was not offered, or two for one group (RFC 9846, 4.3.8).
@@ -159,6 +171,8 @@ pub enum PeerMisbehaved {
     BadFinished,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
+    /// More than one raw public key (RFC 9846, 4.5.1).
+    SeveralRawPublicKeys,
     /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
     /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
@@ -178,7 +192,10 @@ impl PeerMisbehaved {
             | Self::InterleavedRecord
             | Self::BadChangeCipherSpec
             | Self::TooManyEmptyRecords
+            | Self::TooManyRenegotiations
             | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
+            Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
             Self::BadSignature | Self::BadFinished => AlertDescription::DECRYPT_ERROR,
@@ -189,9 +206,11 @@ impl PeerMisbehaved {
             | Self::SelectedUnoffered(_)
             | Self::SelectedUnofferedSuite
             | Self::ChangedClientHello
+            | Self::Downgrade
             | Self::IllegalKeyShare
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
+            | Self::SeveralRawPublicKeys
             | Self::IllegalCachingReply
             | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
         }
@@ -216,12 +235,18 @@ impl fmt::Display for PeerMisbehaved {
             Self::SelectedUnoffered(extension) => write!(f, "what {extension} selects was not offered"),
             Self::SelectedUnofferedSuite => f.write_str("the selected cipher suite was not offered"),
             Self::IllegalHelloRetryRequest => f.write_str("a HelloRetryRequest is repeated, or changes nothing"),
+            Self::Downgrade => f.write_str("the version was lowered on the way (downgrade attack)"),
+            Self::InappropriateFallback => f.write_str("the client fell back to an older version without need"),
+            Self::ChangedSession => f.write_str("a session is resumed with other parameters"),
+            Self::IllegalRenegotiationInfo => f.write_str("renegotiation_info is not empty in a first handshake"),
+            Self::TooManyRenegotiations => f.write_str("too many attempts at renegotiation"),
             Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
             Self::IllegalKeyShare => f.write_str("a key share is for a group that was not offered"),
             Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
             Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
             Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
+            Self::SeveralRawPublicKeys => f.write_str("a Certificate has more than one raw public key"),
             Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
             Self::IllegalCachingReply => f.write_str("a caching reply contradicts the offer"),
             Self::IllegalCachedMessage => f.write_str("a message selected as cached is not in its cached form"),
@@ -241,18 +266,30 @@ pub enum PeerIncompatible {
     NoCommonGroup,
     /// No signature scheme that this side's key can sign with.
     NoCommonSignatureScheme,
+    /// The peer does not know the extended master secret, which is required (RFC 7627, 5.2).
+    NoExtendedMasterSecret,
+    /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
+    NoSecureRenegotiation,
+    /// The client names a pre-shared key that this side does not have (RFC 4279, 2; RFC 9846, 6.2).
+    UnknownPskIdentity,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
+    /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
+    NoCommonCertificateType,
 }
 
 impl PeerIncompatible {
     const fn alert(self) -> AlertDescription {
         match self {
             Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
-            Self::NoCommonCipherSuite | Self::NoCommonGroup | Self::NoCommonSignatureScheme => {
-                AlertDescription::HANDSHAKE_FAILURE
-            }
+            Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            Self::NoCommonCipherSuite
+            | Self::NoCommonGroup
+            | Self::NoCommonSignatureScheme
+            | Self::NoExtendedMasterSecret
+            | Self::NoSecureRenegotiation => AlertDescription::HANDSHAKE_FAILURE,
         }
     }
 }
@@ -260,11 +297,15 @@ impl PeerIncompatible {
 impl fmt::Display for PeerIncompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoCommonVersion => "no protocol version (TLS 1.3 is required)",
+            Self::NoCommonVersion => "no protocol version",
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
+            Self::NoExtendedMasterSecret => "no extended master secret, which is required",
+            Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
+            Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
+            Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
         })
     }
 }
@@ -309,8 +350,13 @@ pub enum CertificateError {
     ConstraintViolated,
     /// A signature in the chain is wrong.
     BadSignature,
-    /// A signature or key in the chain is of a kind that is not supported or too weak.
+    /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
+    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    UnknownPublicKey {
+        /// Its last bytes, to find it again.
+        end: [u8; 4],
+    },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
 }
@@ -322,7 +368,10 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
-            Self::NoTime | Self::UnknownRevocationStatus => AlertDescription::CERTIFICATE_UNKNOWN,
+            // RFC 7250 names no alert for a key that is not known.
+            Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
+                AlertDescription::CERTIFICATE_UNKNOWN
+            }
             Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
                 AlertDescription::BAD_CERTIFICATE
@@ -361,6 +410,9 @@ impl CertificateError {
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::UnknownPublicKey { end } => {
+                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })
@@ -401,18 +453,33 @@ pub enum ApiMisuse {
     EmptyChain,
     /// The private key does not belong to the first certificate of the chain.
     KeyDoesNotMatchCertificate,
-    /// No trust anchor is configured, so that no certificate could be accepted.
+    /// No trust anchor or raw public key is configured, so that no peer could be accepted.
     NoTrustAnchors,
     /// A certificate given as trust anchor or own chain does not parse.
     MalformedCertificate,
+    /// A public key given as trusted, or that of an own key, does not parse.
+    MalformedPublicKey,
+    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
     /// A name is longer than the protocol can carry.
     NameTooLong,
+    /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
+    TicketLifetime,
+    /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
+    ShortPsk,
+    /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
+    PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// TLS 1.2 has no KeyUpdate.
+    NoKeyUpdate,
+    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
+    /// due.
+    KeyExhausted,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -424,11 +491,22 @@ impl fmt::Display for ApiMisuse {
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
-            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) is configured"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
+            Self::UnsupportedPublicKey => {
+                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+            }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
+            Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
+            Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
+            Self::PskIdentity => {
+                f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
+            }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
         }
     }

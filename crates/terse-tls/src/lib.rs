@@ -19,7 +19,9 @@ pub mod crypto;
 mod error;
 mod handshake;
 mod link;
+mod lru;
 mod record;
+pub mod resume;
 mod schedule;
 pub mod summary;
 #[cfg(test)]
@@ -27,7 +29,7 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
+pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
 pub use config::Fault;
 pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};

@@ -72,6 +72,10 @@ pub enum Mode {
     Rfc7924,
     /// Objects of both sides, by BiTHaC (paper 000).
     Bithac,
+    /// All certificates: a session was resumed.
+    Resumed,
+    /// All certificates: both sides know a key from elsewhere.
+    Psk,
 }
 
 impl Mode {
@@ -84,12 +88,14 @@ impl Mode {
         }
     }
 
-    /// As in reports: `full`, `rfc7924`, `bithac`.
+    /// As in reports: `full`, `rfc7924`, `bithac`, `resumed`, `psk`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Rfc7924 => "rfc7924",
             Self::Bithac => "bithac",
+            Self::Resumed => "resumed",
+            Self::Psk => "psk",
         }
     }
 }
@@ -139,15 +145,18 @@ pub enum AuthenticatedBy {
     Certificate,
     /// With the key of a certificate that was verified in an earlier handshake.
     CachedCertificate,
+    /// With a key that it shares with this side.
+    Psk,
 }
 
 impl AuthenticatedBy {
-    /// As in reports: `none`, `certificate`, `cached_certificate`.
+    /// As in reports: `none`, `certificate`, `cached_certificate`, `psk`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Certificate => "certificate",
             Self::CachedCertificate => "cached_certificate",
+            Self::Psk => "psk",
         }
     }
 }
@@ -169,6 +178,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Counts a ticket that comes within the handshake (TLS 1.2): its message goes where tickets are counted.
+    pub(crate) const fn count_ticket(&mut self, len: usize) {
+        self.post_handshake_bytes += len as u64;
+    }
+
     /// Counts a message of the handshake; one that only follows it counts in `post_handshake_bytes` alone.
     pub(crate) fn count_message(&mut self, message: HandshakeType, len: usize) {
         if matches!(message, HandshakeType::KEY_UPDATE | HandshakeType::NEW_SESSION_TICKET) {

@@ -8,7 +8,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::Unusable;
+use super::entry::{Conditions, Unusable};
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
-use crate::wire::ProtocolVersion;
+use crate::wire::{CertificateType, ProtocolVersion};
 
 /// Handshake caching of a client.
 #[derive(Clone)]
@@ -36,15 +36,18 @@ impl fmt::Debug for ClientCache {
 
 /// What a connection brings along, besides its scope.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Context {
+pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
     pub(crate) trust_id: Option<TrustId>,
+    /// What the server's Certificate may carry.
+    pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
     pub(crate) own_certificate: Option<Fingerprint>,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
-    pub(crate) version: ProtocolVersion,
+    /// What may be negotiated.
+    pub(crate) versions: &'a [ProtocolVersion],
 }
 
 /// What a server selected.
@@ -119,7 +122,7 @@ enum Stage {
 
 impl ClientSession {
     /// Reads the record of `scope` and decides what is offered.
-    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context) -> Self {
+    pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Self {
         let mut session = Self {
             cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
             scope: Arc::new(scope),
@@ -137,7 +140,7 @@ impl ClientSession {
         session
     }
 
-    fn choose(&mut self, record: &mut ScopeRecord, context: Context) -> Save {
+    fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
         if record.is_empty() {
             self.reason = Some("first contact");
         }
@@ -150,7 +153,7 @@ impl ClientSession {
             Permission::Offer => {
                 self.offer_server_certificate(record, context);
                 self.offer.certificate_request =
-                    record.request(context.version).filter(|request| request.pays()).cloned();
+                    record.request(context.versions).filter(|request| request.pays()).cloned();
                 self.offer_ticket(record);
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
@@ -158,13 +161,16 @@ impl ClientSession {
         if record.health == health { Save::Later } else { Save::Now }
     }
 
-    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context) {
+    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(entry) = &record.server_certificate else { return };
         let Some(trust_id) = context.trust_id else {
             self.reason = Some("verification here is not cached");
             return;
         };
-        match entry.usable(trust_id, &self.scope.server, context.now, context.without_clock) {
+        let Context { now, certificate_types, without_clock, versions, .. } = context;
+        let server = &self.scope.server;
+        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
+        match entry.usable(&conditions) {
             Ok(()) => self.offer.server_certificate = Some(entry.clone()),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
@@ -219,10 +225,16 @@ impl ClientSession {
         self.offer.certificate_request.as_deref()
     }
 
-    /// An entry for the server's chain, verified under the `trust_id` of this handshake. `None`: not to be kept.
-    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
+    /// An entry for the server's chain or raw public key, whose Certificate message of `version` has `fingerprint`,
+    /// verified under the `trust_id` of this handshake. `None`: not to be kept.
+    pub(crate) fn entry(
+        &self,
+        fingerprint: Fingerprint,
+        version: ProtocolVersion,
+        peer: VerifiedPeer,
+    ) -> Option<PeerEntry> {
         self.cache.as_ref()?;
-        Some(PeerEntry::new(fingerprint, self.trust_id?, self.scope.server.clone(), peer))
+        Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
     }
 
     /// Why less than everything was offered.

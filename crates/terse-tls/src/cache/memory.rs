@@ -2,16 +2,15 @@
 //!
 //! What must always hold: never more than `capacity` records or rows, and the least recently used goes first.
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::fmt;
 
 use spin::Mutex;
 
 use super::store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
 use super::{Scope, ScopeRecord, Ticket};
+use crate::lru::Lru;
 
 /// What a client keeps, in memory.
 pub struct MemoryClientStore {
@@ -154,72 +153,6 @@ impl ServerStore for MemoryServerStore {
 impl fmt::Debug for MemoryServerStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryServerStore").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
-
-/// A map of bounded size that forgets what was not used for longest.
-struct Lru<K, V> {
-    capacity: usize,
-    /// Values, with the time of their last use.
-    values: BTreeMap<K, (u64, V)>,
-    /// The same keys by the time of their last use.
-    by_use: BTreeMap<u64, K>,
-    /// Counts uses. It does not come round in 500 years of one use each nanosecond.
-    clock: u64,
-}
-
-impl<K: Ord + Clone, V> Lru<K, V> {
-    const fn new(capacity: usize) -> Self {
-        Self { capacity, values: BTreeMap::new(), by_use: BTreeMap::new(), clock: 0 }
-    }
-
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    fn contains(&self, key: &K) -> bool {
-        self.values.contains_key(key)
-    }
-
-    /// The value, which stays as old as it is.
-    fn peek(&mut self, key: &K) -> Option<&mut V> {
-        self.values.get_mut(key).map(|(_, value)| value)
-    }
-
-    /// The value, which becomes the most recently used.
-    fn touch(&mut self, key: &K) -> Option<&mut V> {
-        let (used, value) = self.values.get_mut(key)?;
-        self.by_use.remove(used);
-        self.clock += 1;
-        *used = self.clock;
-        self.by_use.insert(self.clock, key.clone());
-        Some(value)
-    }
-
-    fn insert(&mut self, key: K, value: V) {
-        self.clock += 1;
-        if let Some((used, _)) = self.values.insert(key.clone(), (self.clock, value)) {
-            self.by_use.remove(&used);
-        }
-        self.by_use.insert(self.clock, key);
-        if self.values.len() > self.capacity
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.values.remove(&oldest);
-        }
-    }
-
-    fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
-    where
-        K: Borrow<Q>,
-    {
-        let (key, (used, value)) = self.values.remove_entry(key)?;
-        self.by_use.remove(&used);
-        Some((key, value))
-    }
-
-    fn oldest_first(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.by_use.values().filter_map(|key| self.values.get(key).map(|(_, value)| (key, value)))
     }
 }
 

@@ -49,8 +49,9 @@ impl ScopeRecord {
         Self { holders: 0, ..self.clone() }
     }
 
-    pub(super) fn request(&self, version: ProtocolVersion) -> Option<&Arc<RequestEntry>> {
-        self.requests.iter().find(|request| request.version == version)
+    /// The latest request in one of `versions`: that of the version that the server spoke last.
+    pub(super) fn request(&self, versions: &[ProtocolVersion]) -> Option<&Arc<RequestEntry>> {
+        self.requests.iter().rev().find(|request| versions.contains(&request.version))
     }
 
     pub(super) fn learn_request(&mut self, request: RequestEntry) {

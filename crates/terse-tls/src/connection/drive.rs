@@ -8,11 +8,10 @@ use crate::cache;
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, Receive, tls13::traffic::Traffic};
+use crate::handshake::{Handshake, Message, Output, Receive};
 use crate::link::stream::{Received, Receiver};
-use crate::record::stream::RecordKey;
 use crate::time::Now;
-use crate::wire::{Alert, AlertDescription, ContentType};
+use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 impl Connection {
     /// Takes up to the end of one record.
@@ -84,8 +83,8 @@ impl Connection {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
         }
         self.receiver.consume(handled);
-        if let Some(secret) = receive.keys {
-            self.receiver.new_key(RecordKey::new(&secret)?)?;
+        if let Some(keys) = receive.keys {
+            self.receiver.new_keys(&keys)?;
         }
         if let Some(skip) = receive.skip_early_data {
             self.receiver.skip_early_data(skip);
@@ -103,7 +102,8 @@ impl Connection {
         if handshake.is_finished() && self.connected == Progress::Due {
             self.connected = Progress::Happened;
             self.summary.handshake_ms = now.monotonic.since(self.started);
-            self.summary.sent.record_bytes = self.sender.produced();
+            self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
+            self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
         self.needs_signature = match handshake.signature_request() {
             Some(_) => Progress::Happened,
@@ -113,11 +113,10 @@ impl Connection {
     }
 
     fn handle_application_data(&mut self) -> Result<(), Error> {
-        let Some(Handshake::Tls13Traffic(traffic)) = &mut self.handshake else {
-            return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into());
-        };
-        if self.receiver.has_plaintext() {
-            Traffic::received_data(traffic);
+        match &mut self.handshake {
+            Some(Handshake::Tls13Traffic(traffic)) if self.receiver.has_plaintext() => traffic.received_data(),
+            Some(Handshake::Tls12Traffic(_) | Handshake::Tls13Traffic(_)) => {}
+            _ => return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
         }
         if let Some(session) = &mut self.cache {
             session.confirmed();
@@ -140,6 +139,11 @@ impl Connection {
                 Ok(())
             }
             AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
+            AlertDescription::CLOSE_NOTIFY => Err(Error::AlertReceived(alert.description)),
+            // In TLS 1.2 a warning is one (RFC 5246, 7.2.2); in TLS 1.3 the level says nothing.
+            _ if alert.level == Alert::WARNING && self.summary.version != Some(ProtocolVersion::TLS_1_3) => {
+                self.receiver.ignored()
+            }
             description => Err(Error::AlertReceived(description)),
         }
     }
@@ -148,6 +152,10 @@ impl Connection {
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
         if let Some(description) = error.alert().filter(|_| !self.closed) {
+            let description = match self.summary.version {
+                Some(ProtocolVersion::TLS_1_2) => description.in_tls12(),
+                _ => description,
+            };
             self.send_alert(Alert { level: Alert::FATAL, description });
         }
         let failure = match error {
@@ -171,7 +179,7 @@ impl Connection {
 
     pub(super) fn send_alert(&mut self, alert: Alert) {
         // If even this fails, the transport's end will have to tell the peer.
-        if self.sender.alert(alert).is_ok()
+        if self.sender.last_alert(alert).is_ok()
             && let Some(trace) = &self.config.common().trace
         {
             trace.event(TraceEvent::AlertSent(alert.description));

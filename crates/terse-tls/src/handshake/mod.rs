@@ -9,15 +9,19 @@ use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::Link;
-use crate::schedule::Transcript;
-use crate::schedule::tls13::TrafficSecret;
+use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{Encode, HandshakeType, Parse};
 
+mod agreement;
+mod caching;
+mod certificate_types;
 pub(crate) mod client;
+pub(crate) mod resumption;
 pub(crate) mod server;
 mod signature;
+pub(crate) mod tls12;
 pub(crate) mod tls13;
 
 pub use signature::SignatureRequest;
@@ -69,9 +73,9 @@ pub(crate) struct Output<'a> {
 /// Changes to the receiving half, in effect after the message that is being handled.
 #[derive(Default)]
 pub(crate) struct Receive {
-    /// What comes next is protected under this secret.
-    pub(crate) keys: Option<TrafficSecret>,
-    /// Longest content of a protected record, with its type.
+    /// What comes next, in TLS 1.2 after a ChangeCipherSpec, is protected under these.
+    pub(crate) keys: Option<EpochKeys>,
+    /// Longest content of a protected record, in TLS 1.3 with its type.
     pub(crate) max_inner: Option<usize>,
     /// Unwanted early data follows, or no more of it.
     pub(crate) skip_early_data: Option<bool>,
@@ -94,6 +98,12 @@ pub(crate) enum Handshake {
     Server(server::ExpectClientHello),
     /// A client in TLS 1.3.
     Tls13Client(tls13::client::State),
+    /// A client in TLS 1.2.
+    Tls12Client(tls12::client::State),
+    /// A server in TLS 1.2.
+    Tls12Server(tls12::server::State),
+    /// Finished, in TLS 1.2.
+    Tls12Traffic(Box<tls12::traffic::Traffic>),
     /// A server in TLS 1.3.
     Tls13Server(tls13::server::State),
     /// Finished, in TLS 1.3.
@@ -106,6 +116,9 @@ impl Handshake {
         match self {
             Self::Client(state) => state.handle(message, output),
             Self::Server(state) => state.handle(message, output),
+            Self::Tls12Client(state) => state.handle(message, output),
+            Self::Tls12Server(state) => state.handle(message, output),
+            Self::Tls12Traffic(state) => state.handle(message, output).map(Self::Tls12Traffic),
             Self::Tls13Client(state) => state.handle(message, output),
             Self::Tls13Server(state) => state.handle(message, output),
             Self::Tls13Traffic(state) => state.handle(message, output).map(Self::Tls13Traffic),
@@ -115,24 +128,28 @@ impl Handshake {
     /// What the state waits for a key outside to sign.
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
+            Self::Tls12Client(state) => state.signature_request(),
+            Self::Tls12Server(state) => state.signature_request(),
             Self::Tls13Client(state) => state.signature_request(),
             Self::Tls13Server(state) => state.signature_request(),
-            Self::Client(_) | Self::Server(_) | Self::Tls13Traffic(_) => None,
+            Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_) => None,
         }
     }
 
     /// Goes on with the signature that [`Self::signature_request`] asks for.
     pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Self, Error> {
         match self {
+            Self::Tls12Client(state) => state.signed(signature, output),
+            Self::Tls12Server(state) => state.signed(signature, output),
             Self::Tls13Client(state) => state.signed(signature, output),
             Self::Tls13Server(state) => state.signed(signature, output),
-            state @ (Self::Client(_) | Self::Server(_) | Self::Tls13Traffic(_)) => Ok(state),
+            state @ (Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_)) => Ok(state),
         }
     }
 
     /// Whether the handshake is complete, as far as this side knows.
     pub(crate) const fn is_finished(&self) -> bool {
-        matches!(self, Self::Tls13Traffic(_))
+        matches!(self, Self::Tls12Traffic(_) | Self::Tls13Traffic(_))
     }
 
     /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
@@ -140,7 +157,11 @@ impl Handshake {
     pub(crate) const fn ignores_change_cipher_spec(&self) -> bool {
         match self {
             Self::Client(_) | Self::Tls13Client(_) | Self::Tls13Server(_) => true,
-            Self::Server(_) | Self::Tls13Traffic(_) => false,
+            Self::Server(_)
+            | Self::Tls12Client(_)
+            | Self::Tls12Server(_)
+            | Self::Tls12Traffic(_)
+            | Self::Tls13Traffic(_) => false,
         }
     }
 }
@@ -155,6 +176,18 @@ impl Output<'_> {
     ) -> Result<(), Error> {
         transcript.add(self.push(kind, body)?);
         Ok(())
+    }
+
+    /// Sends a message and adds it to the transcript, and leaves its length to be counted elsewhere.
+    pub(crate) fn send_uncounted(
+        &mut self,
+        kind: HandshakeType,
+        body: &dyn Encode,
+        transcript: &mut Transcript,
+    ) -> Result<usize, Error> {
+        let message = self.push(kind, body)?;
+        transcript.add(message);
+        Ok(message.len())
     }
 
     /// Sends a message that no transcript covers, or not yet.

@@ -2,10 +2,10 @@
 
 use alloc::sync::Arc;
 
-use super::{Handshake, Message, Output, tls13};
-use crate::config::ServerConfig;
-use crate::error::{Error, PeerIncompatible};
-use crate::wire::{ClientHello, HandshakeType, Place, ProtocolVersion, SupportedVersions};
+use super::{Handshake, Message, Output, tls12, tls13};
+use crate::config::{Common, ServerConfig};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::wire::{CipherSuite, ClientHello, HandshakeType, Place, ProtocolVersion, SupportedVersions};
 
 /// No message has come.
 pub(crate) struct ExpectClientHello {
@@ -21,19 +21,29 @@ impl ExpectClientHello {
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;
-        match select_version(&hello)? {
+        match select_version(&self.config.common, &hello)? {
             ProtocolVersion::TLS_1_3 => tls13::server::client_hello(self.config, &hello, message, output),
-            _ => Err(PeerIncompatible::NoCommonVersion.into()),
+            _ => tls12::server::client_hello(self.config, &hello, message, output),
         }
     }
 }
 
-/// RFC 9846, 4.3.1: without the extension the client speaks TLS 1.2 at most.
-pub(super) fn select_version(hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
+/// The version that this side prefers among those that the client has (RFC 9846, 4.3.1). Without the extension the
+/// client speaks TLS 1.2 at most.
+pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;
-    let offers = |version| offered.as_ref().is_some_and(|SupportedVersions(list)| list.iter().any(|v| v == version));
-    if offers(ProtocolVersion::TLS_1_3) && hello.legacy_version == ProtocolVersion::TLS_1_2 {
-        return Ok(ProtocolVersion::TLS_1_3);
+    let offers = |version| match &offered {
+        Some(SupportedVersions(list)) => list.iter().any(|offered| offered == version),
+        None => version == ProtocolVersion::TLS_1_2 && hello.legacy_version >= version,
+    };
+    let mut common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
+    let selected = common_versions.find(|version| offers(*version)).ok_or(PeerIncompatible::NoCommonVersion)?;
+    if selected == ProtocolVersion::TLS_1_3 && hello.legacy_version != ProtocolVersion::TLS_1_2 {
+        return Err(PeerIncompatible::NoCommonVersion.into());
     }
-    Err(PeerIncompatible::NoCommonVersion.into())
+    let fell_back = hello.cipher_suites.0.iter().any(|suite| suite == CipherSuite::TLS_FALLBACK_SCSV);
+    if fell_back && common.versions.iter().any(|version| *version > selected && common.enables(*version)) {
+        return Err(PeerMisbehaved::InappropriateFallback.into()); // RFC 7507, 3
+    }
+    Ok(selected)
 }

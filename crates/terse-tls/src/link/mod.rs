@@ -2,8 +2,8 @@
 //! never asks which one. The link hands it whole messages in order and carries whole flights away.
 
 use crate::error::Error;
-use crate::schedule::tls13::TrafficSecret;
-use crate::wire::{Encode, HandshakeType};
+use crate::schedule::EpochKeys;
+use crate::wire::{AlertDescription, Encode, HandshakeType};
 
 pub(crate) mod stream;
 
@@ -18,8 +18,11 @@ pub(crate) trait Link {
     /// Adds a message to the flight. Returns it with its 4-byte header, as the transcript hashes it.
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 
-    /// What is pushed from here on goes under `secret`.
-    fn new_keys(&mut self, secret: &TrafficSecret) -> Result<(), Error>;
+    /// What is pushed from here on goes under `keys`.
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
+
+    /// Sends a warning alert.
+    fn warn(&mut self, description: AlertDescription) -> Result<(), Error>;
 
     /// From here on at most `bytes` of content go into one record (RFC 6066, 4; RFC 8449, 4).
     fn limit_records(&mut self, bytes: usize);

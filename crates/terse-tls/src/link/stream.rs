@@ -13,8 +13,8 @@ use super::Link;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
-use crate::schedule::tls13::TrafficSecret;
-use crate::wire::{Alert, ContentType, Encode, HandshakeType, Parse, Writer};
+use crate::schedule::EpochKeys;
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Parse, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -55,7 +55,9 @@ pub(crate) struct Receiver {
     plaintext: Vec<u8>,
     read: usize,
     key: Option<RecordKey>,
-    /// Longest content of a protected record, with its type.
+    /// In TLS 1.2: what takes effect with a ChangeCipherSpec, which must come now.
+    next_key: Option<RecordKey>,
+    /// Longest content of a protected record, in TLS 1.3 with its type.
     max_inner: usize,
     max_message: usize,
     /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
@@ -77,6 +79,7 @@ impl Receiver {
             plaintext: Vec::new(),
             read: 0,
             key: None,
+            next_key: None,
             max_inner: MAX_FRAGMENT + 1,
             max_message,
             ignores_change_cipher_spec: false,
@@ -138,12 +141,17 @@ impl Receiver {
         }
     }
 
-    /// From here on records come under `key`. Nothing may be left of the old ones (RFC 9846, 5.1).
-    pub(crate) fn new_key(&mut self, key: RecordKey) -> Result<(), Error> {
+    /// From here on, or in TLS 1.2 from the ChangeCipherSpec on that must come now, records come under `keys`. Nothing may
+    /// be left of the old ones (RFC 9846, 5.1).
+    pub(crate) fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
         }
-        self.key = Some(key);
+        let key = RecordKey::of(keys)?;
+        match keys {
+            EpochKeys::Tls12(_) => self.next_key = Some(key),
+            EpochKeys::Tls13(_) => self.key = Some(key),
+        }
         Ok(())
     }
 
@@ -212,8 +220,12 @@ impl Receiver {
         if content_type == ContentType::CHANGE_CIPHER_SPEC {
             return self.change_cipher_spec(&record[HEADER_LEN..]);
         }
+        if self.next_key.is_some() && content_type != ContentType::ALERT {
+            return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()); // ChangeCipherSpec is due
+        }
         let is_early = !self.authenticated && record.len() <= self.early_data;
         let (content_type, len) = match &mut self.key {
+            Some(key) if key.is_tls12() => key.deprotect(record, self.max_inner)?,
             // An alert from a peer that failed before it had keys.
             Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
             Some(key) if content_type == ContentType::APPLICATION_DATA => match key.deprotect(record, self.max_inner) {
@@ -266,7 +278,14 @@ impl Receiver {
     }
 
     fn change_cipher_spec(&mut self, content: &[u8]) -> Result<Received, Error> {
-        if content != [1] || !self.ignores_change_cipher_spec || !self.joined.is_empty() {
+        if content != [1] || !self.joined.is_empty() {
+            return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+        }
+        if let Some(key) = self.next_key.take() {
+            self.key = Some(key);
+            return Ok(Received::Nothing);
+        }
+        if !self.ignores_change_cipher_spec {
             return Err(PeerMisbehaved::BadChangeCipherSpec.into());
         }
         self.ignored()?;
@@ -355,6 +374,11 @@ impl Sender {
         self.key.as_ref().is_some_and(RecordKey::is_worn)
     }
 
+    /// Whether the key may protect nothing more, and cannot be replaced.
+    pub(crate) fn key_is_exhausted(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_exhausted)
+    }
+
     /// The most application data that fits into one record.
     pub(crate) const fn max_fragment(&self) -> usize {
         self.max_fragment
@@ -386,14 +410,14 @@ impl Sender {
     }
 
     /// Sends the last alert, after what is complete and instead of what is not.
-    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        self.warn(alert)?;
+    pub(crate) fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.alert(alert)?;
         self.closed = true;
         Ok(())
     }
 
-    /// Sends an alert after which another one follows.
-    pub(crate) fn warn(&mut self, alert: Alert) -> Result<(), Error> {
+    /// Sends an alert after which more follows.
+    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.flight = Vec::new();
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
@@ -431,10 +455,18 @@ impl Link for Sender {
         Ok(&self.flight[start..])
     }
 
-    fn new_keys(&mut self, secret: &TrafficSecret) -> Result<(), Error> {
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         self.end_of_flight()?;
-        self.key = Some(RecordKey::new(secret)?);
+        if let EpochKeys::Tls12(_) = keys {
+            self.owes_change_cipher_spec = true;
+            self.compatibility_point()?; // the real one
+        }
+        self.key = Some(RecordKey::of(keys)?);
         Ok(())
+    }
+
+    fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
+        self.alert(Alert { level: Alert::WARNING, description })
     }
 
     fn limit_records(&mut self, bytes: usize) {

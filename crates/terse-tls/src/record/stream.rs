@@ -1,4 +1,4 @@
-//! Records of TLS over a stream (RFC 9846, 5): their header, and their protection.
+//! Records of TLS over a stream (RFC 9846, 5; RFC 5246, 6.2): their header, and their protection.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -6,10 +6,13 @@ use alloc::vec::Vec;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN};
+use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN, Tls12Nonce};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::schedule::EpochKeys;
 use crate::schedule::tls13::TrafficSecret;
 use crate::wire::ContentType;
+
+mod tls12;
 
 #[cfg(test)]
 mod tests;
@@ -61,8 +64,9 @@ pub(crate) fn write_plaintext(content_type: ContentType, fragment: &[u8], out: &
     out.extend_from_slice(fragment);
 }
 
-/// The protection of records in one direction under one key (RFC 9846, 5.2).
+/// The protection of records in one direction under one key (RFC 9846, 5.2; RFC 5246, 6.2.3.3).
 pub(crate) struct RecordKey {
+    format: Format,
     key: Box<dyn AeadKey>,
     iv: [u8; NONCE_LEN],
     sequence_number: u64,
@@ -70,18 +74,45 @@ pub(crate) struct RecordKey {
     limit: u64,
 }
 
+/// What a protected record looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// The content type outside, and maybe a part of the nonce.
+    Tls12(Tls12Nonce),
+    /// The content type inside.
+    Tls13,
+}
+
 impl RecordKey {
+    pub(crate) fn of(keys: &EpochKeys) -> Result<Self, CryptoError> {
+        match keys {
+            EpochKeys::Tls12(keys) => Self::tls12(keys),
+            EpochKeys::Tls13(secret) => Self::new(secret),
+        }
+    }
+
     pub(crate) fn new(secret: &TrafficSecret) -> Result<Self, CryptoError> {
         let suite = secret.suite();
         let mut key = Zeroizing::new(vec![0; suite.aead.key_len()]);
         secret.write_key(&mut key)?;
         Ok(Self {
+            format: Format::Tls13,
             key: suite.aead.key(&key)?,
             iv: secret.write_iv()?,
             sequence_number: 0,
             tag_len: suite.aead.tag_len(),
             limit: suite.confidentiality_limit,
         })
+    }
+
+    /// Whether records look like those of TLS 1.2, in which every content type is protected.
+    pub(crate) const fn is_tls12(&self) -> bool {
+        matches!(self.format, Format::Tls12(_))
+    }
+
+    /// Whether nothing more may be protected. Only a key of TLS 1.2 gets there: it cannot be replaced.
+    pub(crate) const fn is_exhausted(&self) -> bool {
+        self.is_tls12() && self.sequence_number >= self.limit
     }
 
     /// Whether the key must be replaced before more is protected under it (RFC 9846, 5.5).
@@ -100,6 +131,9 @@ impl RecordKey {
         if fragment.len() > MAX_FRAGMENT {
             return Err(CryptoError::InvalidLength);
         }
+        if let Format::Tls12(nonce) = self.format {
+            return self.protect12(nonce, content_type, fragment, out);
+        }
         let inner_len = fragment.len() + 1;
         let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner_len + self.tag_len }.bytes();
         let nonce = self.next_nonce()?;
@@ -117,6 +151,9 @@ impl RecordKey {
     /// Decrypts `record`, header included, in place. Returns the inner content type and the length of the content,
     /// which stands right after the header.
     pub(crate) fn deprotect(&mut self, record: &mut [u8], max_inner: usize) -> Result<(ContentType, usize), Error> {
+        if let Format::Tls12(nonce) = self.format {
+            return self.deprotect12(nonce, record, max_inner);
+        }
         let nonce = self.next_nonce()?;
         let (header, body) = record.split_at_mut(HEADER_LEN.min(record.len()));
         let Ok(inner_len) = self.key.open(&nonce, header, body) else {

@@ -38,19 +38,30 @@ impl Schedule {
         Ok(derived)
     }
 
-    /// `HKDF-Expand-Label(Secret, Label, Context, Length)`
     fn expand_label(&self, secret: &Secret, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), CryptoError> {
-        let mut info = [0; 2 + 1 + 255 + 1 + 255];
-        let mut writer = Writer::new(&mut info);
-        writer.u16(u16::try_from(out.len()).map_err(|_| CryptoError::InvalidLength)?);
-        writer.vec::<1>(|writer| {
-            writer.bytes(self.label_prefix);
-            writer.bytes(label);
-        });
-        writer.vec8(context);
-        let len = writer.finish().map_err(|_| CryptoError::InvalidLength)?;
-        self.hash().hkdf_expand(secret.as_ref(), &[&info[..len]], out)
+        hkdf_expand_label(self.hash(), self.label_prefix, secret, label, context, out)
     }
+}
+
+/// `HKDF-Expand-Label(Secret, Label, Context, Length)`
+pub(crate) fn hkdf_expand_label(
+    hash: &dyn Hash,
+    label_prefix: &[u8],
+    secret: &Secret,
+    label: &[u8],
+    context: &[u8],
+    out: &mut [u8],
+) -> Result<(), CryptoError> {
+    let mut info = [0; 2 + 1 + 255 + 1 + 255];
+    let mut writer = Writer::new(&mut info);
+    writer.u16(u16::try_from(out.len()).map_err(|_| CryptoError::InvalidLength)?);
+    writer.vec::<1>(|writer| {
+        writer.bytes(label_prefix);
+        writer.bytes(label);
+    });
+    writer.vec8(context);
+    let len = writer.finish().map_err(|_| CryptoError::InvalidLength)?;
+    hash.hkdf_expand(secret.as_ref(), &[&info[..len]], out)
 }
 
 /// The Handshake Secret.

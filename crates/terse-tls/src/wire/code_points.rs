@@ -141,6 +141,13 @@ code_points! {
     }
 }
 
+impl NamedGroup {
+    /// Whether TLS 1.2 knows the group (RFC 8422, 5.1.1): not the hybrid ones.
+    pub const fn is_elliptic_curve(self) -> bool {
+        matches!(self, Self::SECP256R1 | Self::SECP384R1 | Self::X25519)
+    }
+}
+
 impl SignatureScheme {
     /// Whether the scheme signs with RSA keys, in either padding.
     pub const fn is_rsa(self) -> bool {
@@ -234,6 +241,17 @@ code_points! {
         CERTIFICATE_REQUIRED = 116 "certificate_required",
         GENERAL_ERROR = 117 "general_error",
         NO_APPLICATION_PROTOCOL = 120 "no_application_protocol",
+    }
+}
+
+impl AlertDescription {
+    /// What a peer of TLS 1.2 is told, which knows no alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing certificate,
+    /// RFC 7627, 5.2 and 5.3 for the missing extension.
+    pub(crate) const fn in_tls12(self) -> Self {
+        match self {
+            Self::CERTIFICATE_REQUIRED | Self::MISSING_EXTENSION => Self::HANDSHAKE_FAILURE,
+            other => other,
+        }
     }
 }
 

@@ -63,8 +63,16 @@ impl ServerHello<'_> {
         0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
     ];
 
+    /// The last bytes of the `random` of a server that knows TLS 1.3 and takes TLS 1.2 (RFC 9846, 4.2.3).
+    pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
+
     pub(crate) fn is_hello_retry_request(&self) -> bool {
         self.random == Self::HELLO_RETRY_REQUEST
+    }
+
+    /// Whether the server says that it would have taken a newer version: than TLS 1.2, or than TLS 1.1.
+    pub(crate) fn is_downgrade(&self) -> bool {
+        self.random.ends_with(&Self::DOWNGRADE) || self.random.ends_with(b"DOWNGRD\x00")
     }
 }
 

@@ -28,7 +28,7 @@ pub use code_points::{
     AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
     ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
-pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer};
+pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer, non_empty};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,

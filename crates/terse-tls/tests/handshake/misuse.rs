@@ -2,14 +2,15 @@
 
 use alloc::sync::Arc;
 
-use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 use terse_testkit::pair::{Failed, Side, at};
 use terse_testkit::pki::{Pki, server_address};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use terse_tls::{
-    AlertDescription, ApiMisuse, CipherSuite, Common, Connection, Credential, Error, NamedGroup, SignatureScheme, Trust,
+    AlertDescription, ApiMisuse, CertificateType, CipherSuite, Common, Connection, Credential, Error, NamedGroup,
+    ProtocolVersion, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, PROVIDERS};
@@ -20,12 +21,19 @@ const CHAIN: &str = "ed25519x2";
 fn configurations() {
     let unknown = ApiMisuse::Unsupported;
     let empty = ApiMisuse::EmptyConfiguration;
+    let no_scheme = empty("signature scheme for the versions that are enabled");
+    let tls13_with_pkcs1 = |c: &mut Common| {
+        c.versions = vec![ProtocolVersion::TLS_1_3];
+        c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256];
+    };
     type Spoil = fn(&mut Common);
-    let cases: [(Spoil, ApiMisuse); 13] = [
+    let cases: [(Spoil, ApiMisuse); 15] = [
         (|c| c.suites.clear(), empty("cipher suite")),
         (|c| c.groups.clear(), empty("group")),
-        (|c| c.signature_schemes.clear(), empty("signature scheme for TLS 1.3")),
-        (|c| c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256], empty("signature scheme for TLS 1.3")),
+        (|c| c.signature_schemes.clear(), no_scheme),
+        (tls13_with_pkcs1, no_scheme),
+        (|c| c.versions.clear(), empty("protocol version")),
+        (|c| c.versions.push(ProtocolVersion(0x0302)), unknown("protocol version")),
         (|c| c.suites.push(CipherSuite(0x1306)), unknown("cipher suite")),
         (|c| c.groups.push(NamedGroup(0x1e)), unknown("group")),
         (|c| c.signature_schemes.push(SignatureScheme(0x0203)), unknown("signature scheme")),
@@ -45,7 +53,7 @@ fn configurations() {
         let client =
             Connection::client(Arc::new(setup.client.clone()), server_address(), at(0), &mut SeededRng::new(1));
         assert_eq!(client.err(), Some(error.into()), "{nth}");
-        if nth < 12 {
+        if nth < 14 {
             assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)), "{nth}");
             assert_eq!(Connection::server(Arc::new(setup.server), at(0)).err(), Some(error.into()));
         }
@@ -158,4 +166,29 @@ fn no_signature() {
         let alert = Error::AlertReceived(AlertDescription::INTERNAL_ERROR);
         assert_eq!(pair.failure(side.other()), Some(&alert));
     }
+}
+
+/// Every kind of key that a provider signs with can be configured as a raw public key, on either side.
+#[test]
+fn raw_public_keys() {
+    for provider in PROVIDERS {
+        for chain in ["p256x2", "p384x2", "ed25519x2", "rsa2048x2"] {
+            let Ok(key) = (provider.load_key)(Pki::shared(chain).client.key()) else { continue };
+            let credential = Credential::raw_public_key(provider, key).unwrap();
+            assert_eq!(credential.certificate_type(), CertificateType::RAW_PUBLIC_KEY);
+            let trust = Trust::raw_public_keys(provider, &[credential.public_key()]).unwrap();
+            assert!(trust.accepts(CertificateType::RAW_PUBLIC_KEY) && !trust.accepts(CertificateType::X509), "{chain}");
+        }
+    }
+    for (malformed, error) in [
+        (&b"no key"[..], ApiMisuse::MalformedPublicKey),
+        // An algorithm that nobody knows (1.2.3.4).
+        (&[0x30, 11, 0x30, 5, 6, 3, 0x2a, 3, 4, 3, 2, 0, 7], ApiMisuse::UnsupportedPublicKey),
+    ] {
+        let keys = [SubjectPublicKeyInfoDer::from(malformed)];
+        assert_eq!(Trust::raw_public_keys(PROVIDER, &keys).err(), Some(error));
+        let trust = Pki::shared(CHAIN).trust(PROVIDER);
+        assert_eq!(trust.with_raw_public_keys(PROVIDER, &keys).err(), Some(error));
+    }
+    assert_eq!(Trust::raw_public_keys(PROVIDER, &[]).err(), Some(ApiMisuse::NoTrustAnchors));
 }

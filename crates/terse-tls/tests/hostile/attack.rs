@@ -13,7 +13,8 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
-    AlertDescription, ApiMisuse, CipherSuite, Error, Event, Fault, HandshakeType, MaxFragmentLength, SignatureScheme,
+    AlertDescription, ApiMisuse, CipherSuite, Error, Event, Fault, HandshakeType, MaxFragmentLength, ProtocolVersion,
+    SignatureScheme,
 };
 
 /// A handshake worth attacking.
@@ -57,12 +58,12 @@ impl Verdict {
 /// Ed25519 with AWS-LC: fast, and every message has the same length in every run.
 pub(crate) static SCENARIOS: LazyLock<[Scenario; 4]> = LazyLock::new(|| {
     let provider = &terse_aws_lc::PROVIDER;
-    let mut cached = Setup::mutual(provider, provider, CHAIN);
+    let mut cached = tls13(Setup::mutual(provider, provider, CHAIN));
     cached.server.certificate_authorities = true;
     [
-        Scenario::new("server authentication", Setup::new(provider, provider, CHAIN)),
-        Scenario::new("mutual authentication", Setup::mutual(provider, provider, CHAIN)),
-        Scenario::new("HelloRetryRequest", Setup::mutual(provider, provider, CHAIN).with_hello_retry(true)),
+        Scenario::new("server authentication", tls13(Setup::new(provider, provider, CHAIN))),
+        Scenario::new("mutual authentication", tls13(Setup::mutual(provider, provider, CHAIN))),
+        Scenario::new("HelloRetryRequest", tls13(Setup::mutual(provider, provider, CHAIN)).with_hello_retry(true)),
         Scenario::new("cached", cached.with_frozen_cache(Schemes::BITHAC)),
     ]
 });
@@ -234,7 +235,7 @@ pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item
 /// What the cases start from: every extension is in use, and each side has something that it does not offer.
 pub(crate) fn rich() -> Setup {
     let provider = &terse_aws_lc::PROVIDER;
-    let mut setup = Setup::mutual(provider, provider, CHAIN);
+    let mut setup = tls13(Setup::mutual(provider, provider, CHAIN));
     for side in Side::BOTH {
         let common = setup.common(side);
         common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_128_CCM_8_SHA256);
@@ -250,4 +251,12 @@ pub(crate) fn rich() -> Setup {
 pub(crate) fn other_pki() -> &'static Pki {
     static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
     &OTHER
+}
+
+/// TLS 1.3 alone, so that an attack leads nowhere else.
+fn tls13(mut setup: Setup) -> Setup {
+    for side in Side::BOTH {
+        setup.common(side).versions = vec![ProtocolVersion::TLS_1_3];
+    }
+    setup
 }

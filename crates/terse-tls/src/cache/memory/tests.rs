@@ -1,15 +1,13 @@
 //! Bounds, the order of use, and lineages.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
 use super::super::record::Slot;
 use super::super::test_data::*;
 use super::super::*;
-use super::Lru;
 
 fn learn(store: &MemoryClientStore, port: u16) {
     let slot = Slot { ticket: ticket(port.into()), own_certificate: OWN };
@@ -94,55 +92,7 @@ fn parallel_threads_lose_no_update() {
     assert_eq!(update(&store, 1, |record| record.holders), 2000);
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Insert(u8),
-    Touch(u8),
-    Remove(u8),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    (0..3, 0..12_u8).prop_map(|(kind, key)| match kind {
-        0 => Step::Insert(key),
-        1 => Step::Touch(key),
-        _ => Step::Remove(key),
-    })
-}
-
 proptest! {
-    /// Against a queue that is searched from end to end.
-    #[test]
-    fn lru_does_what_a_queue_does(capacity in 0..6_usize, steps in prop::collection::vec(step(), 0..60)) {
-        let mut lru = Lru::new(capacity);
-        let mut queue = VecDeque::new();
-        for (value, step) in steps.into_iter().enumerate() {
-            match step {
-                Step::Insert(key) => {
-                    lru.insert(key, value);
-                    queue.retain(|(known, _)| *known != key);
-                    queue.push_back((key, value));
-                    if queue.len() > capacity {
-                        queue.pop_front();
-                    }
-                }
-                Step::Touch(key) => {
-                    let touched = lru.touch(&key).copied();
-                    let place = queue.iter().position(|(known, _)| *known == key);
-                    let found = place.and_then(|place| queue.remove(place));
-                    prop_assert_eq!(touched, found.map(|(_, value)| value));
-                    queue.extend(found);
-                }
-                Step::Remove(key) => {
-                    prop_assert_eq!(lru.remove(&key).is_some(), queue.iter().any(|(known, _)| *known == key));
-                    queue.retain(|(known, _)| *known != key);
-                }
-            }
-            let in_order: Vec<_> = lru.oldest_first().map(|(key, value)| (*key, *value)).collect();
-            prop_assert!(queue.iter().eq(&in_order));
-            prop_assert_eq!(lru.len(), queue.len());
-        }
-    }
-
     /// Whatever is used in whatever order: a lineage has a ticket and its parent at most, and the store its capacity.
     #[test]
     fn rule_2_lineage_never_has_more_than_parent_and_child(

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
+use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
 use crate::wire::{HandshakeType, KeyUpdate, NewSessionTicket, Place};
 
@@ -57,7 +58,7 @@ impl Traffic {
         output.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
         self.owes_update = false;
         self.send = self.send.update()?;
-        output.link.new_keys(&self.send)
+        output.link.new_keys(&EpochKeys::Tls13(self.send.clone()))
     }
 
     /// Whether a KeyUpdate must come before the next application data.
@@ -75,7 +76,7 @@ impl Traffic {
             return Err(PeerMisbehaved::TooManyKeyUpdates.into());
         }
         self.receive = self.receive.update()?;
-        output.receive.keys = Some(self.receive.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(self.receive.clone()));
         if update.update_requested {
             self.owes_update = true;
             // A peer that asks but does not read fills no buffer: later, one answer does for all.

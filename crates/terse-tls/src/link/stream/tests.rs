@@ -65,6 +65,10 @@ fn assert_bounded(receiver: &Receiver) {
     assert!(receiver.joined.len() <= MESSAGE_HEADER_LEN + receiver.max_message + MAX_FRAGMENT);
 }
 
+fn keys(seed: u8) -> EpochKeys {
+    EpochKeys::Tls13(traffic_secret(&SUITE, seed))
+}
+
 fn record_key(seed: u8) -> RecordKey {
     RecordKey::new(&traffic_secret(&SUITE, seed)).unwrap()
 }

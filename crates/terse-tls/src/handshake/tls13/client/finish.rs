@@ -11,6 +11,7 @@ use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
+use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
     CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
@@ -90,16 +91,16 @@ impl Flight {
             log.log("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
             log.log("EXPORTER_SECRET", &random, exporter.expose());
         }
-        output.link.new_keys(&send)?;
+        output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
 
         if let Some(session) = output.cache.as_deref_mut() {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = match credential {
-                Some(own) if makes_ticket => {
-                    Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
-                }
+                Some(own) if makes_ticket => Some(
+                    resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint(ProtocolVersion::TLS_1_3))?,
+                ),
                 _ => None,
             };
             let certificate_request = request.and_then(|request| request.learned);
@@ -125,7 +126,8 @@ impl ExpectCertificate {
         let Some(request) = &self.request else { return Ok(None) };
         let transcript = &mut self.hello.transcript;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (self.hello.config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == self.types.client;
+        let able = self.hello.config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
         });
         let Some((credential, scheme)) = able else {
@@ -141,11 +143,11 @@ impl ExpectCertificate {
             return Ok(None);
         };
         let entries: Vec<_> = if self.selection.client_certificate {
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_3));
             output.left_out(CachedObject::ClientCertificate);
             Vec::from([CertificateEntry::new(&[])])
         } else {
-            credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+            credential.cert_data().map(CertificateEntry::new).collect()
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

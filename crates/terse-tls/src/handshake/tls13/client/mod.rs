@@ -24,16 +24,16 @@ use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
-use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
+use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
-use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::summary::{AuthenticatedBy, CachedObject};
 use crate::wire::{
-    CachedCertificateRequest, CachedInformationType, Certificate, CertificateRequest, CertificateVerify,
-    EncryptedExtensions, ExtensionType, HandshakeType, MaxFragmentLength, Place, ProtocolNameList, ProtocolVersion,
-    Random, RecordSizeLimit, SelectedClientInfo, SelectedInformation, ServerNameList, SignatureAlgorithms,
-    SignatureScheme,
+    CachedCertificateRequest, Certificate, CertificateRequest, CertificateVerify, EncryptedExtensions, ExtensionType,
+    HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms, SignatureScheme,
 };
 
 mod finish;
@@ -78,6 +78,7 @@ pub(crate) struct Secrets {
 pub(crate) struct ExpectCertificate {
     hello: Hello,
     secrets: Secrets,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -122,9 +123,9 @@ impl State {
             log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
             log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
         }
-        output.receive.keys = Some(server.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
         output.link.compatibility_point()?;
-        output.link.new_keys(&client)?;
+        output.link.new_keys(&EpochKeys::Tls13(client.clone()))?;
         let secrets = Secrets { handshake, client, server };
         Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets })))
     }
@@ -169,105 +170,12 @@ impl ExpectEncryptedExtensions {
         let Self { mut hello, secrets } = self;
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         extensions.check_response(Place::EncryptedExtensions, &hello.offered)?;
-        if let Some(ServerNameList::HostName(_)) = extensions.get()? {
-            return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
-        }
-        hello.application_protocol(extensions.get()?, output)?;
-        hello.record_sizes(extensions.get()?, extensions.get()?, output)?;
-        let (selection, makes_ticket) =
-            selected(extensions.get()?, extensions.get_as(hello.config.common.client_cached_info)?, output)?;
+        agreement::read(&hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;
+        let types = CertificateTypes::read(&hello.config, extensions)?;
+        let (selection, makes_ticket) = caching::selected(extensions, hello.config.common.client_cached_info, output)?;
         hello.transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificate { hello, secrets, selection, makes_ticket, request: None }))
+        Ok(Box::new(ExpectCertificate { hello, secrets, types, selection, makes_ticket, request: None }))
     }
-}
-
-impl Hello {
-    /// RFC 7301, 3.1: exactly one, of those that were offered.
-    fn application_protocol(
-        &self,
-        selected: Option<ProtocolNameList<'_>>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let Some(ProtocolNameList(list)) = selected else { return Ok(()) };
-        let mut names = list.iter();
-        match (names.next(), names.next()) {
-            (Some(name), None) if self.config.common.alpn_protocols.iter().any(|ours| ours == name.0) => {
-                output.agreed.application_protocol = Some(name.0.into());
-                Ok(())
-            }
-            _ => Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::APPLICATION_LAYER_PROTOCOL_NEGOTIATION).into()),
-        }
-    }
-
-    /// RFC 8449, 4 and RFC 6066, 4: not both.
-    fn record_sizes(
-        &self,
-        limit: Option<RecordSizeLimit>,
-        length: Option<MaxFragmentLength>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        match (limit, length) {
-            (Some(_), Some(_)) => {
-                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into());
-            }
-            (Some(RecordSizeLimit(limit)), None) => {
-                output.link.limit_records(usize::from(limit) - 1); // the content type counts
-                output.receive.max_inner = self.config.common.record_size_limit.map(usize::from);
-            }
-            (None, Some(length)) if Some(length) != self.config.max_fragment_length => {
-                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into());
-            }
-            (None, Some(length)) => {
-                output.link.limit_records(length.bytes());
-                output.receive.max_inner = Some(length.bytes() + 1);
-            }
-            (None, None) => {}
-        }
-        Ok(())
-    }
-}
-
-/// What the server selects as cached (RFC 7924, 4; paper 000, IV-B), checked against the offer. The second value says
-/// that the server answered `client_cached_info`.
-fn selected(
-    server_objects: Option<SelectedInformation<'_>>,
-    client_objects: Option<SelectedClientInfo<'_>>,
-    output: &mut Output<'_>,
-) -> Result<(Selection, bool), Error> {
-    let mut selection = Selection::default();
-    let Some(session) = output.cache.as_deref_mut() else { return Ok((selection, false)) };
-    for kind in server_objects.iter().flat_map(|SelectedInformation(kinds)| kinds.iter()) {
-        let (offered, selected) = match kind {
-            CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
-            CachedInformationType::CERT_REQ => (session.offered_request(), &mut selection.certificate_request),
-            _ => (None, &mut selection.client_certificate),
-        };
-        if offered.is_none() || core::mem::replace(selected, true) {
-            return Err(PeerMisbehaved::IllegalCachingReply.into());
-        }
-    }
-    let negotiated = client_objects.is_some();
-    if let Some(SelectedClientInfo(Some(objects))) = client_objects {
-        let mut objects = objects.iter();
-        selection.client_certificate = match (objects.next(), objects.next()) {
-            _ if session.offered_ticket().is_none() => return Err(PeerMisbehaved::IllegalCachingReply.into()),
-            (None, _) => false,
-            (Some(object), None) if object.kind == CachedInformationType::CERT && object.index == 0 => true,
-            _ => return Err(PeerMisbehaved::IllegalCachingReply.into()),
-        };
-    }
-    session.selected(selection);
-    let ticket_unknown = negotiated && session.offered_ticket().is_some() && !selection.client_certificate;
-    output.summary.fallback = match (session.reason(), ticket_unknown) {
-        (None, true) => Some("the server does not know the ticket"),
-        (None, false) if session.offered_certificate().is_some() && !selection.server_certificate => {
-            Some("the server did not take up what was offered")
-        }
-        (reason, _) => reason,
-    };
-    let any = selection.server_certificate || selection.certificate_request || selection.client_certificate;
-    output.summary.mode = Mode::of(any, negotiated);
-    Ok((selection, negotiated))
 }
 
 impl ExpectCertificate {
@@ -343,10 +251,11 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
-        let mut chain = certificate::chain(certificate)?.into_iter();
+        let mut entries = certificate::cert_data(certificate)?.into_iter();
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
+        let cached = cached.filter(|cached| cached.stands_for(self.types.server, ProtocolVersion::TLS_1_3));
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-        if chain.next().is_none_or(|hash| hash.as_ref() != cached.fingerprint().0) || chain.next().is_some() {
+        if entries.next().is_none_or(|hash| *hash != cached.fingerprint().0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
         let peer = cached.peer().clone();
@@ -363,18 +272,16 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
-        let chain = certificate::chain(certificate)?;
-        if chain.is_empty() {
-            return Err(PeerMisbehaved::EmptyServerCertificate.into());
-        }
-        let algorithms = signature::chain_algorithms(&config.common);
-        let role = PeerRole::Server(&server.name);
-        let (peer, time_unchecked) = config.trust.verify(&chain, role, &algorithms, output.now.unix)?;
+        let presented = certificate::presented(certificate, self.types.server)?;
+        let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
+        let (peer, time_unchecked) =
+            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, peer.clone()));
+        let version = ProtocolVersion::TLS_1_3;
+        let fingerprint = presented.fingerprint(&config.common, version);
+        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, version, peer.clone()));
         Ok((peer, entry))
     }
 }
@@ -385,7 +292,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { state: self.state, learned: self.learned }))
     }

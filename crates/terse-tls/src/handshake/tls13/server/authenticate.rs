@@ -6,15 +6,19 @@ use alloc::sync::Arc;
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::handshake::certificate_types::Presented;
 use crate::handshake::{Handshake, Message, Output, signature};
+use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
-use crate::wire::{CachedInformationType, Certificate, CertificateVerify, Finished, HandshakeType, ProtocolVersion};
+use crate::wire::{
+    CachedInformationType, Certificate, CertificateType, CertificateVerify, Finished, HandshakeType, ProtocolVersion,
+};
 
 /// What all states after the server's flight have.
 pub(super) struct Handshaking {
@@ -32,6 +36,8 @@ pub(super) struct Handshaking {
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed.
@@ -64,15 +70,15 @@ impl ExpectCertificate {
             return self.cached_certificate(&certificate, entry, message, output);
         }
         self.handshaking.transcript.add(message.bytes);
-        if certificate.certificate_list.is_empty() {
+        let Some(presented) = certificate::presented(&certificate, self.client_type)? else {
             if let ClientAuthentication::Required(_) = self.handshaking.config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
             return Ok(State::Finished(Box::new(ExpectFinished { handshaking, client: None })));
-        }
-        self.full_certificate(&certificate, output)
+        };
+        self.full_certificate(&presented, output)
     }
 
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
@@ -100,22 +106,16 @@ impl ExpectCertificate {
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
-    fn full_certificate(
-        self: Box<Self>,
-        certificate: &Certificate<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<State, Error> {
+    fn full_certificate(self: Box<Self>, presented: &Presented<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let config = &self.handshaking.config;
-        let chain = certificate::chain(certificate)?;
-        let algorithms = signature::chain_algorithms(&config.common);
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
         let session = self.handshaking.cache.as_ref();
         let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(self.expect_certificate_verify(peer, entry))
@@ -133,7 +133,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectFinished { handshaking: self.handshaking, client: self.entry }))
     }
@@ -146,7 +146,7 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
-        output.receive.keys = Some(receive.clone());
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         if let (Some(mut session), Some(entry)) = (cache, self.client) {
             let resumption = main.resumption(&transcript.current())?;
             let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;

@@ -5,24 +5,25 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::certificate::Signer;
+use super::State;
 use super::authenticate::{ExpectCertificate, ExpectFinished, Handshaking};
 use super::negotiate::{Negotiated, Offer};
-use super::{State, trust_id};
-use crate::cache::{Fingerprint, ServerCache, ServerSession, Ticket};
+use crate::cache::{Fingerprint, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::Error;
-use crate::handshake::{Handshake, Output, SignatureRequest};
+use crate::handshake::caching::Selected;
+use crate::handshake::{Handshake, Output, SignatureRequest, agreement};
+use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
-use crate::summary::{CachedObject as Cached, Mode};
+use crate::summary::CachedObject as Cached;
 use crate::wire::{
-    CachedCertificateRequest, CachedInformation, CachedInformationType, Certificate, CertificateAuthorities,
-    CertificateEntry, CertificateRequest, CertificateVerify, ClientCachedInfo, DistinguishedName, EncryptedExtensions,
-    ExtensionType, ExtensionsBuilder, Finished, HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolName,
-    ProtocolNameList, ProtocolVersion, Random, RecordSizeLimit, SelectedClientInfo, SelectedClientObject,
-    SelectedInformation, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
+    CertificateType, CertificateVerify, DistinguishedName, EncryptedExtensions, ExtensionsBuilder, Finished,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -39,7 +40,14 @@ pub(super) fn send(
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
-    let selected = Selected::new(&config, &credential, offer, request.as_ref(), output);
+    let sha256 = config.common.provider.sha256;
+    let pays = request.as_ref().filter(|request| request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN);
+    let fingerprint = pays.map(|request| || Fingerprint::of_request(sha256, request));
+    let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
+    let version = ProtocolVersion::TLS_1_3;
+    let own = credential.fingerprint(version);
+    let client = (negotiated.certificates.types.client, version);
+    let selected = Selected::new(&config, &offer.caching, offer.server_name, client, own, fingerprint, output);
 
     let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
     server_hello(offer, &negotiated, &share, &mut transcript, output)?;
@@ -53,8 +61,8 @@ pub(super) fn send(
         log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &client_random, server.expose());
     }
     output.link.compatibility_point()?;
-    output.link.new_keys(&server)?;
-    output.receive.keys = Some(client.clone());
+    output.link.new_keys(&EpochKeys::Tls13(server.clone()))?;
+    output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
 
     encrypted_extensions(&config, offer, &negotiated, &selected, &mut transcript, output)?;
     if let Some(request) = &request {
@@ -69,6 +77,7 @@ pub(super) fn send(
     let content = Signer::Server.content(&transcript.current());
     let flight = Flight {
         config,
+        client_type: negotiated.certificates.types.client,
         client_random,
         asks: request.is_some(),
         transcript,
@@ -87,6 +96,7 @@ pub(super) fn send(
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
 struct Flight {
     config: Arc<ServerConfig>,
+    client_type: CertificateType,
     client_random: Random,
     /// The client is asked for a certificate.
     asks: bool,
@@ -112,7 +122,7 @@ impl ExpectSignature {
 
 impl Flight {
     fn finish(self, algorithm: SignatureScheme, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_random, asks, mut transcript, handshake, client, server, cache } = self;
+        let Self { config, client_type, client_random, asks, mut transcript, handshake, client, server, cache } = self;
         let verify = CertificateVerify { algorithm, signature };
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut transcript)?;
         let verify_data = server.verify_data(&transcript.current())?;
@@ -127,100 +137,14 @@ impl Flight {
             log.log("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
             log.log("EXPORTER_SECRET", &client_random, exporter.expose());
         }
-        output.link.new_keys(&send)?;
+        output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache };
         Ok(if asks {
-            State::Certificate(Box::new(ExpectCertificate { handshaking }))
+            State::Certificate(Box::new(ExpectCertificate { handshaking, client_type }))
         } else {
             State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
         })
-    }
-}
-
-/// What this handshake leaves out.
-struct Selected {
-    server_certificate: bool,
-    certificate_request: Option<Fingerprint>,
-    /// `client_cached_info` is answered.
-    bithac: Option<SelectedTicket>,
-    session: Option<ServerSession>,
-}
-
-/// The reply to `client_cached_info`.
-enum SelectedTicket {
-    /// To an empty offer: this side takes part.
-    Support,
-    /// To tickets: the index of the one that is used.
-    Index(Option<u16>),
-}
-
-impl Selected {
-    fn new(
-        config: &ServerConfig,
-        credential: &Credential,
-        offer: &Offer<'_>,
-        request: Option<&CertificateRequest<'_>>,
-        output: &mut Output<'_>,
-    ) -> Self {
-        let mut selected = Self { server_certificate: false, certificate_request: None, bithac: None, session: None };
-        let Some(cache) = &config.cache else { return selected };
-        selected.select_server_objects(config, credential, offer, request);
-        selected.select_ticket(config, cache, offer, output);
-        let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
-        let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
-        output.summary.mode = Mode::of(any, selected.bithac.is_some());
-        output.summary.fallback = match (&offer.cached_info, &offer.client_cached_info) {
-            (None, None) => Some("the client offers no caching"),
-            (None, Some(ClientCachedInfo(None))) => Some("first contact"),
-            _ if ticket_used || selected.bithac.is_none() => None,
-            _ => selected.session.as_ref().and_then(ServerSession::reason),
-        };
-        selected
-    }
-
-    /// RFC 7924, 4: only what would be sent now.
-    fn select_server_objects(
-        &mut self,
-        config: &ServerConfig,
-        credential: &Credential,
-        offer: &Offer<'_>,
-        request: Option<&CertificateRequest<'_>>,
-    ) {
-        let Some(CachedInformation(objects)) = &offer.cached_info else { return };
-        let is_offered = |kind, fingerprint: Fingerprint| {
-            objects.iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
-        };
-        self.server_certificate = is_offered(CachedInformationType::CERT, credential.fingerprint());
-        if let Some(request) = request
-            && request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN
-            && objects.iter().any(|object| object.kind == CachedInformationType::CERT_REQ)
-        {
-            let fingerprint = Fingerprint::of_request(config.common.provider.sha256, request);
-            self.certificate_request = is_offered(CachedInformationType::CERT_REQ, fingerprint).then_some(fingerprint);
-        }
-    }
-
-    /// Paper 000, IV-B.
-    fn select_ticket(&mut self, config: &ServerConfig, cache: &ServerCache, offer: &Offer<'_>, output: &Output<'_>) {
-        let Some(ClientCachedInfo(objects)) = &offer.client_cached_info else { return };
-        let host_name = offer.server_name.map(str::as_bytes);
-        let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let mut session =
-            ServerSession::begin(cache, trust_id(config, output.now), host_name, output.now, without_clock);
-        self.bithac = Some(match objects {
-            None => SelectedTicket::Support,
-            Some(objects) => {
-                let tickets: Vec<_> = (0..)
-                    .zip(objects.iter())
-                    .filter(|(_, object)| object.kind == CachedInformationType::CERT)
-                    .filter_map(|(index, object)| Some((index, Ticket(object.ticket.try_into().ok()?))))
-                    .collect();
-                let selected = session.select(tickets.iter().map(|(_, ticket)| *ticket));
-                SelectedTicket::Index(selected.and_then(|nth| tickets.get(usize::from(nth))).map(|(index, _)| *index))
-            }
-        });
-        self.session = Some(session);
     }
 }
 
@@ -262,65 +186,11 @@ fn encrypted_extensions(
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let mut extensions = ExtensionsBuilder::default();
-    if let Some(name) = &negotiated.application_protocol {
-        extensions.push(&ProtocolNameList(List::Items(&[ProtocolName(name)])))?;
-    }
-    record_sizes(config, offer, &mut extensions, output)?;
-    caching_reply(selected, config.common.client_cached_info, &mut extensions)?;
+    agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
+    agreement::answer_record_sizes(config, offer.hello.extensions, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+    negotiated.certificates.answer(&mut extensions)?;
+    selected.reply(config.common.client_cached_info, &mut extensions)?;
     output.send(HandshakeType::ENCRYPTED_EXTENSIONS, &EncryptedExtensions(extensions.extensions()), transcript)
-}
-
-/// RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`.
-fn record_sizes(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-    extensions: &mut ExtensionsBuilder,
-    output: &mut Output<'_>,
-) -> Result<(), Error> {
-    if let Some(RecordSizeLimit(theirs)) = offer.record_size_limit {
-        let ours = config.common.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
-        extensions.push(&RecordSizeLimit(ours))?;
-        output.link.limit_records(usize::from(theirs) - 1); // the content type counts
-        output.receive.max_inner = Some(ours.into());
-    } else if let Some(length) = offer.max_fragment_length {
-        extensions.push(&length)?;
-        output.link.limit_records(length.bytes());
-        output.receive.max_inner = Some(length.bytes() + 1);
-    }
-    Ok(())
-}
-
-/// 2^14 bytes and the content type (RFC 8449, 4).
-const MAX_RECORD_SIZE_LIMIT: u16 = 0x4001;
-
-fn caching_reply(
-    selected: &Selected,
-    client_cached_info: ExtensionType,
-    extensions: &mut ExtensionsBuilder,
-) -> Result<(), Error> {
-    let mut kinds = Vec::new();
-    if selected.server_certificate {
-        kinds.push(CachedInformationType::CERT);
-    }
-    if selected.certificate_request.is_some() {
-        kinds.push(CachedInformationType::CERT_REQ);
-    }
-    if !kinds.is_empty() {
-        extensions.push(&SelectedInformation(List::Items(&kinds)))?;
-    }
-    let kind = CachedInformationType::CERT;
-    match selected.bithac {
-        None => {}
-        Some(SelectedTicket::Support) => extensions.push_as(client_cached_info, &SelectedClientInfo(None))?,
-        Some(SelectedTicket::Index(None)) => {
-            extensions.push_as(client_cached_info, &SelectedClientInfo(Some(List::Items(&[]))))?
-        }
-        Some(SelectedTicket::Index(Some(index))) => {
-            let selected = [SelectedClientObject { kind, index }];
-            extensions.push_as(client_cached_info, &SelectedClientInfo(Some(List::Items(&selected))))?;
-        }
-    }
-    Ok(())
 }
 
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {
@@ -359,12 +229,12 @@ fn certificate(
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = credential.fingerprint();
+    let Fingerprint(fingerprint) = credential.fingerprint(ProtocolVersion::TLS_1_3);
     let entries: Vec<_> = if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
-        credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        credential.cert_data().map(CertificateEntry::new).collect()
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

@@ -23,13 +23,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cert::PeerRole;
 use crate::config::ServerConfig;
 use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, server::select_version};
 use crate::schedule::{Pending, Transcript};
-use crate::time::Now;
 use crate::wire::{
     ClientHello, Cookie, EarlyData, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
     ProtocolVersion, SelectedVersion, ServerHello,
@@ -159,7 +157,9 @@ impl ExpectSecondClientHello {
         let Self { config, mut transcript, suite, group, cookie, first } = self;
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;
-        select_version(&hello)?;
+        if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
+            return Err(PeerMisbehaved::ChangedClientHello.into());
+        }
         let offer = Offer::parse(&config, &hello)?;
         if hello.extensions.get::<EarlyData>()?.is_some() {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
@@ -183,10 +183,3 @@ impl ExpectSecondClientHello {
 
 /// Any value would do on a stream.
 const COOKIE_LEN: usize = 16;
-
-/// The policy that a client's chain is verified under, if clients are asked for one and it can be cached.
-fn trust_id(config: &ServerConfig, now: Now) -> Option<crate::cache::TrustId> {
-    let common = &config.common;
-    let trust = config.client_authentication.trust()?;
-    trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes, now.unix)
-}

@@ -2,30 +2,26 @@
 
 use alloc::vec::Vec;
 
-use crate::cache::Scheme;
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::handshake::signature;
+use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::{agreement, signature};
 use crate::wire::{
-    CachedInformation, CertificateAuthorities, ClientCachedInfo, ClientHello, Encode, ExtensionType, Extensions,
-    KeyShareClientHello, KeyShareEntry, MaxFragmentLength, ProtocolName, ProtocolNameList, ProtocolVersion,
-    RecordSizeLimit, ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
+    CertificateAuthorities, ClientHello, Encode, ExtensionType, Extensions, KeyShareClientHello, KeyShareEntry,
+    ProtocolVersion, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
-    pub(super) record_size_limit: Option<RecordSizeLimit>,
-    pub(super) max_fragment_length: Option<MaxFragmentLength>,
-    pub(super) cached_info: Option<CachedInformation<'a>>,
-    pub(super) client_cached_info: Option<ClientCachedInfo<'a>>,
+    pub(super) caching: Offered<'a>,
     supported_groups: SupportedGroups<'a>,
     signature_algorithms: SignatureAlgorithms<'a>,
     key_share: KeyShareClientHello<'a>,
-    application_protocols: Option<ProtocolNameList<'a>>,
 }
 
 impl<'a> Offer<'a> {
@@ -38,24 +34,13 @@ impl<'a> Offer<'a> {
         extensions.get::<SignatureAlgorithmsCert<'_>>()?;
         extensions.get::<CertificateAuthorities<'_>>()?;
         check_pre_shared_key(extensions)?;
-        let server_name = match extensions.get()? {
-            Some(ServerNameList::HostName(name)) => Some(name),
-            Some(ServerNameList::Acknowledged) => return Err(crate::error::InvalidMessage::Truncated.into()),
-            None => None,
-        };
-        let client_cached_info = config.common.client_cached_info;
-        let takes_part = |scheme| config.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme));
         Ok(Self {
             hello,
-            server_name,
-            record_size_limit: extensions.get()?,
-            max_fragment_length: extensions.get()?,
-            cached_info: if takes_part(Scheme::Rfc7924) { extensions.get()? } else { None },
-            client_cached_info: if takes_part(Scheme::Bithac) { extensions.get_as(client_cached_info)? } else { None },
+            server_name: agreement::server_name(extensions)?,
+            caching: Offered::parse(config, extensions)?,
             supported_groups: extensions.require()?,
             signature_algorithms: extensions.require()?,
             key_share: extensions.require()?,
-            application_protocols: extensions.get()?,
         })
     }
 
@@ -114,6 +99,7 @@ pub(super) struct Negotiated<'a> {
     /// What the server proves its identity with, and how it signs.
     pub(super) credential: Credential,
     pub(super) scheme: SignatureScheme,
+    pub(super) certificates: Choice,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
 
@@ -123,8 +109,9 @@ impl<'a> Negotiated<'a> {
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
         let (credential, scheme) = select_credential(config, offer)?;
-        let application_protocol = select_application_protocol(config, offer)?;
-        Ok(Self { suite, group, key_share, credential, scheme, application_protocol })
+        let certificates = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
+        let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
+        Ok(Self { suite, group, key_share, credential, scheme, certificates, application_protocol })
     }
 }
 
@@ -136,16 +123,19 @@ fn select_suite(config: &ServerConfig, offer: &Offer<'_>) -> Result<&'static Tls
     Ok(id.and_then(|id| common.provider.tls13_suite(id)).ok_or(PeerIncompatible::NoCommonCipherSuite)?)
 }
 
-/// The first credential that can sign with a scheme of the client's (RFC 9846, 4.3.3).
-fn select_credential(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-) -> Result<(Credential, SignatureScheme), PeerIncompatible> {
+/// The first credential that the client takes, and that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+fn select_credential(config: &ServerConfig, offer: &Offer<'_>) -> Result<(Credential, SignatureScheme), Error> {
     let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
-    let mut able = config.credentials.iter().filter_map(|credential| {
-        Some((credential.clone(), signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
-    });
-    able.next().ok_or(PeerIncompatible::NoCommonSignatureScheme)
+    let mut reason = PeerIncompatible::NoCommonCertificateType;
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            match signature::choose(credential, ProtocolVersion::TLS_1_3, accepts) {
+                Some(scheme) => return Ok((credential.clone(), scheme)),
+                None => reason = PeerIncompatible::NoCommonSignatureScheme,
+            }
+        }
+    }
+    Err(reason.into())
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are
@@ -174,14 +164,4 @@ fn select_group<'a>(config: &ServerConfig, offer: &Offer<'a>) -> Result<(&'stati
     let supported = |group: &&dyn Group| offer.supported_groups.0.iter().any(|name| name == group.name());
     let group = groups.clone().find(supported).ok_or(PeerIncompatible::NoCommonGroup)?;
     Ok((group, None))
-}
-
-/// RFC 7301, 3.2: a server without ALPN ignores it; one with it insists.
-fn select_application_protocol(config: &ServerConfig, offer: &Offer<'_>) -> Result<Option<Vec<u8>>, Error> {
-    let ours = &config.common.alpn_protocols;
-    let Some(ProtocolNameList(theirs)) = offer.application_protocols.as_ref().filter(|_| !ours.is_empty()) else {
-        return Ok(None);
-    };
-    let chosen = ours.iter().find(|ours| theirs.iter().any(|ProtocolName(name)| name == **ours));
-    Ok(Some(chosen.ok_or(PeerIncompatible::NoCommonApplicationProtocol)?.clone()))
 }

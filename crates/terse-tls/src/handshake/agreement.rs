@@ -1,0 +1,145 @@
+//! What both versions agree on alike: the application protocol (RFC 7301) and the sizes of records (RFC 8449, RFC 6066).
+
+use alloc::vec::Vec;
+
+use super::Output;
+use crate::config::{ClientConfig, ServerConfig};
+use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+use crate::wire::{
+    EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName, ProtocolNameList,
+    ProtocolVersion, RecordSizeLimit, ServerNameList,
+};
+
+/// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
+const MAX_RECORD_SIZE_LIMIT: u16 = 0x4000;
+
+/// A client reads what the server agreed to.
+pub(super) fn read(
+    config: &ClientConfig,
+    extensions: Extensions<'_>,
+    version: ProtocolVersion,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    if let Some(ServerNameList::HostName(_)) = extensions.get()? {
+        return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
+    }
+    application_protocol(config, extensions.get()?, output)?;
+    record_sizes(config, extensions.get()?, extensions.get()?, version, output)
+}
+
+/// RFC 7301, 3.1: exactly one, of those that were offered.
+fn application_protocol(
+    config: &ClientConfig,
+    selected: Option<ProtocolNameList<'_>>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let Some(ProtocolNameList(list)) = selected else { return Ok(()) };
+    let mut names = list.iter();
+    match (names.next(), names.next()) {
+        (Some(name), None) if config.common.alpn_protocols.iter().any(|ours| ours == name.0) => {
+            output.agreed.application_protocol = Some(name.0.into());
+            Ok(())
+        }
+        _ => Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::APPLICATION_LAYER_PROTOCOL_NEGOTIATION).into()),
+    }
+}
+
+/// RFC 8449, 4 and RFC 6066, 4: not both.
+fn record_sizes(
+    config: &ClientConfig,
+    limit: Option<RecordSizeLimit>,
+    length: Option<MaxFragmentLength>,
+    version: ProtocolVersion,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    match (limit, length) {
+        (Some(_), Some(_)) => return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into()),
+        (Some(RecordSizeLimit(theirs)), None) => {
+            let ours = config.common.record_size_limit.unwrap_or(RecordSizeLimit::max(version));
+            limit_records(theirs, ours, version, output);
+        }
+        (None, Some(length)) if Some(length) != config.max_fragment_length => {
+            return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::MAX_FRAGMENT_LENGTH).into());
+        }
+        (None, Some(length)) => max_fragment_length(length, version, output),
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+impl RecordSizeLimit {
+    /// What stands for "no limit".
+    const fn max(version: ProtocolVersion) -> u16 {
+        MAX_RECORD_SIZE_LIMIT + content_type(version)
+    }
+}
+
+/// How many bytes of the limit the content type takes: it is encrypted in TLS 1.3 only (RFC 8449, 4).
+const fn content_type(version: ProtocolVersion) -> u16 {
+    match version {
+        ProtocolVersion::TLS_1_3 => 1,
+        _ => 0,
+    }
+}
+
+fn limit_records(theirs: u16, ours: u16, version: ProtocolVersion, output: &mut Output<'_>) {
+    output.link.limit_records(usize::from(theirs - content_type(version))); // at least 64
+    output.receive.max_inner = Some(ours.min(RecordSizeLimit::max(version)).into());
+}
+
+fn max_fragment_length(length: MaxFragmentLength, version: ProtocolVersion, output: &mut Output<'_>) {
+    output.link.limit_records(length.bytes());
+    output.receive.max_inner = Some(length.bytes() + usize::from(content_type(version)));
+}
+
+/// A server follows its client. RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`.
+pub(super) fn answer_record_sizes(
+    config: &ServerConfig,
+    offered: Extensions<'_>,
+    version: ProtocolVersion,
+    extensions: &mut ExtensionsBuilder,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let length: Option<MaxFragmentLength> = offered.get()?; // a malformed one is refused even where it is not used
+    if let Some(RecordSizeLimit(theirs)) = offered.get()? {
+        let ours = config.common.record_size_limit.unwrap_or(u16::MAX).min(RecordSizeLimit::max(version));
+        extensions.push(&RecordSizeLimit(ours))?;
+        limit_records(theirs, ours, version, output);
+    } else if let Some(length) = length {
+        extensions.push(&length)?;
+        max_fragment_length(length, version, output);
+    }
+    Ok(())
+}
+
+/// RFC 7301, 3.2: a server without ALPN ignores it; one with it insists.
+pub(super) fn select_application_protocol(
+    config: &ServerConfig,
+    offered: Extensions<'_>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let offered: Option<ProtocolNameList<'_>> = offered.get()?;
+    let ours = &config.common.alpn_protocols;
+    let Some(ProtocolNameList(theirs)) = offered.filter(|_| !ours.is_empty()) else { return Ok(None) };
+    let chosen = ours.iter().find(|ours| theirs.iter().any(|ProtocolName(name)| name == **ours));
+    Ok(Some(chosen.ok_or(PeerIncompatible::NoCommonApplicationProtocol)?.clone()))
+}
+
+/// The answer to ALPN.
+pub(super) fn answer_application_protocol(
+    name: Option<&[u8]>,
+    extensions: &mut ExtensionsBuilder,
+) -> Result<(), EncodeError> {
+    match name {
+        Some(name) => extensions.push(&ProtocolNameList(List::Items(&[ProtocolName(name)]))),
+        None => Ok(()),
+    }
+}
+
+/// The host name that a client asks for.
+pub(super) fn server_name<'a>(offered: Extensions<'a>) -> Result<Option<&'a str>, Error> {
+    match offered.get()? {
+        Some(ServerNameList::HostName(name)) => Ok(Some(name)),
+        Some(ServerNameList::Acknowledged) => Err(InvalidMessage::Truncated.into()),
+        None => Ok(None),
+    }
+}

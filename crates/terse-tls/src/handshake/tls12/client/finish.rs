@@ -1,0 +1,117 @@
+//! The server's last flight, and what is kept of the handshake.
+
+use alloc::boxed::Box;
+
+use super::{Agreed, Learned};
+use crate::cache::{self, Fingerprint};
+use crate::crypto::Secret;
+use crate::error::Error;
+use crate::handshake::tls12::traffic::Traffic;
+use crate::handshake::{Handshake, Message, Output, resumption};
+use crate::resume::{MAX_LIFETIME, SessionKind, StoredSession, seconds};
+use crate::schedule::EpochKeys;
+use crate::schedule::tls12::{MasterSecret, RecordKeys};
+use crate::wire::{CachedInformationType, Finished, HandshakeType, NewSessionTicket12};
+
+/// The client's Finished is sent.
+pub(crate) struct ExpectFinished {
+    pub(super) agreed: Agreed,
+    pub(super) learned: Learned,
+    pub(super) master_secret: MasterSecret,
+    /// The Certificate that this side has proven.
+    pub(super) proven: Option<Fingerprint>,
+    /// What the server's Finished comes under.
+    pub(super) keys: RecordKeys,
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// What a NewSessionTicket brought.
+pub(super) struct Ticket {
+    pub(super) ticket: Box<[u8]>,
+    /// In seconds.
+    pub(super) lifetime: u32,
+}
+
+impl Ticket {
+    /// RFC 5077, 3.3. An empty ticket is none; no hint means that the server does not say.
+    pub(super) fn read(message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Self>, Error> {
+        let NewSessionTicket12 { lifetime_hint, ticket } = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
+        output.summary.received.count_ticket(message.bytes.len());
+        let lifetime = if lifetime_hint == 0 { MAX_LIFETIME } else { lifetime_hint };
+        Ok((!ticket.is_empty()).then(|| Self { ticket: ticket.into(), lifetime }))
+    }
+}
+
+impl ExpectFinished {
+    pub(super) fn with_new_keys(self: Box<Self>, output: &mut Output<'_>) -> Box<Self> {
+        output.receive.keys = Some(EpochKeys::Tls12(self.keys.clone()));
+        self
+    }
+
+    pub(super) fn new_session_ticket(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        self.ticket = Ticket::read(message, output)?;
+        self.agreed.transcript.add(message.bytes);
+        Ok(self.with_new_keys(output))
+    }
+
+    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed at
+    /// once (`caching`, rule 2).
+    pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
+        let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
+        let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
+        agreed.keep_session(&learned, &master_secret, ticket, output);
+        let Agreed { randoms, selection, makes_ticket, .. } = agreed;
+        let has_certificates = learned.peer.is_some() && agreed.extended_master_secret;
+        if let Some(session) = output.cache.as_deref_mut().filter(|_| has_certificates) {
+            session.server_finished(!selection.client_certificate);
+            let ticket =
+                proven.filter(|_| makes_ticket).map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own));
+            session.finished(cache::Learned {
+                proof,
+                server_certificate: learned.server_certificate,
+                certificate_request: learned.certificate_request,
+                ticket,
+            });
+            session.confirmed();
+        }
+        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms))))
+    }
+}
+
+impl Agreed {
+    /// Keeps the session, if it has a ticket or an id.
+    fn keep_session(
+        &self,
+        learned: &Learned,
+        master_secret: &MasterSecret,
+        ticket: Option<Ticket>,
+        output: &Output<'_>,
+    ) {
+        let Some(resumption) = self.config.resumption.as_ref().filter(|_| self.extended_master_secret) else { return };
+        if ticket.is_none() && self.session_id.is_empty() {
+            return;
+        }
+        let peer = learned.peer.as_ref();
+        let origin = peer.and_then(|peer| resumption::origin(&self.config, &self.server, peer, output));
+        let (Some(origin), Some(received)) = (origin, seconds(output.now)) else { return };
+        let Ticket { ticket, lifetime } = ticket.unwrap_or(Ticket { ticket: Box::default(), lifetime: MAX_LIFETIME });
+        let session_id = if ticket.is_empty() { self.session_id.clone() } else { Box::default() };
+        let session = StoredSession {
+            suite: self.suite.id,
+            kind: SessionKind::Tls12 { session_id, extended_master_secret: true },
+            secret: Secret::new(master_secret.expose()),
+            ticket,
+            received,
+            lifetime,
+            origin,
+        };
+        if session.fits() {
+            resumption.store.put(&resumption::scope(&self.config, &self.server), session);
+        }
+    }
+}

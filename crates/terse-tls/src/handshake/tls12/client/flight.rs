@@ -1,0 +1,272 @@
+//! CertificateRequest and ServerHelloDone, and the client's flight that answers them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::finish::ExpectFinished;
+use super::{Agreed, Learned, Request, State};
+use crate::cache::{Fingerprint, RequestEntry};
+use crate::cert::Credential;
+use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::tls12::{certificate, key_exchange};
+use crate::handshake::{Message, Output, SignatureRequest, signature};
+use crate::schedule::EpochKeys;
+use crate::schedule::tls12::{MasterSecret, psk_premaster};
+use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::wire::{
+    CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
+    ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, Encode, Finished, HandshakeType, List, ProtocolVersion,
+    ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureScheme, Writer,
+};
+
+/// The server's share came; it may still ask for a certificate.
+pub(crate) struct ExpectServerHelloDone {
+    agreed: Agreed,
+    learned: Learned,
+    request: Option<Request>,
+    /// This side's share, and the secret; not with a pre-shared key alone.
+    ecdhe: Option<(Vec<u8>, SharedSecret)>,
+    /// ServerKeyExchange came.
+    has_server_key_exchange: bool,
+}
+
+/// The client's key takes its time.
+pub(crate) struct ExpectSignature {
+    flight: Flight,
+    pub(super) request: SignatureRequest,
+}
+
+/// The client's flight, of which CertificateVerify and Finished are missing.
+struct Flight {
+    agreed: Agreed,
+    learned: Learned,
+    master_secret: MasterSecret,
+}
+
+impl ExpectServerHelloDone {
+    pub(super) const fn ecdhe(agreed: Agreed, learned: Learned, public: Vec<u8>, shared_secret: SharedSecret) -> Self {
+        Self { agreed, learned, request: None, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
+    }
+
+    /// Under a pre-shared key: ServerKeyExchange may come, or must.
+    pub(super) fn psk(agreed: Agreed) -> Self {
+        Self { agreed, learned: Learned::default(), request: None, ecdhe: None, has_server_key_exchange: false }
+    }
+
+    /// ServerKeyExchange under a pre-shared key (RFC 4279, 2; RFC 5489, 2). The hint is for those with several keys.
+    pub(super) fn server_key_exchange(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        let kind = HandshakeType::SERVER_KEY_EXCHANGE;
+        match self.agreed.suite.key_exchange {
+            Tls12KeyExchange::Psk if !self.has_server_key_exchange => {
+                message.expect::<ServerKeyExchangePsk<'_>>(kind)?;
+            }
+            Tls12KeyExchange::EcdhePsk if self.ecdhe.is_none() => {
+                let ServerKeyExchangeEcdhePsk { params, .. } = message.expect(kind)?;
+                let group = key_exchange::group(&self.agreed.config.common, params.group);
+                let group = group.ok_or(PeerMisbehaved::IllegalKeyShare)?;
+                output.summary.group = Some(params.group);
+                self.ecdhe = Some(group.respond(output.rng, params.public)?);
+            }
+            _ => return Err(message.unexpected()),
+        }
+        self.has_server_key_exchange = true;
+        self.agreed.transcript.add(message.bytes);
+        Ok(self)
+    }
+
+    /// RFC 5246, 7.4.4; cached: the fingerprint alone (RFC 7924, 5.2).
+    pub(super) fn certificate_request(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        if self.request.is_some() || !self.agreed.suite.key_exchange.has_certificates() {
+            return Err(message.unexpected());
+        }
+        let signature_algorithms = if self.agreed.selection.certificate_request {
+            let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
+            let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
+            let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
+            if cached.version != ProtocolVersion::TLS_1_2 {
+                return Err(PeerMisbehaved::IllegalCachingReply.into());
+            }
+            if hash_value != cached.fingerprint.0 {
+                return Err(PeerMisbehaved::IllegalCachedMessage.into());
+            }
+            let signature_algorithms = cached.signature_algorithms.clone();
+            output.left_out(CachedObject::CertificateRequest);
+            signature_algorithms
+        } else {
+            let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
+            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().collect();
+            let sha256 = self.agreed.config.common.provider.sha256;
+            self.learned.certificate_request = Some(RequestEntry {
+                version: ProtocolVersion::TLS_1_2,
+                fingerprint: Fingerprint::of_message(sha256, message.bytes),
+                signature_algorithms: signature_algorithms.clone(),
+                length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
+            });
+            signature_algorithms
+        };
+        self.request = Some(Request { signature_algorithms });
+        self.agreed.transcript.add(message.bytes);
+        Ok(self)
+    }
+
+    /// RFC 5246, 7.4.5: it is the client's turn.
+    pub(super) fn server_hello_done(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let ServerHelloDone = message.expect(HandshakeType::SERVER_HELLO_DONE)?;
+        let selection = self.agreed.selection;
+        if (selection.certificate_request || selection.client_certificate) && self.request.is_none() {
+            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        }
+        self.agreed.transcript.add(message.bytes);
+        let credential = self.certificate(output)?;
+        let Self { mut agreed, learned, ecdhe, .. } = *self;
+        if credential.is_none() {
+            agreed.transcript.stop_keeping();
+        }
+        let premaster_secret = agreed.client_key_exchange(ecdhe, message, output)?;
+        let master_secret = if agreed.extended_master_secret {
+            let session_hash = agreed.transcript.current(); // RFC 7627, 3: up to ClientKeyExchange
+            MasterSecret::extended(agreed.suite, premaster_secret.as_ref(), &session_hash)
+        } else {
+            MasterSecret::new(agreed.suite, premaster_secret.as_ref(), &agreed.randoms)
+        };
+        if let Some(log) = &agreed.config.common.key_log {
+            log.log("CLIENT_RANDOM", &agreed.randoms.client, master_secret.expose());
+        }
+        let flight = Flight { agreed, learned, master_secret };
+        let Some((credential, scheme)) = credential else { return flight.finish(None, output) };
+        let messages = flight.agreed.transcript.messages().unwrap_or_default().into();
+        let request = SignatureRequest::new(credential, scheme, messages);
+        match request.sign(output.rng)? {
+            Signing::Done(signature) => flight.certificate_verify(&request, &signature, output),
+            Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
+        }
+    }
+
+    /// Sends Certificate, if the server asked (RFC 5246, 7.4.6). Returns the credential that is to be proven.
+    fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
+        let Some(request) = &self.request else { return Ok(None) };
+        let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
+        let accepts = |scheme| request.signature_algorithms.contains(&scheme);
+        let fits = |own: &&Credential| own.certificate_type() == types.client;
+        let able = config.credential.as_ref().filter(fits).and_then(|credential| {
+            Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?))
+        });
+        let kind = HandshakeType::CERTIFICATE;
+        let Some((credential, scheme)) = able else {
+            if selection.client_certificate {
+                return Err(PeerMisbehaved::IllegalCachingReply.into());
+            }
+            output.note("the server asks for a certificate, and there is none that fits");
+            if config.credential.is_some() {
+                output.summary.fallback = Some(NO_SCHEME);
+            }
+            output.send(kind, &Certificate12(List::Items(&[])), transcript)?;
+            return Ok(None);
+        };
+        if selection.client_certificate {
+            // `caching`, rule 1: the transcript binds what the empty message stands for.
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_2));
+            output.left_out(CachedObject::ClientCertificate);
+            output.send(kind, &Nothing, transcript)?;
+        } else {
+            certificate::send(credential, transcript, output)?;
+        }
+        Ok(Some((credential.clone(), scheme)))
+    }
+}
+
+impl Agreed {
+    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2). Returns the premaster secret.
+    fn client_key_exchange(
+        &mut self,
+        ecdhe: Option<(Vec<u8>, SharedSecret)>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<SharedSecret, Error> {
+        let kind = HandshakeType::CLIENT_KEY_EXCHANGE;
+        let key_exchange = self.suite.key_exchange;
+        let ecdhe = match ecdhe {
+            Some((public, shared_secret)) if key_exchange.has_certificates() => {
+                output.send(kind, &ClientKeyExchangeEcdhe { public: &public }, &mut self.transcript)?;
+                return Ok(shared_secret);
+            }
+            ecdhe => ecdhe,
+        };
+        let psk = self.config.psk.as_ref().and_then(|psk| Some((psk.identity(), psk.tls12_key()?)));
+        let (identity, key) = psk.ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
+        output.summary.mode = Mode::Psk;
+        output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+        match (key_exchange, &ecdhe) {
+            (Tls12KeyExchange::Psk, None) => {
+                output.send(kind, &ClientKeyExchangePsk { identity }, &mut self.transcript)?;
+            }
+            (Tls12KeyExchange::EcdhePsk, Some((public, _))) => {
+                output.send(kind, &ClientKeyExchangeEcdhePsk { identity, public }, &mut self.transcript)?;
+            }
+            _ => return Err(message.unexpected()), // ServerKeyExchange is missing
+        }
+        Ok(psk_premaster(key, ecdhe.as_ref().map(|(_, shared_secret)| shared_secret))?)
+    }
+}
+
+/// The body of a client's Certificate under a ticket (paper 000, IV-B).
+struct Nothing;
+
+impl Encode for Nothing {
+    fn encode(&self, _: &mut Writer<'_>) {}
+}
+
+impl ExpectSignature {
+    pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { flight, request } = *self;
+        flight.certificate_verify(&request, signature, output)
+    }
+}
+
+impl Flight {
+    /// RFC 5246, 7.4.8
+    fn certificate_verify(
+        mut self,
+        request: &SignatureRequest,
+        signature: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let verify = CertificateVerify { algorithm: request.scheme(), signature };
+        self.agreed.transcript.stop_keeping();
+        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.agreed.transcript)?;
+        self.finish(Some(request.credential()), output)
+    }
+
+    /// Finished, under the new keys (RFC 5246, 7.4.9).
+    fn finish(self, proven: Option<&Credential>, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { mut agreed, learned, master_secret } = self;
+        let keys = master_secret.key_block(&agreed.randoms);
+        output.link.new_keys(&EpochKeys::Tls12(keys.client))?;
+        let verify_data = master_secret.client_verify_data(&agreed.transcript.current());
+        output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut agreed.transcript)?;
+        output.link.end_of_flight()?;
+        let proven = proven.map(|own| own.fingerprint(ProtocolVersion::TLS_1_2));
+        let expect =
+            Box::new(ExpectFinished { agreed, learned, master_secret, proven, keys: keys.server, ticket: None });
+        Ok(if expect.agreed.ticket_follows {
+            State::NewSessionTicket(expect)
+        } else {
+            State::Finished(expect.with_new_keys(output))
+        })
+    }
+}
+
+const NO_SCHEME: &str = "the server accepts no signature scheme of the client's key";

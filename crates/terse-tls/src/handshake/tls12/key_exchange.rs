@@ -1,0 +1,29 @@
+//! Groups and signatures of the key exchange in TLS 1.2 (RFC 8422, 5.4 and 5.7).
+
+use alloc::vec::Vec;
+
+use crate::config::Common;
+use crate::crypto::{Group, Tls12KeyExchange};
+use crate::error::Error;
+use crate::schedule::tls12::Randoms;
+use crate::wire::{EcdheParams, Encode, NamedGroup, SignatureScheme};
+
+/// The group `name`, if this side offers it in TLS 1.2, which knows curves only.
+pub(super) fn group(common: &Common, name: NamedGroup) -> Option<&'static dyn Group> {
+    let offered = common.groups.contains(&name) && name.is_elliptic_curve();
+    offered.then(|| common.provider.group(name)).flatten()
+}
+
+/// Whether a key that signs with `scheme` fits the suite (RFC 8422, 2 and 5.10: EdDSA goes with the suites of ECDSA).
+pub(super) const fn fits(key_exchange: Tls12KeyExchange, scheme: SignatureScheme) -> bool {
+    match key_exchange {
+        Tls12KeyExchange::EcdheRsa => scheme.is_rsa(),
+        Tls12KeyExchange::EcdheEcdsa => !scheme.is_rsa(),
+        Tls12KeyExchange::Psk | Tls12KeyExchange::EcdhePsk => false,
+    }
+}
+
+/// What the server signs: both randoms and its parameters (RFC 8422, 5.4).
+pub(super) fn signed_params(randoms: &Randoms, params: &EcdheParams<'_>) -> Result<Vec<u8>, Error> {
+    Ok([&randoms.client[..], &randoms.server, &params.to_vec()?].concat())
+}

@@ -1,0 +1,306 @@
+//! The server's flight, ServerHello to ServerHelloDone, and what caching leaves out of it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::authenticate::{ExpectCertificate, ExpectClientKeyExchange};
+use super::resume::Resumable;
+use super::{Negotiated, Offer, State};
+use crate::cache::{Fingerprint, ServerSession};
+use crate::cert::Credential;
+use crate::config::ServerConfig;
+use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12Suite};
+use crate::error::Error;
+use crate::handshake::caching::Selected;
+use crate::handshake::certificate_types::Choice;
+use crate::handshake::tls12::{certificate, key_exchange};
+use crate::handshake::{Message, Output, SignatureRequest, agreement};
+use crate::schedule::tls12::Randoms;
+use crate::schedule::{Pending, Transcript};
+use crate::summary::CachedObject;
+use crate::wire::{
+    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcdheParams,
+    Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion, Random,
+    RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, SessionTicket,
+    SignatureAlgorithms,
+};
+
+/// What all states after the server's flight have.
+pub(super) struct Handshaking {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) suite: &'static Tls12Suite,
+    pub(super) randoms: Randoms,
+    pub(super) transcript: Transcript,
+    pub(super) extended_master_secret: bool,
+    pub(super) cache: Option<ServerSession>,
+    pub(super) resumable: Option<Resumable>,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
+}
+
+/// The server's flight; from ServerKeyExchange on it is missing.
+struct Flight {
+    handshaking: Handshaking,
+    ecdhe: Option<Ecdhe>,
+    /// The CertificateRequest, in full, and its fingerprint if that is sent in its place.
+    request: Option<(Vec<u8>, Option<Fingerprint>)>,
+}
+
+/// The server's half of the key exchange.
+pub(super) struct Ecdhe {
+    group: NamedGroup,
+    key_exchange: Box<dyn KeyExchange>,
+}
+
+impl Ecdhe {
+    fn params(&self) -> EcdheParams<'_> {
+        EcdheParams { group: self.group, public: self.key_exchange.key_share() }
+    }
+
+    pub(super) fn complete(self, public: &[u8]) -> Result<SharedSecret, Error> {
+        Ok(self.key_exchange.complete(public)?)
+    }
+}
+
+/// The server's key takes its time.
+pub(crate) struct ExpectSignature {
+    flight: Flight,
+    pub(super) request: SignatureRequest,
+}
+
+/// Answers a ClientHello, up to ServerHelloDone or until a signature is there.
+pub(super) fn send(
+    config: Arc<ServerConfig>,
+    offer: &Offer<'_>,
+    negotiated: Negotiated,
+    message: Message<'_>,
+    output: &mut Output<'_>,
+) -> Result<State, Error> {
+    let Negotiated { suite, group, credential, certificates, application_protocol } = negotiated;
+    let client_type = certificates.map_or(CertificateType::X509, |choice| choice.types.client);
+    // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
+    let request = if credential.is_some() { certificate_request(&config)? } else { None };
+    let selected = match &credential {
+        Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
+        None => Selected::nothing(),
+    };
+    let resumable = match &credential {
+        Some(_) => Resumable::new(&config, offer, application_protocol.as_deref(), output)?,
+        None => None,
+    };
+
+    let transcript = Pending::new(message.bytes);
+    let mut transcript = match request {
+        Some(_) => transcript.start_keeping(suite.hash), // the client's CertificateVerify signs it all
+        None => transcript.start(suite.hash),
+    };
+    output.agreed.application_protocol = application_protocol;
+    output.agreed.server_name = offer.server_name.map(Into::into);
+    let session_id = resumable.as_ref().and_then(|resumable| resumable.id.as_ref()).map(|id| id.0);
+    let selection = Selection {
+        suite,
+        session_id: session_id.as_ref().map_or(&[], |id| id),
+        ticket_follows: resumable.is_some() && session_id.is_none(),
+        certificates,
+        cached: &selected,
+    };
+    let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
+    if let Some((credential, _)) = &credential {
+        send_certificate(credential, &selected, &mut transcript, output)?;
+    }
+    let ecdhe = match group {
+        Some(group) => Some(Ecdhe { group: group.name(), key_exchange: group.start(output.rng)? }),
+        None => None,
+    };
+    output.summary.group = group.map(Group::name);
+    output.summary.round_trips = 2;
+
+    let randoms = Randoms { client: offer.hello.random, server };
+    let handshaking = Handshaking {
+        config,
+        suite,
+        randoms,
+        transcript,
+        extended_master_secret: offer.extended_master_secret,
+        cache: selected.session,
+        resumable,
+        client_type,
+    };
+    let request = request.map(|request| (request, selected.certificate_request));
+    let flight = Flight { handshaking, ecdhe, request };
+    let (Some((credential, scheme)), Some(ecdhe)) = (credential, &flight.ecdhe) else { return flight.unsigned(output) };
+    let signed_params = key_exchange::signed_params(&flight.handshaking.randoms, &ecdhe.params())?;
+    let request = SignatureRequest::new(credential, scheme, signed_params);
+    match request.sign(output.rng)? {
+        Signing::Done(signature) => flight.finish(&request, &signature, output),
+        Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
+    }
+}
+
+impl ExpectSignature {
+    pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { flight, request } = *self;
+        flight.finish(&request, signature, output)
+    }
+}
+
+impl Flight {
+    /// ServerKeyExchange with a signature.
+    fn finish(mut self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
+        if let Some(ecdhe) = &self.ecdhe {
+            let exchange = ServerKeyExchangeEcdhe { params: ecdhe.params(), algorithm: signed.scheme(), signature };
+            output.send(HandshakeType::SERVER_KEY_EXCHANGE, &exchange, &mut self.handshaking.transcript)?;
+        }
+        self.done(output)
+    }
+
+    /// ServerKeyExchange under a pre-shared key: not needed without ECDH, since no hint is given (RFC 4279, 2).
+    fn unsigned(mut self, output: &mut Output<'_>) -> Result<State, Error> {
+        if let Some(ecdhe) = &self.ecdhe {
+            let exchange = ServerKeyExchangeEcdhePsk { hint: &[], params: ecdhe.params() };
+            output.send(HandshakeType::SERVER_KEY_EXCHANGE, &exchange, &mut self.handshaking.transcript)?;
+        }
+        self.done(output)
+    }
+
+    /// CertificateRequest and ServerHelloDone.
+    fn done(self, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { mut handshaking, ecdhe, request } = self;
+        let transcript = &mut handshaking.transcript;
+        let kind = HandshakeType::CERTIFICATE_REQUEST;
+        match &request {
+            None => {}
+            Some((_, Some(Fingerprint(hash_value)))) => {
+                output.left_out(CachedObject::CertificateRequest);
+                output.send(kind, &CachedMessage12(hash_value), transcript)?;
+            }
+            Some((request, None)) => output.send(kind, &Encoded(request), transcript)?,
+        }
+        output.send(HandshakeType::SERVER_HELLO_DONE, &ServerHelloDone, transcript)?;
+        output.link.end_of_flight()?;
+        Ok(match request {
+            Some(_) => State::Certificate(Box::new(ExpectCertificate { handshaking, ecdhe })),
+            None => State::ClientKeyExchange(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client: None })),
+        })
+    }
+}
+
+/// A message's body that is encoded already.
+struct Encoded<'a>(&'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, writer: &mut crate::wire::Writer<'_>) {
+        writer.bytes(self.0);
+    }
+}
+
+fn select_cached(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+    client_type: CertificateType,
+    credential: &Credential,
+    request: Option<&[u8]>,
+    output: &mut Output<'_>,
+) -> Selected {
+    if !offer.extended_master_secret {
+        return Selected::nothing(); // `caching`, rule 6
+    }
+    let sha256 = config.common.provider.sha256;
+    let pays = request.filter(|request| request.len() >= CACHED_REQUEST_LEN);
+    let fingerprint = pays.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
+    let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
+    let version = ProtocolVersion::TLS_1_2;
+    let own = credential.fingerprint(version);
+    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output)
+}
+
+/// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
+const CACHED_REQUEST_LEN: usize = 1 + 32;
+
+/// What a ServerHello selects.
+pub(super) struct Selection<'a> {
+    pub(super) suite: &'static Tls12Suite,
+    pub(super) session_id: &'a [u8],
+    pub(super) ticket_follows: bool,
+    pub(super) certificates: Option<Choice>,
+    pub(super) cached: &'a Selected,
+}
+
+/// RFC 5246, 7.4.1.3. Returns the `random`.
+pub(super) fn server_hello(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+    selection: &Selection<'_>,
+    transcript: &mut Transcript,
+    output: &mut Output<'_>,
+) -> Result<Random, Error> {
+    let mut random = Random::default();
+    output.rng.fill(&mut random)?;
+    if config.common.enables(ProtocolVersion::TLS_1_3) {
+        random[24..].copy_from_slice(&ServerHello::DOWNGRADE); // RFC 9846, 4.2.3
+    }
+    let mut extensions = ExtensionsBuilder::default();
+    if offer.secure_renegotiation {
+        extensions.push(&RenegotiationInfo(&[]))?;
+    }
+    if offer.extended_master_secret {
+        extensions.push(&ExtendedMasterSecret)?;
+    }
+    let protocol = output.agreed.application_protocol.clone();
+    agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
+    let offered = offer.hello.extensions;
+    agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
+    if selection.ticket_follows {
+        extensions.push(&SessionTicket(&[]))?;
+    }
+    if let Some(certificates) = selection.certificates {
+        certificates.answer(&mut extensions)?;
+    }
+    selection.cached.reply(config.common.client_cached_info, &mut extensions)?;
+    let hello = ServerHello {
+        legacy_version: ProtocolVersion::TLS_1_2,
+        random,
+        legacy_session_id_echo: selection.session_id,
+        cipher_suite: selection.suite.id,
+        legacy_compression_method: 0,
+        extensions: extensions.extensions(),
+    };
+    output.send(HandshakeType::SERVER_HELLO, &hello, transcript)?;
+    output.summary.version = Some(ProtocolVersion::TLS_1_2);
+    output.summary.cipher_suite = Some(selection.suite.id);
+    Ok(random)
+}
+
+/// RFC 5246, 7.4.2, in full or as its fingerprint.
+fn send_certificate(
+    credential: &Credential,
+    selected: &Selected,
+    transcript: &mut Transcript,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let kind = HandshakeType::CERTIFICATE;
+    if selected.server_certificate {
+        let Fingerprint(hash_value) = credential.fingerprint(ProtocolVersion::TLS_1_2);
+        output.left_out(CachedObject::ServerCertificate);
+        return output.send(kind, &CachedMessage12(&hash_value), transcript);
+    }
+    certificate::send(credential, transcript, output)
+}
+
+/// The body of the CertificateRequest, if clients are asked (RFC 5246, 7.4.4).
+fn certificate_request(config: &ServerConfig) -> Result<Option<Vec<u8>>, Error> {
+    let Some(trust) = config.client_authentication.trust() else { return Ok(None) };
+    let names: Vec<_> = if config.certificate_authorities { trust.names().collect() } else { Vec::new() };
+    let names: Vec<_> = names.iter().map(|name| DistinguishedName(name)).collect();
+    let schemes = &config.common.signature_schemes;
+    let is_rsa = schemes.iter().any(|scheme| scheme.is_rsa()).then_some(ClientCertificateType::RSA_SIGN);
+    let is_ecdsa = schemes.iter().any(|scheme| !scheme.is_rsa()).then_some(ClientCertificateType::ECDSA_SIGN);
+    let types: Vec<_> = is_ecdsa.into_iter().chain(is_rsa).collect();
+    let request = CertificateRequest12 {
+        certificate_types: List::Items(&types),
+        signature_algorithms: SignatureAlgorithms(List::Items(schemes)),
+        certificate_authorities: List::Items(&names),
+    };
+    Ok(Some(request.to_vec()?))
+}

@@ -1,0 +1,99 @@
+//! A server in TLS 1.2 (RFC 5246, 7.3 and 7.4).
+//!
+//! ```text
+//! ClientHello            -->
+//!                        <--  ServerHello            what is selected as cached stands here
+//!                             Certificate            maybe as its fingerprint; not with a pre-shared key
+//!                             ServerKeyExchange
+//!                             CertificateRequest*    maybe as its fingerprint
+//!                             ServerHelloDone
+//! Certificate*           -->                         maybe empty, under a ticket
+//! ClientKeyExchange
+//! CertificateVerify*
+//! [ChangeCipherSpec]
+//! Finished
+//!                        <--  NewSessionTicket*
+//!                             [ChangeCipherSpec]
+//!                             Finished
+//! ```
+//! A session that is resumed (`resume.rs`): ServerHello, [ChangeCipherSpec], Finished from the server, then the same from
+//! the client.
+//!
+//! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
+//! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
+//! cache, and because it signed this handshake; what is learned is kept before Finished is sent, which tells the client
+//! that it was (`caching`, rule 2).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use crate::config::ServerConfig;
+use crate::error::Error;
+use crate::handshake::{Handshake, Message, Output, SignatureRequest};
+use crate::wire::ClientHello;
+
+mod authenticate;
+mod finish;
+mod flight;
+mod negotiate;
+mod resume;
+
+use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectClientKeyExchange};
+use finish::ExpectFinished;
+use flight::ExpectSignature;
+use negotiate::{Negotiated, Offer};
+use resume::{ExpectResumedFinished, Resumed};
+
+/// What a server expects next.
+pub(crate) enum State {
+    /// Of the server's own parameters.
+    Signature(Box<ExpectSignature>),
+    Certificate(Box<ExpectCertificate>),
+    ClientKeyExchange(Box<ExpectClientKeyExchange>),
+    CertificateVerify(Box<ExpectCertificateVerify>),
+    Finished(Box<ExpectFinished>),
+    /// Of a session that is resumed, after the server's own.
+    ResumedFinished(Box<ExpectResumedFinished>),
+}
+
+impl State {
+    pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        Ok(Handshake::Tls12Server(match self {
+            Self::Certificate(state) => Self::ClientKeyExchange(state.certificate(message, output)?),
+            Self::ClientKeyExchange(state) => state.client_key_exchange(message, output)?,
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
+            Self::Finished(state) => return state.finished(message, output),
+            Self::ResumedFinished(state) => return state.finished(message, output),
+            Self::Signature(_) => return Err(message.unexpected()),
+        }))
+    }
+
+    pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
+        match self {
+            Self::Signature(state) => Some(&state.request),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
+        match self {
+            Self::Signature(state) => state.signed(signature, output).map(Handshake::Tls12Server),
+            state => Ok(Handshake::Tls12Server(state)),
+        }
+    }
+}
+
+/// Answers a ClientHello.
+pub(crate) fn client_hello(
+    config: Arc<ServerConfig>,
+    hello: &ClientHello<'_>,
+    message: Message<'_>,
+    output: &mut Output<'_>,
+) -> Result<Handshake, Error> {
+    let offer = Offer::parse(&config, hello)?;
+    if let Some(resumed) = Resumed::find(&config, &offer, output.now)? {
+        return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
+    }
+    let negotiated = Negotiated::new(&config, &offer)?;
+    flight::send(config, &offer, negotiated, message, output).map(Handshake::Tls12Server)
+}

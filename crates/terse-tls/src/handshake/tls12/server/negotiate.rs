@@ -1,0 +1,140 @@
+//! Reading a ClientHello of TLS 1.2, and choosing from it: a list of named steps (RFC 5246, 7.4.1.2 to 7.4.1.4).
+
+use alloc::vec::Vec;
+
+use crate::cert::Credential;
+use crate::config::ServerConfig;
+use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::tls12::key_exchange;
+use crate::handshake::{agreement, signature};
+use crate::wire::{
+    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, ProtocolVersion, RenegotiationInfo, SessionTicket,
+    SignatureAlgorithms, SignatureScheme, SupportedGroups,
+};
+
+/// A ClientHello with the extensions that matter, each parsed.
+pub(super) struct Offer<'a> {
+    pub(super) hello: &'a ClientHello<'a>,
+    pub(super) server_name: Option<&'a str>,
+    pub(super) extended_master_secret: bool,
+    /// The client knows RFC 5746, and wants to hear that this side does as well.
+    pub(super) secure_renegotiation: bool,
+    pub(super) caching: Offered<'a>,
+    /// RFC 5077, 3.2; empty if the client has none yet.
+    pub(super) session_ticket: Option<&'a [u8]>,
+    supported_groups: Option<SupportedGroups<'a>>,
+    signature_algorithms: Option<SignatureAlgorithms<'a>>,
+}
+
+impl<'a> Offer<'a> {
+    pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>) -> Result<Self, Error> {
+        if !hello.legacy_compression_methods.contains(&0) {
+            return Err(PeerMisbehaved::IllegalLegacyField.into());
+        }
+        let extensions = hello.extensions;
+        extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: uncompressed points must be among them
+        let renegotiation_info = extensions.get()?;
+        if renegotiation_info.is_some_and(|RenegotiationInfo(connection)| !connection.is_empty()) {
+            return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()); // RFC 5746, 3.6
+        }
+        let mut suites = hello.cipher_suites.0.iter();
+        Ok(Self {
+            hello,
+            server_name: agreement::server_name(extensions)?,
+            extended_master_secret: extensions.get::<ExtendedMasterSecret>()?.is_some(),
+            secure_renegotiation: renegotiation_info.is_some()
+                || suites.any(|suite| suite == CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),
+            caching: Offered::parse(config, extensions)?,
+            session_ticket: extensions.get()?.map(|SessionTicket(ticket)| ticket),
+            supported_groups: extensions.get()?,
+            signature_algorithms: extensions.get()?,
+        })
+    }
+
+    pub(super) fn offers(&self, suite: CipherSuite) -> bool {
+        self.hello.cipher_suites.0.iter().any(|offered| offered == suite)
+    }
+
+    /// Without the extension the client takes any curve (RFC 8422, 4).
+    fn supports(&self, group: &dyn Group) -> bool {
+        self.supported_groups
+            .as_ref()
+            .is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group.name()))
+    }
+
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    fn accepts(&self, scheme: SignatureScheme) -> bool {
+        let schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
+        schemes.into_iter().any(|accepted| accepted == scheme)
+    }
+}
+
+/// What was chosen.
+pub(super) struct Negotiated {
+    pub(super) suite: &'static Tls12Suite,
+    /// Not with a pre-shared key alone.
+    pub(super) group: Option<&'static dyn Group>,
+    /// What the server proves its identity with, and how it signs; not with a pre-shared key.
+    pub(super) credential: Option<(Credential, SignatureScheme)>,
+    pub(super) certificates: Option<Choice>,
+    pub(super) application_protocol: Option<Vec<u8>>,
+}
+
+impl Negotiated {
+    pub(super) fn new(config: &ServerConfig, offer: &Offer<'_>) -> Result<Self, Error> {
+        if !offer.extended_master_secret && config.common.require_extended_master_secret {
+            return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
+        }
+        let mut groups = config.common.groups.iter().filter_map(|name| key_exchange::group(&config.common, *name));
+        let group = groups.find(|group| offer.supports(*group));
+        let (suite, credential) = select_suite(config, offer, group.is_some())?;
+        let kind = credential.as_ref().map(|(credential, _)| credential.certificate_type());
+        let certificates = kind.map(|kind| Choice::new(config, offer.hello.extensions, kind)).transpose()?;
+        let group = group.filter(|_| suite.key_exchange != Tls12KeyExchange::Psk);
+        let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
+        Ok(Self { suite, group, credential, certificates, application_protocol })
+    }
+}
+
+/// The first suite, in the server's order, for which it has a key that the client can verify, or shares.
+fn select_suite(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+    has_group: bool,
+) -> Result<(&'static Tls12Suite, Option<(Credential, SignatureScheme)>), Error> {
+    let mut reason = PeerIncompatible::NoCommonCipherSuite;
+    for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
+        let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
+        match suite.key_exchange {
+            Tls12KeyExchange::Psk if config.psks.is_some() => return Ok((suite, None)),
+            Tls12KeyExchange::EcdhePsk if config.psks.is_some() && has_group => return Ok((suite, None)),
+            Tls12KeyExchange::Psk => {}
+            _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
+            key_exchange => match select_credential(config, offer, key_exchange)? {
+                Some(credential) => return Ok((suite, Some(credential))),
+                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => {}
+            },
+        }
+    }
+    Err(reason.into())
+}
+
+fn select_credential(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+    key_exchange: Tls12KeyExchange,
+) -> Result<Option<(Credential, SignatureScheme)>, Error> {
+    let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
+    for credential in &config.credentials {
+        if let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)
+            && client_takes(offer.hello.extensions, credential)?
+        {
+            return Ok(Some((credential.clone(), scheme)));
+        }
+    }
+    Ok(None)
+}

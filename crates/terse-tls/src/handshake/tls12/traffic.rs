@@ -1,0 +1,55 @@
+//! After the handshake: renegotiation is refused (RFC 5246, 7.2.2; RFC 5746, 4.5), exporters work (RFC 5705).
+
+use alloc::boxed::Box;
+
+use crate::crypto::CryptoError;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::{Message, Output};
+use crate::schedule::tls12::{MasterSecret, Randoms};
+use crate::wire::{AlertDescription, ClientHello, HandshakeType, HelloRequest};
+
+/// Attempts at renegotiation that are refused before the connection ends.
+const MAX_RENEGOTIATIONS: u8 = 4;
+
+/// The handshake is complete; application data flows.
+pub(crate) struct Traffic {
+    is_client: bool,
+    master_secret: MasterSecret,
+    randoms: Randoms,
+    renegotiations: u8,
+}
+
+impl Traffic {
+    pub(super) const fn new(is_client: bool, master_secret: MasterSecret, randoms: Randoms) -> Self {
+        Self { is_client, master_secret, randoms, renegotiations: 0 }
+    }
+
+    /// The peer asks for a renegotiation: it gets a warning.
+    pub(crate) fn handle(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        match message.kind {
+            HandshakeType::HELLO_REQUEST if self.is_client => {
+                let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
+            }
+            HandshakeType::CLIENT_HELLO if !self.is_client => {
+                message.expect::<ClientHello<'_>>(HandshakeType::CLIENT_HELLO)?;
+            }
+            _ => return Err(message.unexpected()),
+        }
+        self.renegotiations += 1;
+        if self.renegotiations > MAX_RENEGOTIATIONS {
+            return Err(PeerMisbehaved::TooManyRenegotiations.into());
+        }
+        output.note("the peer asks for a renegotiation: refused");
+        output.link.warn(AlertDescription::NO_RENEGOTIATION)?;
+        Ok(self)
+    }
+
+    /// RFC 5705, 4
+    pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), CryptoError> {
+        self.master_secret.export(&self.randoms, label, context, out)
+    }
+}

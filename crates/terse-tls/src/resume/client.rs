@@ -1,0 +1,281 @@
+//! What a client keeps of a handshake to resume from, and when it may be used.
+//!
+//! What must always hold: [`StoredSession::usable`] is asked before every use; a TLS 1.3 session leaves the store for
+//! good when it is taken (RFC 9846, C.4); secrets wipe themselves and are not printed.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use super::{MAX_LIFETIME, seconds};
+use crate::cache::{Scope, TrustId};
+use crate::cert::{PeerIdentity, Validity};
+use crate::crypto::Secret;
+use crate::error::InvalidMessage;
+use crate::time::Now;
+use crate::wire::{CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
+
+mod memory;
+pub use memory::MemoryClientSessions;
+#[cfg(test)]
+mod tests;
+
+/// Resumption of a client.
+#[derive(Clone)]
+pub struct ClientResumption {
+    /// Where sessions are kept.
+    pub store: Arc<dyn ClientSessionStore>,
+    /// Whether [`crate::Connection::send_early_data`] may be used.
+    pub early_data: bool,
+}
+
+/// What a client keeps, by scope: for each any number of sessions.
+pub trait ClientSessionStore: Send + Sync {
+    /// Keeps `session`. If it cannot, the next connection is a full handshake.
+    fn put(&self, scope: &Scope, session: StoredSession);
+
+    /// Removes a session of `scope`, the latest if there are several. No two calls return the same one.
+    fn take(&self, scope: &Scope) -> Option<StoredSession>;
+}
+
+/// A session that a client can resume. It holds a secret, which wipes itself and is not printed.
+pub struct StoredSession {
+    pub(crate) suite: CipherSuite,
+    pub(crate) kind: SessionKind,
+    /// TLS 1.3: the pre-shared key; TLS 1.2: the master secret.
+    pub(crate) secret: Secret,
+    /// Empty if the server knows the session by its id (TLS 1.2).
+    pub(crate) ticket: Box<[u8]>,
+    /// When the ticket came, in seconds since 1970.
+    pub(crate) received: u64,
+    /// For how long the server says that it can be used, in seconds.
+    pub(crate) lifetime: u32,
+    pub(crate) origin: Origin,
+}
+
+/// What differs between the versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SessionKind {
+    Tls13 { ticket_age_add: u32, max_early_data_size: u32 },
+    Tls12 { session_id: Box<[u8]>, extended_master_secret: bool },
+}
+
+/// What a session keeps of the handshake with certificates that it began with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// When that was, in seconds since 1970.
+    pub(crate) authenticated: u64,
+    /// What the server's chain was verified under.
+    pub(crate) trust_id: TrustId,
+    pub(crate) identity: PeerIdentity,
+    pub(crate) validity: Validity,
+    /// How many signatures the chain had.
+    pub(crate) signatures: u8,
+    pub(crate) application_protocol: Option<Box<[u8]>>,
+}
+
+/// What a session must meet to be offered.
+pub(crate) struct Demands<'a> {
+    pub(crate) now: Now,
+    /// What the server's chain would be verified under. `None`: nothing verified before counts.
+    pub(crate) trust_id: Option<TrustId>,
+    pub(crate) is_enabled: &'a dyn Fn(CipherSuite) -> bool,
+}
+
+impl ClientResumption {
+    /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.
+    pub(crate) fn take(&self, scope: &Scope, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
+        let now = seconds(demands.now).ok_or("time unknown")?;
+        let trust_id = demands.trust_id.ok_or("verification here is not cached")?;
+        let mut reason = "no session";
+        while let Some(session) = self.store.take(scope) {
+            match session.usable(now, trust_id, demands.is_enabled) {
+                Ok(()) => return Ok(session),
+                Err(unusable) => reason = unusable,
+            }
+        }
+        Err(reason)
+    }
+}
+
+impl fmt::Debug for ClientResumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientResumption").field("early_data", &self.early_data).finish_non_exhaustive()
+    }
+}
+
+impl StoredSession {
+    /// Whether it may be offered at `now`.
+    fn usable(
+        &self,
+        now: u64,
+        trust_id: TrustId,
+        is_enabled: &dyn Fn(CipherSuite) -> bool,
+    ) -> Result<(), &'static str> {
+        let Validity { not_before, not_after, .. } = self.origin.validity;
+        if now < self.received || now < not_before {
+            return Err("clock is earlier than the session");
+        }
+        let lasts = |from: u64, seconds: u32| now < from.saturating_add(seconds.min(MAX_LIFETIME).into());
+        if !lasts(self.received, self.lifetime) || !lasts(self.origin.authenticated, MAX_LIFETIME) || now > not_after {
+            return Err("session expired");
+        }
+        if self.origin.trust_id != trust_id {
+            return Err("trust changed");
+        }
+        if !is_enabled(self.suite) {
+            return Err("suite of the session switched off");
+        }
+        Ok(())
+    }
+
+    /// Whether it is worth keeping, and small enough. The server chose the ticket and its names.
+    pub(crate) fn fits(&self) -> bool {
+        self.lifetime > 0 && self.ticket.len() + self.origin.identity.len() <= Self::MAX_LEN
+    }
+
+    /// Room for the ticket of a server that puts the client's certificates into it.
+    const MAX_LEN: usize = 0x4000;
+
+    /// The version that it belongs to.
+    pub const fn version(&self) -> ProtocolVersion {
+        match self.kind {
+            SessionKind::Tls13 { .. } => ProtocolVersion::TLS_1_3,
+            SessionKind::Tls12 { .. } => ProtocolVersion::TLS_1_2,
+        }
+    }
+
+    /// Who the server is.
+    pub const fn server(&self) -> &PeerIdentity {
+        &self.origin.identity
+    }
+
+    /// `obfuscated_ticket_age` at `now` (RFC 9846, 4.3.11.1).
+    pub(crate) fn obfuscated_ticket_age(&self, now: Now) -> u32 {
+        let SessionKind::Tls13 { ticket_age_add, .. } = self.kind else { return 0 };
+        let age = seconds(now).map_or(0, |now| now.saturating_sub(self.received)); // at most seven days: `usable`
+        ticket_age_add.wrapping_add((age as u32).wrapping_mul(1000))
+    }
+
+    /// For files. The bytes are as secret as a private key, and as trusted as a CA file: whoever can write them can name a
+    /// server as verified.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.to_vec().unwrap_or_default()) // only sessions that fit are kept: no length overflows
+    }
+
+    /// What [`Self::to_bytes`] gave.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidMessage> {
+        Self::parse_all(bytes)
+    }
+}
+
+impl fmt::Debug for StoredSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredSession")
+            .field("version", &self.version())
+            .field("suite", &self.suite)
+            .field("server", &self.server())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Parse<'_> for StoredSession {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let VERSION = reader.u8()? else { return Err(InvalidMessage::IllegalValue) };
+        Ok(Self {
+            suite: CipherSuite(reader.u16()?),
+            kind: SessionKind::parse(reader)?,
+            secret: Secret::new(reader.vec8()?),
+            ticket: reader.vec16()?.into(),
+            received: reader.u64()?,
+            lifetime: u32::from_be_bytes(reader.array()?),
+            origin: Origin::parse(reader)?,
+        })
+    }
+}
+
+impl Encode for StoredSession {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(VERSION);
+        writer.u16(self.suite.0);
+        self.kind.encode(writer);
+        writer.vec8(self.secret.as_ref());
+        writer.vec16(&self.ticket);
+        writer.u64(self.received);
+        writer.bytes(&self.lifetime.to_be_bytes());
+        self.origin.encode(writer);
+    }
+}
+
+/// Of the format.
+const VERSION: u8 = 1;
+
+impl Parse<'_> for SessionKind {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        match ProtocolVersion(reader.u16()?) {
+            ProtocolVersion::TLS_1_3 => Ok(Self::Tls13 {
+                ticket_age_add: u32::from_be_bytes(reader.array()?),
+                max_early_data_size: u32::from_be_bytes(reader.array()?),
+            }),
+            ProtocolVersion::TLS_1_2 => {
+                Ok(Self::Tls12 { extended_master_secret: reader.u8()? == 1, session_id: reader.vec8()?.into() })
+            }
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+impl Encode for SessionKind {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        match self {
+            Self::Tls13 { ticket_age_add, max_early_data_size } => {
+                writer.u16(ProtocolVersion::TLS_1_3.0);
+                writer.bytes(&ticket_age_add.to_be_bytes());
+                writer.bytes(&max_early_data_size.to_be_bytes());
+            }
+            Self::Tls12 { session_id, extended_master_secret } => {
+                writer.u16(ProtocolVersion::TLS_1_2.0);
+                writer.u8((*extended_master_secret).into());
+                writer.vec8(session_id);
+            }
+        }
+    }
+}
+
+impl Parse<'_> for Origin {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            authenticated: reader.u64()?,
+            trust_id: TrustId::parse(reader)?,
+            identity: PeerIdentity::parse(reader)?,
+            validity: Validity {
+                not_before: reader.u64()?,
+                not_before_depth: reader.u8()?,
+                not_after: reader.u64()?,
+                not_after_depth: reader.u8()?,
+            },
+            signatures: reader.u8()?,
+            application_protocol: match reader.vec8()? {
+                [] => None,
+                name => Some(name.into()),
+            },
+        })
+    }
+}
+
+impl Encode for Origin {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u64(self.authenticated);
+        self.trust_id.encode(writer);
+        self.identity.encode(writer);
+        writer.u64(self.validity.not_before);
+        writer.u8(self.validity.not_before_depth);
+        writer.u64(self.validity.not_after);
+        writer.u8(self.validity.not_after_depth);
+        writer.u8(self.signatures);
+        writer.vec8(self.application_protocol.as_deref().unwrap_or_default());
+    }
+}

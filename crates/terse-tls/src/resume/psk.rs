@@ -1,0 +1,217 @@
+//! External pre-shared keys (RFC 9846, 4.3.11; RFC 9257), used as they are or imported (RFC 9258).
+//!
+//! What must always hold: a key is used with one hash, and imported or not, never both; keys wipe themselves and are not
+//! printed.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use super::import::{ImportedIdentity, import};
+use crate::crypto::{CryptoError, CryptoProvider, Hash};
+use crate::error::ApiMisuse;
+use crate::wire::{Encode, Parse};
+
+#[cfg(test)]
+mod tests;
+
+/// A pre-shared key from outside of TLS, known to one client and one server (RFC 9257, 4).
+#[derive(Clone)]
+pub struct ExternalPsk {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone)]
+struct Inner {
+    identity: Box<[u8]>,
+    key: Zeroizing<Vec<u8>>,
+    hash: PskHash,
+    context: Option<Box<[u8]>>,
+}
+
+/// The hash that a pre-shared key is used with, which is that of its KDF as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PskHash {
+    /// SHA-256.
+    Sha256,
+    /// SHA-384.
+    Sha384,
+}
+
+impl ExternalPsk {
+    /// A key for use with SHA-256. It must be random: whoever sees a handshake can try guesses (RFC 9846, 2.2). The
+    /// identity is sent in the clear.
+    pub fn new(identity: &[u8], key: &[u8]) -> Result<Self, ApiMisuse> {
+        if key.len() < MIN_KEY_LEN {
+            return Err(ApiMisuse::ShortPsk);
+        }
+        if identity.is_empty() || identity.len() > MAX_IDENTITY_LEN {
+            return Err(ApiMisuse::PskIdentity);
+        }
+        let key = Zeroizing::new(key.to_vec());
+        Ok(Self { inner: Arc::new(Inner { identity: identity.into(), key, hash: PskHash::Sha256, context: None }) })
+    }
+
+    /// The same key for use with `hash`.
+    pub fn with_hash(mut self, hash: PskHash) -> Self {
+        Arc::make_mut(&mut self.inner).hash = hash;
+        self
+    }
+
+    /// The same key, imported (RFC 9258): each hash and version gets a key of its own. Both sides must do so, with the
+    /// same `context`, which is sent in the clear and may be empty; it can say who both are, where several devices share
+    /// a key (RFC 9258, A).
+    pub fn imported(mut self, context: &[u8]) -> Result<Self, ApiMisuse> {
+        if context.len() > MAX_IDENTITY_LEN {
+            return Err(ApiMisuse::PskIdentity);
+        }
+        Arc::make_mut(&mut self.inner).context = Some(context.into());
+        Ok(self)
+    }
+
+    /// The name of the key.
+    pub fn identity(&self) -> &[u8] {
+        &self.inner.identity
+    }
+
+    /// The key for TLS 1.2, which one that is imported is not for (RFC 9258, 5.1).
+    pub(crate) fn tls12_key(&self) -> Option<&[u8]> {
+        self.inner.context.is_none().then_some(&self.inner.key)
+    }
+
+    pub(crate) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+        self.inner.hash.find(provider).map(drop).ok_or(ApiMisuse::Unsupported("hash of a pre-shared key"))
+    }
+
+    /// What a client offers in TLS 1.3 for suites with `hashes`: at most one key for each hash.
+    pub(crate) fn offers(&self, provider: &CryptoProvider, hashes: &[PskHash]) -> Result<Vec<Psk>, CryptoError> {
+        let Inner { identity, hash, context, .. } = &*self.inner;
+        let Some(context) = context else {
+            return Ok(if hashes.contains(hash) { Vec::from([self.as_it_is()]) } else { Vec::new() });
+        };
+        let import = |target| self.import(&ImportedIdentity::tls13(identity, context, target), target, provider);
+        hashes.iter().map(|target| import(*target)).collect()
+    }
+
+    fn as_it_is(&self) -> Psk {
+        let Inner { identity, key, hash, .. } = &*self.inner;
+        Psk { kind: PskKind::External, identity: identity.to_vec(), key: key.clone(), hash: *hash }
+    }
+
+    fn import(
+        &self,
+        identity: &ImportedIdentity<'_>,
+        target: PskHash,
+        provider: &CryptoProvider,
+    ) -> Result<Psk, CryptoError> {
+        let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was asked
+        let identity = identity.to_vec().map_err(|_| CryptoError::InvalidLength)?;
+        let mut key = Zeroizing::new(alloc::vec![0; target.output_len()]);
+        import(&self.inner.key, &identity, hash, &mut key)?;
+        Ok(Psk { kind: PskKind::Imported, identity, key, hash: target })
+    }
+}
+
+/// A TLS 1.3 pre-shared key, ready for the key schedule.
+#[derive(Clone)]
+pub(crate) struct Psk {
+    pub(crate) kind: PskKind,
+    /// As it stands in `pre_shared_key`.
+    pub(crate) identity: Vec<u8>,
+    pub(crate) key: Zeroizing<Vec<u8>>,
+    pub(crate) hash: PskHash,
+}
+
+/// Where a pre-shared key is from, which decides the label of its binder (RFC 9846, 7.1; RFC 9258, 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PskKind {
+    Resumption,
+    External,
+    Imported,
+}
+
+impl PskHash {
+    /// That of a suite.
+    pub(crate) fn of(hash: &dyn Hash) -> Self {
+        if hash.output_len() == Self::Sha384.output_len() { Self::Sha384 } else { Self::Sha256 }
+    }
+
+    pub(super) const fn output_len(self) -> usize {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+        }
+    }
+
+    /// The provider's implementation; SHA-384 comes with a suite that has it.
+    pub(crate) fn find(self, provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+        let tls13 = provider.tls13_suites.iter().map(|suite| suite.hash);
+        let tls12 = provider.tls12_suites.iter().map(|suite| suite.hash);
+        core::iter::once(provider.sha256).chain(tls13).chain(tls12).find(|hash| Self::of(*hash) == self)
+    }
+}
+
+/// The keys that a server knows.
+pub trait PskStore: Send + Sync {
+    /// The key with this name.
+    fn find(&self, identity: &[u8]) -> Option<ExternalPsk>;
+}
+
+impl dyn PskStore {
+    /// The TLS 1.3 key that `identity` in a ClientHello stands for, and the external one that it is or comes from.
+    pub(crate) fn resolve(&self, identity: &[u8], provider: &CryptoProvider) -> Option<(ExternalPsk, Psk)> {
+        if let Some(found) = self.find(identity).filter(|found| found.inner.context.is_none()) {
+            let psk = found.as_it_is();
+            return Some((found, psk));
+        }
+        let imported = ImportedIdentity::parse_all(identity).ok()?;
+        let target = imported.target_of_tls13()?;
+        let found = self.find(imported.external_identity)?;
+        if found.inner.context.as_deref() != Some(imported.context) {
+            return None;
+        }
+        let psk = found.import(&imported, target, provider).ok()?;
+        Some((found, psk))
+    }
+}
+
+impl fmt::Debug for dyn PskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PskStore")
+    }
+}
+
+/// Keys in memory, by name.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryPskStore {
+    keys: BTreeMap<Box<[u8]>, ExternalPsk>,
+}
+
+impl MemoryPskStore {
+    /// A store with `keys`; of two with one name the last counts.
+    pub fn new(keys: impl IntoIterator<Item = ExternalPsk>) -> Self {
+        Self { keys: keys.into_iter().map(|key| (key.inner.identity.clone(), key)).collect() }
+    }
+}
+
+impl PskStore for MemoryPskStore {
+    fn find(&self, identity: &[u8]) -> Option<ExternalPsk> {
+        self.keys.get(identity).cloned()
+    }
+}
+
+impl fmt::Debug for ExternalPsk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalPsk").field("hash", &self.inner.hash).finish_non_exhaustive()
+    }
+}
+
+/// RFC 9257, 6: at least 128 bits.
+const MIN_KEY_LEN: usize = 16;
+
+/// RFC 4279, 5.3 asks for identities of 128 bytes at least; longer ones than this are nobody's.
+const MAX_IDENTITY_LEN: usize = 0x1000;

@@ -1,0 +1,1 @@
+//! The PRF against published vectors, and what hangs on it.
