@@ -197,6 +197,9 @@ impl Case {
     }
 
     fn common(&self, common: &mut Common, groups: &[NamedGroup], protocols: &[&str]) {
+        if !self.our_versions.is_empty() {
+            common.versions.clone_from(&self.our_versions);
+        }
         if !self.suites.is_empty() {
             common.suites.clone_from(&self.suites);
         }

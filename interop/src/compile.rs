@@ -39,7 +39,9 @@ impl Library {
 
     fn compile(self) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
-        ["peer.h", "peer.c", self.source(), "wolfssl/user_settings.h"].map(|file| read(file).hash(&mut hasher));
+        for file in ["peer.h", "peer.c", self.source(), "wolfssl/user_settings.h"] {
+            read(file).hash(&mut hasher);
+        }
         include_str!("../Cargo.toml").hash(&mut hasher); // the version of wolfssl-sys
         WOLFSSL_SOURCES.hash(&mut hasher);
         let name = format!("{self:?}-{:016x}", hasher.finish()).to_lowercase();

@@ -8,11 +8,11 @@ use crate::peer::{Peer, Role};
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
-        Feature::new("hello_retry_request", |cell| retried(cell, &other_group())),
-        Feature::new("hello_retry_request_compatibility_mode", |cell| {
+        Feature::tls13("hello_retry_request", |cell| retried(cell, &other_group())),
+        Feature::tls13("hello_retry_request_compatibility_mode", |cell| {
             retried(cell, &Case { compatibility_mode: true, ..other_group() });
         }),
-        Feature::new("hello_retry_request_with_cookie", with_cookie),
+        Feature::tls13("hello_retry_request_with_cookie", with_cookie),
     ]
 }
 

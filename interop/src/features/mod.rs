@@ -18,7 +18,7 @@ mod traffic;
 pub use absent::absent;
 
 /// The versions that our engine speaks.
-const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3];
+const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 
 /// A row of the matrix for each of its versions.
 pub struct Feature {
@@ -35,9 +35,12 @@ impl Feature {
         Self { name, versions: VERSIONS, run: Box::new(run) }
     }
 
-    /// Only in TLS 1.3.
-    fn tls13(self) -> Self {
-        Self { versions: &[ProtocolVersion::TLS_1_3], ..self }
+    fn tls13(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_3], ..Self::new(name, run) }
+    }
+
+    fn tls12(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_2], ..Self::new(name, run) }
     }
 }
 
@@ -66,12 +69,15 @@ impl Cell {
             case.our_versions = VERSIONS.into();
         }
         if case.peer_versions.is_empty() {
-            let both = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
             // Suites are those of one version.
             let only = self.version == ProtocolVersion::TLS_1_2 || !case.suites.is_empty();
-            case.peer_versions = if only { vec![self.version] } else { both.into() };
+            case.peer_versions = if only { vec![self.version] } else { VERSIONS.into() };
         }
         case
+    }
+
+    fn is_tls13(self) -> bool {
+        self.version == ProtocolVersion::TLS_1_3
     }
 
     fn meet(self, case: &Case) -> Meeting {

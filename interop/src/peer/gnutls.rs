@@ -149,6 +149,8 @@ fn scheme_name(scheme: SignatureScheme) -> &'static str {
         SignatureScheme::RSA_PSS_RSAE_SHA384 => ":+SIGN-RSA-PSS-RSAE-SHA384",
         SignatureScheme::RSA_PSS_RSAE_SHA512 => ":+SIGN-RSA-PSS-RSAE-SHA512",
         SignatureScheme::RSA_PKCS1_SHA256 => ":+SIGN-RSA-SHA256",
+        SignatureScheme::RSA_PKCS1_SHA384 => ":+SIGN-RSA-SHA384",
+        SignatureScheme::RSA_PKCS1_SHA512 => ":+SIGN-RSA-SHA512",
         other => panic!("no name for {other}"),
     }
 }
@@ -156,12 +158,16 @@ fn scheme_name(scheme: SignatureScheme) -> &'static str {
 /// A running program.
 pub(super) struct Program {
     running: Running,
+    /// What it says when it is refused.
+    refused: &'static str,
     key_updates: usize,
 }
 
 impl Program {
-    pub(super) const fn new(running: Running) -> Self {
-        Self { running, key_updates: 0 }
+    pub(super) fn new(running: Running, case: &Case) -> Self {
+        let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
+        let refused = if only_tls12 { "Error in handshake" } else { "A TLS fatal alert has been received" };
+        Self { running, refused, key_updates: 0 }
     }
 }
 
@@ -218,7 +224,7 @@ impl Remote for Program {
 
     fn expect_alert(&mut self, alert: AlertDescription) {
         match self.running.role() {
-            Role::Client => self.running.process.wait_for("A TLS fatal alert has been received"), // it does not say which
+            Role::Client => self.running.process.wait_for(self.refused), // it does not say which
             Role::Server => self.running.process.wait_for(&format!("[{}]", alert.0)),
         }
     }

@@ -93,7 +93,7 @@ impl Peer {
         let wire = running.meet();
         let remote: Box<dyn Remote> = match self {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
-            Self::GnuTls => Box::new(gnutls::Program::new(running)),
+            Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
             Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::Rustls => Box::new(c::Program::new(running, case)),
         };
         (remote, wire)

@@ -233,8 +233,8 @@ impl Remote for Program {
         let label = EXPORTER_LABEL.as_bytes();
         let shared = self.shared.borrow();
         match &shared.connection {
-            Connection::Client(client) => client.export_keying_material(out, label, Some(&[])),
-            Connection::Server(server) => server.export_keying_material(out, label, Some(&[])),
+            Connection::Client(client) => client.export_keying_material(out, label, None),
+            Connection::Server(server) => server.export_keying_material(out, label, None),
         }
         .expect("a finished handshake")
     }
