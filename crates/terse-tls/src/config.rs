@@ -11,7 +11,7 @@ use pki_types::ServerName;
 
 use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, Trust};
-use crate::crypto::CryptoProvider;
+use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::summary::CachedObject;
@@ -147,6 +147,11 @@ impl Common {
         self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.versions.contains(&of)))
     }
 
+    /// Those of TLS 1.3, if it is enabled.
+    pub(crate) fn enabled_tls13_suites(&self) -> impl Iterator<Item = &'static Tls13Suite> {
+        self.enabled_suites().filter_map(|id| self.provider.tls13_suite(id))
+    }
+
     /// The version that a suite of the provider belongs to.
     fn version_of(&self, id: CipherSuite) -> Option<ProtocolVersion> {
         match (self.provider.tls13_suite(id), self.provider.tls12_suite(id)) {
@@ -180,8 +185,8 @@ pub struct ClientConfig {
     pub cache: Option<ClientCache>,
     /// Resumption; `None`: neither offered nor stored.
     pub resumption: Option<ClientResumption>,
-    /// A key that this client and its server share; `None`: certificates alone.
-    pub psk: Option<ExternalPsk>,
+    /// Pre-shared keys from outside, preferred first. All are offered; a name or two are sent for each.
+    pub psks: Vec<ExternalPsk>,
 }
 
 impl ClientConfig {
@@ -196,13 +201,18 @@ impl ClientConfig {
             compatibility_mode: false,
             cache: None,
             resumption: None,
-            psk: None,
+            psks: Vec::new(),
         }
+    }
+
+    /// The key for TLS 1.2, which has room for one, and its name.
+    pub(crate) fn tls12_psk(&self) -> Option<(&[u8], &[u8])> {
+        self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
     }
 
     /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
     pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
-        let has_psk = self.psk.as_ref().is_some_and(|psk| psk.tls12_key().is_some());
+        let has_psk = self.tls12_psk().is_some();
         let fits = move |id: &CipherSuite| {
             has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
         };
@@ -211,9 +221,7 @@ impl ClientConfig {
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
-        if let Some(psk) = &self.psk {
-            psk.check(&self.common.provider)?;
-        }
+        self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()
     }
 }
@@ -235,9 +243,9 @@ pub struct ServerConfig {
     pub cache: Option<ServerCache>,
     /// Resumption; `None`: no tickets are issued, and none are taken.
     pub resumption: Option<ServerResumption>,
-    /// Early data that is accepted from clients that resume; `None`: none.
+    /// Early data that is accepted in resumed sessions; `None`: none.
     pub early_data: Option<ServerEarlyData>,
-    /// Keys that this server shares with clients; `None`: certificates alone.
+    /// Pre-shared keys from outside. A client that has one is not asked for a certificate.
     pub psks: Option<Arc<dyn PskStore>>,
 }
 
@@ -259,9 +267,7 @@ impl ServerConfig {
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
-        if let Some(resumption) = &self.resumption {
-            resumption.check()?;
-        }
+        self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
         if self.credentials.is_empty() && self.psks.is_none() {
             return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
         }

@@ -169,6 +169,16 @@ pub enum PeerMisbehaved {
     BadSignature,
     /// The MAC of Finished is wrong (RFC 9846, 4.5.3).
     BadFinished,
+    /// The binder of a pre-shared key is wrong (RFC 9846, 4.3.11).
+    BadBinder,
+    /// The server selected a pre-shared key that was not offered, that does not fit the suite, or without a key share
+    /// (RFC 9846, 4.3.11).
+    IllegalPskSelection,
+    /// The server takes early data that it must not: with another key than the first one, or with another suite or
+    /// application protocol than those of the key (RFC 9846, 4.3.10).
+    IllegalEarlyData,
+    /// More early data than the ticket allows (RFC 9846, 4.7.1).
+    TooMuchEarlyData,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
     /// More than one raw public key (RFC 9846, 4.5.1).
@@ -193,12 +203,13 @@ impl PeerMisbehaved {
             | Self::BadChangeCipherSpec
             | Self::TooManyEmptyRecords
             | Self::TooManyRenegotiations
-            | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
+            | Self::TooManyKeyUpdates
+            | Self::TooMuchEarlyData => AlertDescription::UNEXPECTED_MESSAGE,
             Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
             Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
-            Self::BadSignature | Self::BadFinished => AlertDescription::DECRYPT_ERROR,
+            Self::BadSignature | Self::BadFinished | Self::BadBinder => AlertDescription::DECRYPT_ERROR,
             Self::EmptyServerCertificate => AlertDescription::DECODE_ERROR,
             Self::IllegalHelloRetryRequest
             | Self::IllegalLegacyField
@@ -211,6 +222,8 @@ impl PeerMisbehaved {
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
             | Self::SeveralRawPublicKeys
+            | Self::IllegalPskSelection
+            | Self::IllegalEarlyData
             | Self::IllegalCachingReply
             | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
         }
@@ -245,6 +258,10 @@ impl fmt::Display for PeerMisbehaved {
             Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
             Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
+            Self::BadBinder => f.write_str("the proof that the client has its pre-shared key is wrong"),
+            Self::IllegalPskSelection => f.write_str("the server selects a pre-shared key that it must not"),
+            Self::IllegalEarlyData => f.write_str("the server takes early data that it must not"),
+            Self::TooMuchEarlyData => f.write_str("the client sends more early data than its ticket allows"),
             Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
             Self::SeveralRawPublicKeys => f.write_str("a Certificate has more than one raw public key"),
             Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
@@ -276,13 +293,19 @@ pub enum PeerIncompatible {
     NoCommonApplicationProtocol,
     /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
     NoCommonCertificateType,
+    /// No pre-shared key, where there is no certificate (RFC 9846, 4.3.11). The peer cannot tell this from a wrong key
+    /// under a known name.
+    NoCommonPsk,
+    /// The server chose TLS 1.2 although early data was sent (RFC 9846, E.3): connect again without.
+    NoEarlyData,
 }
 
 impl PeerIncompatible {
     const fn alert(self) -> AlertDescription {
         match self {
-            Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::NoCommonVersion | Self::NoEarlyData => AlertDescription::PROTOCOL_VERSION,
             Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
+            Self::NoCommonPsk => AlertDescription::DECRYPT_ERROR,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
             Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::NoCommonCipherSuite
@@ -306,6 +329,8 @@ impl fmt::Display for PeerIncompatible {
             Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
             Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
+            Self::NoCommonPsk => "no pre-shared key",
+            Self::NoEarlyData => "no version with early data, and some may have been sent",
         })
     }
 }
@@ -469,12 +494,16 @@ pub enum ApiMisuse {
     NameTooLong,
     /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
     TicketLifetime,
+    /// This side does not send early data.
+    NoEarlyData,
     /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
     ShortPsk,
     /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
     PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    ReservedLabel,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
@@ -503,11 +532,13 @@ impl fmt::Display for ApiMisuse {
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::NoEarlyData => f.write_str("this side is not configured to send early data"),
             Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
             Self::PskIdentity => {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Summary {
     pub signatures_saved: u32,
     /// Round trips before the client may send application data; 0 until the handshake is complete.
     pub round_trips: u32,
+    /// What became of early data.
+    pub early_data: EarlyDataStatus,
     /// Why a better mode was not used.
     pub fallback: Option<&'static str>,
     /// What this side sent.
@@ -72,9 +74,9 @@ pub enum Mode {
     Rfc7924,
     /// Objects of both sides, by BiTHaC (paper 000).
     Bithac,
-    /// All certificates: a session was resumed.
+    /// All certificates: the session goes on with the key of an earlier one.
     Resumed,
-    /// All certificates: both sides know a key from elsewhere.
+    /// All certificates: both sides have a pre-shared key from outside.
     Psk,
 }
 
@@ -126,8 +128,10 @@ impl CachedObject {
 /// The peer.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
-    /// The identity in its certificate, the same whether the certificate was sent or cached.
+    /// The identity in its certificate, the same whether the certificate was sent or cached, or the session resumed.
     pub identity: Option<PeerIdentity>,
+    /// The name of the pre-shared key from outside that both sides have.
+    pub psk_identity: Option<Vec<u8>>,
     /// How it proved its identity.
     pub authenticated_by: AuthenticatedBy,
     /// The identity's certificate was accepted although the device does not know the time.
@@ -141,11 +145,11 @@ pub enum AuthenticatedBy {
     /// Not at all.
     #[default]
     None,
-    /// With a certificate that it sent.
+    /// With a certificate that it sent, in this handshake or in the one that this session began with.
     Certificate,
     /// With the key of a certificate that was verified in an earlier handshake.
     CachedCertificate,
-    /// With a key that it shares with this side.
+    /// With a pre-shared key from outside.
     Psk,
 }
 
@@ -157,6 +161,29 @@ impl AuthenticatedBy {
             Self::Certificate => "certificate",
             Self::CachedCertificate => "cached_certificate",
             Self::Psk => "psk",
+        }
+    }
+}
+
+/// What became of early data (RFC 9846, 4.3.10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EarlyDataStatus {
+    /// The client offered none.
+    #[default]
+    None,
+    /// The server takes it.
+    Accepted,
+    /// The server does not take it: the application decides whether to send it again.
+    Rejected,
+}
+
+impl EarlyDataStatus {
+    /// As in reports: `none`, `accepted`, `rejected`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
         }
     }
 }

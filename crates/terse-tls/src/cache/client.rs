@@ -48,6 +48,8 @@ pub(crate) struct Context<'a> {
     pub(crate) without_clock: bool,
     /// What may be negotiated.
     pub(crate) versions: &'a [ProtocolVersion],
+    /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
+    pub(crate) resumes: bool,
 }
 
 /// What a server selected.
@@ -145,7 +147,11 @@ impl ClientSession {
             self.reason = Some("first contact");
         }
         let health = record.health;
-        let permission = record.health.begin(context.now.unix.map(|time| time.as_secs()));
+        let permission = if context.resumes {
+            record.health.beside_resumption()
+        } else {
+            record.health.begin(context.now.unix.map(|time| time.as_secs()))
+        };
         self.bithac = self.own_certificate.is_some()
             && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac))
             && !matches!(permission, Permission::Nothing(_));
@@ -280,6 +286,12 @@ impl ClientSession {
             }
             Save::Now
         });
+    }
+
+    /// The handshake was resumed or had a pre-shared key: nothing is learned from it (`caching`, rule 6).
+    pub(crate) fn resumed(&mut self) {
+        self.stage = Stage::Over;
+        self.release();
     }
 
     /// Application data, NewSessionTicket or close_notify came under application keys: the server has this handshake's

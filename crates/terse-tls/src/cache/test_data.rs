@@ -83,6 +83,7 @@ pub(super) fn context() -> Context<'static> {
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         without_clock: false,
+        resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }
 }

@@ -108,7 +108,7 @@ impl Encode for Session {
         flags |= client.map_or(0, |client| client.signatures.min(0x0f)) << flags::SIGNATURES;
         writer.u16(self.suite.0);
         writer.u8(flags);
-        writer.bytes(&(self.created as u32).to_be_bytes()); // until 2106
+        writer.u32(self.created as u32); // until 2106
         writer.u24(self.end.saturating_sub(self.created).min(MAX_LIFETIME.into()) as usize);
         writer.bytes(self.secret.as_ref());
         match (name, client) {
@@ -123,7 +123,7 @@ impl Parse<'_> for Session {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let suite = CipherSuite(reader.u16()?);
         let flags = reader.u8()?;
-        let created = u32::from_be_bytes(reader.array()?).into();
+        let created = reader.u32()?.into();
         let end = created + reader.u24()? as u64;
         let is_set = |flag| flags & flag != 0;
         let secret = Secret::new(reader.take(if is_set(flags::LONG_SECRET) { LONG_SECRET_LEN } else { SECRET_LEN })?);

@@ -92,7 +92,7 @@ pub(super) fn context(version: ProtocolVersion, server: &ServerId) -> Context<'_
 pub(super) fn stored() -> StoredSession {
     StoredSession {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
-        kind: SessionKind::Tls13 { ticket_age_add: 0xffff_ff00, max_early_data_size: 0 },
+        kind: SessionKind::Tls13 { ticket_age_add: 0xffff_ff00, max_early_data_size: 0, record_limit: 0x4000 },
         secret: Secret::new(&[5; 32]),
         ticket: [9; 70].into(),
         received: TODAY,

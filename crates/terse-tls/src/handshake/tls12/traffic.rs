@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use crate::crypto::CryptoError;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms};
@@ -49,7 +48,7 @@ impl Traffic {
     }
 
     /// RFC 5705, 4
-    pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), CryptoError> {
+    pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         self.master_secret.export(&self.randoms, label, context, out)
     }
 }

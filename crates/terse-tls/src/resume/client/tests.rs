@@ -59,7 +59,7 @@ fn needs_the_same_trust_and_an_enabled_suite() {
 }
 
 fn take(store: &Arc<MemoryClientSessions>, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
-    ClientResumption { store: store.clone(), early_data: false }.take(&scope(1), demands)
+    ClientResumption::new(store.clone()).take(&scope(1), demands)
 }
 
 #[test]
@@ -134,15 +134,15 @@ fn bytes_that_are_not_whole_are_refused() {
 proptest! {
     #[test]
     fn whatever_it_is_comes_back(
-        numbers in any::<(u16, u32, u32, u64, u32, u64)>(),
+        numbers in any::<(u16, u32, u32, u16, u64, u32, u64)>(),
         ticket in prop::collection::vec(any::<u8>(), 0..80),
         protocol in prop::option::of(prop::collection::vec(any::<u8>(), 1..10)),
         signatures in any::<u8>(),
     ) {
-        let (suite, ticket_age_add, max_early_data_size, received, lifetime, authenticated) = numbers;
+        let (suite, ticket_age_add, max_early_data_size, record_limit, received, lifetime, authenticated) = numbers;
         let mut session = StoredSession {
             suite: CipherSuite(suite),
-            kind: SessionKind::Tls13 { ticket_age_add, max_early_data_size },
+            kind: SessionKind::Tls13 { ticket_age_add, max_early_data_size, record_limit },
             ticket: ticket.into(),
             received,
             lifetime,

@@ -10,10 +10,10 @@ use crate::cert::Credential;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, signature};
+use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
-use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::summary::CachedObject;
 use crate::wire::{
     CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
     ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, Encode, Finished, HandshakeType, List, ProtocolVersion,
@@ -205,10 +205,8 @@ impl Agreed {
             }
             ecdhe => ecdhe,
         };
-        let psk = self.config.psk.as_ref().and_then(|psk| Some((psk.identity(), psk.tls12_key()?)));
-        let (identity, key) = psk.ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
-        output.summary.mode = Mode::Psk;
-        output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+        let (identity, key) = self.config.tls12_psk().ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
+        sessions::psk_peer(identity, output);
         match (key_exchange, &ecdhe) {
             (Tls12KeyExchange::Psk, None) => {
                 output.send(kind, &ClientKeyExchangePsk { identity }, &mut self.transcript)?;

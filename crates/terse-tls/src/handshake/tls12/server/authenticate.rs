@@ -11,9 +11,9 @@ use crate::config::{ClientAuthentication, ServerConfig};
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::tls12::certificate;
-use crate::handshake::{Message, Output, signature};
+use crate::handshake::{Message, Output, sessions, signature};
 use crate::schedule::tls12::{MasterSecret, Randoms, psk_premaster};
-use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::summary::{AuthenticatedBy, CachedObject};
 use crate::wire::{
     CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
     ProtocolVersion,
@@ -166,8 +166,7 @@ impl Handshaking {
     ) -> Result<SharedSecret, Error> {
         let psk = self.config.psks.as_ref().and_then(|psks| psks.find(identity));
         let key = psk.as_ref().and_then(|psk| psk.tls12_key()).ok_or(PeerIncompatible::UnknownPskIdentity)?;
-        output.summary.mode = Mode::Psk;
-        output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+        sessions::psk_peer(identity, output);
         Ok(psk_premaster(key, shared_secret)?)
     }
 
