@@ -4,7 +4,7 @@ use core::fmt;
 use std::io::ErrorKind;
 
 use terse_tls::crypto::CryptoError;
-use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
+use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
 use crate::NetError;
 
@@ -54,9 +54,12 @@ fn advice(error: &NetError) -> Option<&'static str> {
             Some("check how many certificates and CA names the peer sends")
         }
         NetError::Tls(Error::Crypto(CryptoError::DecryptFailed)) => {
-            Some("something on the way changes the bytes, or the peer's implementation is wrong")
+            Some("something on the way changes the bytes, or the two sides have different pre-shared keys")
         }
-        NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.3 on this port"),
+        NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::Downgrade)) => {
+            Some("something between the two sides changes the bytes: find out what it is")
+        }
+        NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.2 or 1.3 on this port"),
         NetError::TimedOut { in_handshake: true } => Some("check the address and the network, or allow more time"),
         NetError::Io(error) => match error.kind() {
             ErrorKind::ConnectionRefused => Some("check the address, and that the server runs"),
@@ -78,6 +81,9 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
         CertificateError::NoTime => "set the clock, or accept certificates without one",
         CertificateError::UnknownIssuer => {
             "trust the root CA that issued it, and check that the peer sends its intermediate certificates"
+        }
+        CertificateError::UnknownPublicKey { .. } => {
+            "trust the public key that the peer has now, once you know that it is the peer's"
         }
         CertificateError::WrongName => "use a name that the certificate has, or issue one for this name",
         CertificateError::Revoked => "issue a new certificate for it",
@@ -105,9 +111,20 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
         AlertDescription::CERTIFICATE_EXPIRED => "this side's certificate has expired, or the peer's clock is wrong",
         AlertDescription::CERTIFICATE_REVOKED => "this side's certificate was revoked: it needs a new one",
         AlertDescription::HANDSHAKE_FAILURE | AlertDescription::INSUFFICIENT_SECURITY => {
-            "the two sides share no suite, group or signature algorithm: offer more of them"
+            "the two sides share no suite, group or signature algorithm, or it wants a certificate or a pre-shared key: \
+             offer more"
         }
-        AlertDescription::PROTOCOL_VERSION => "it does not speak TLS 1.3",
+        AlertDescription::PROTOCOL_VERSION => {
+            "it speaks none of the versions that this side allows: allow more of them"
+        }
+        AlertDescription::INAPPROPRIATE_FALLBACK => "it speaks a newer version than was offered: allow that one too",
+        AlertDescription::UNKNOWN_PSK_IDENTITY => "it has no pre-shared key of this identity: check the identity",
+        AlertDescription::DECRYPT_ERROR => {
+            "if there is a pre-shared key, check that it is the same on both sides; if not, a signature is wrong"
+        }
+        AlertDescription::BAD_RECORD_MAC => {
+            "something on the way changes the bytes, or the two sides have different pre-shared keys"
+        }
         AlertDescription::UNRECOGNIZED_NAME => "it has no host of this name",
         AlertDescription::NO_APPLICATION_PROTOCOL => "it does not speak the application protocol that was offered",
         _ => return None,
@@ -116,7 +133,11 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
 
 fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
     Some(match error {
-        PeerIncompatible::NoCommonVersion => return None, // the error says it
+        PeerIncompatible::NoCommonVersion => "allow a version that the other side speaks",
+        PeerIncompatible::NoExtendedMasterSecret => {
+            "update the other side, or use TLS 1.3; doing without makes it possible to splice two sessions (RFC 7627)"
+        }
+        PeerIncompatible::NoSecureRenegotiation => "update the other side, which is more than ten years behind",
         PeerIncompatible::NoCommonApplicationProtocol => "offer a protocol that the other side knows",
         PeerIncompatible::NoCommonSignatureScheme => {
             "the peer must accept the kind of key that this side's certificate has"

@@ -1,4 +1,5 @@
-//! Credential files: certificates, private keys, CRLs and passphrases, as PEM (RFC 7468) or DER.
+//! Credential files: certificates, keys, CRLs, passphrases and pre-shared keys; as PEM (RFC 7468) or DER, where that
+//! applies.
 //!
 //! What a file holds is told from its content, never from its name. What must always hold: what is returned has been
 //! parsed once, keys and passphrases are zeroized on drop, and an error is one line that says which file, what is
@@ -13,7 +14,7 @@ use base64ct::{Base64, Encoding};
 use pkcs8::der::{AnyRef, Decode};
 use pkcs8::spki::SubjectPublicKeyInfoRef;
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, pkcs5};
-use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 use webpki::BorrowedCertRevocationList;
 use zeroize::Zeroizing;
 
@@ -42,6 +43,15 @@ pub fn read_crls(path: impl AsRef<Path>) -> Result<Vec<CertificateRevocationList
     read_file(path.as_ref(), Item::Crl, read)
 }
 
+/// Reads every public key of a file: SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), as `openssl pkey -pubout` writes it.
+pub fn read_public_keys(path: impl AsRef<Path>) -> Result<Vec<SubjectPublicKeyInfoDer<'static>>, FileError> {
+    let read = |contents: &[u8]| {
+        let blocks = blocks(contents, Item::PublicKey)?;
+        blocks.into_iter().map(|block| Ok(block.der.to_vec().into())).collect()
+    };
+    read_file(path.as_ref(), Item::PublicKey, read)
+}
+
 /// Reads the first private key of a file: PKCS #8, SEC 1 (RFC 5915) or PKCS #1, or PKCS #8 encrypted with PBES2
 /// (RFC 8018), for which the passphrase is needed.
 pub fn read_private_key(
@@ -68,6 +78,21 @@ pub fn read_passphrase(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, Fil
         }
     };
     read_file(path.as_ref(), Item::Passphrase, read)
+}
+
+/// Length in bytes of the shortest pre-shared key: one that can have the 128 bits of entropy of RFC 9257, 6.
+pub const MIN_PSK_LEN: usize = 16;
+
+/// Reads a pre-shared key: hexadecimal digits, as `openssl s_client -psk` takes them and `openssl rand -hex 32` makes
+/// them. Space around them does not count.
+pub fn read_psk(path: impl AsRef<Path>) -> Result<Zeroizing<Vec<u8>>, FileError> {
+    let read = |contents: &[u8]| {
+        let digits = contents.trim_ascii();
+        let mut key = Zeroizing::new(vec![0; digits.len() / 2]);
+        base16ct::mixed::decode(digits, &mut key).map_err(|_| Problem::NotHexadecimal)?;
+        if key.len() < MIN_PSK_LEN { Err(Problem::PskTooShort { len: key.len() }) } else { Ok(key) }
+    };
+    read_file(path.as_ref(), Item::PreSharedKey, read)
 }
 
 fn read_file<T>(path: &Path, wanted: Item, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, FileError> {
@@ -177,6 +202,9 @@ fn check(der: &[u8], item: &Item) -> Result<(), String> {
             other => other.map(|_| ()),
         },
         Item::Crl => BorrowedCertRevocationList::from_der(der).map(|_| ()),
+        Item::PublicKey => {
+            return SubjectPublicKeyInfoRef::from_der(der).map(|_| ()).map_err(|_| "not a SubjectPublicKeyInfo".into());
+        }
         _ => return AnyRef::from_der(der).map(|_| ()).map_err(|e| e.to_string()),
     };
     parsed.map_err(|error| match error {

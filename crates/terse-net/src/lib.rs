@@ -6,7 +6,7 @@
 //! | [`Timed`] | a TCP connection with a deadline |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
-//! | [`CacheFile`] | what is cached, in a file |
+//! | [`CacheFile`], [`SessionFile`] | what is cached, and what a client resumes from, in a file |
 //! | [`KeyLogFile`] | secrets for Wireshark |
 //! | [`Report`], [`explain()`] | a summary as JSON, an error as a line for people |
 //!
@@ -22,10 +22,12 @@ pub mod files;
 mod keylog;
 mod report;
 mod rng;
+mod saved_file;
+mod session_file;
 mod stream;
 mod timed;
 
-pub use cache_file::{CacheFile, CacheFileError, Damage};
+pub use cache_file::CacheFile;
 pub use clock::Clock;
 pub use error::NetError;
 pub use explain::{Explanation, explain};
@@ -33,5 +35,7 @@ pub use keylog::KeyLogFile;
 pub use pki_types;
 pub use report::Report;
 pub use rng::OsRng;
-pub use stream::Stream;
+pub use saved_file::{Damage, SavedFileError};
+pub use session_file::SessionFile;
+pub use stream::{Signer, Stream};
 pub use timed::Timed;

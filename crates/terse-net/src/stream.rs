@@ -6,7 +6,8 @@
 use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
 
-use terse_tls::{Connection, Error, Event};
+use terse_tls::crypto::CryptoError;
+use terse_tls::{Connection, Error, Event, SignatureRequest};
 
 use crate::{Clock, NetError, OsRng};
 
@@ -22,7 +23,11 @@ pub struct Stream<S> {
     input: Buffer,
     output: Buffer,
     peer_closed: bool,
+    signer: Option<Signer>,
 }
+
+/// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
+pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoError> + Send>;
 
 /// Room for the largest record (RFC 9846, 5.2) in one read.
 const BUFFER_LEN: usize = 5 + 0x4000 + 256;
@@ -31,7 +36,13 @@ impl<S: Read + Write> Stream<S> {
     /// Puts `connection`, which has not sent anything yet, on `transport`.
     pub fn new(connection: Connection, transport: S, clock: Clock) -> Self {
         let (input, output) = (Buffer::new(), Buffer::new());
-        Self { connection, transport, clock, rng: OsRng, input, output, peer_closed: false }
+        Self { connection, transport, clock, rng: OsRng, input, output, peer_closed: false, signer: None }
+    }
+
+    /// Asks `signer` for signatures of private keys that answer [`terse_tls::crypto::Signing::Pending`]. Without one,
+    /// such a key cannot sign, and the handshake fails.
+    pub fn with_signer(self, signer: Signer) -> Self {
+        Self { signer: Some(signer), ..self }
     }
 
     /// Completes the handshake. When the transport has a time limit and it passes, the connection is given up, and its
@@ -126,13 +137,15 @@ impl<S: Read + Write> Stream<S> {
         let result = self.connection.handle_input(self.clock.now(), &mut self.rng, self.input.filled_mut());
         match result {
             Ok(taken) => self.input.consume(taken),
-            Err(error) => {
-                let _ = self.flush_records(); // the alert; the error to report is the one that caused it
-                return Err(error.into());
-            }
+            Err(error) => return Err(self.failed(error)),
         }
-        self.take_events();
+        self.take_events()?;
         self.flush_records()
+    }
+
+    fn failed(&mut self, error: Error) -> NetError {
+        let _ = self.flush_records(); // the alert; the error to report is the one that caused it
+        error.into()
     }
 
     fn end_of_input(&mut self) -> Result<(), NetError> {
@@ -145,12 +158,25 @@ impl<S: Read + Write> Stream<S> {
         }
     }
 
-    fn take_events(&mut self) {
+    fn take_events(&mut self) -> Result<(), NetError> {
         while let Some(event) = self.connection.poll_event() {
-            if matches!(event, Event::PeerClosed) {
-                self.peer_closed = true;
+            match event {
+                Event::PeerClosed => self.peer_closed = true,
+                Event::NeedSignature => self.sign()?,
+                _ => {}
             }
         }
+        Ok(())
+    }
+
+    fn sign(&mut self) -> Result<(), NetError> {
+        let signature = match (self.connection.signature_request(), &mut self.signer) {
+            (Some(request), Some(signer)) => signer(request),
+            _ => Err(CryptoError::SigningFailed),
+        };
+        let signature = signature.as_deref().map_err(|error| *error);
+        let result = self.connection.provide_signature(self.clock.now(), &mut self.rng, signature);
+        result.map_err(|error| self.failed(error))
     }
 
     fn flush_records(&mut self) -> Result<(), NetError> {

@@ -25,7 +25,7 @@ use crate::wire::{
 pub struct Common {
     /// Where the cryptography comes from.
     pub provider: CryptoProvider,
-    /// Protocol versions, preferred first.
+    /// Protocol versions. The newest one that both sides have is used, whatever the order.
     pub versions: Vec<ProtocolVersion>,
     /// In TLS 1.2, refuse peers without the extended master secret (RFC 7627). Without it a session can be spliced into
     /// another one; such handshakes are neither cached nor resumed.
@@ -205,6 +205,20 @@ impl ClientConfig {
         }
     }
 
+    /// The key for TLS 1.2, which has room for one, and its name.
+    pub(crate) fn tls12_psk(&self) -> Option<(&[u8], &[u8])> {
+        self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
+    }
+
+    /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
+    pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        let has_psk = self.tls12_psk().is_some();
+        let fits = move |id: &CipherSuite| {
+            has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
+        };
+        self.common.enabled_suites().filter(fits)
+    }
+
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
@@ -217,7 +231,8 @@ impl ClientConfig {
 pub struct ServerConfig {
     /// What both sides configure alike. The server's order of preference decides.
     pub common: Common,
-    /// What the server proves its identity with, preferred first: the first one that the client can verify is used.
+    /// What the server proves its identity with, preferred first: the first one that the client can verify is used; in
+    /// TLS 1.2, where suites name a kind of key, of those that fit the suite.
     pub credentials: Vec<Credential>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
@@ -227,7 +242,7 @@ pub struct ServerConfig {
     pub hello_retry_cookie: bool,
     /// Handshake caching; `None`: neither answered nor stored.
     pub cache: Option<ServerCache>,
-    /// Resumption; `None`: no tickets and no sessions.
+    /// Resumption; `None`: no tickets are issued, and none are taken.
     pub resumption: Option<ServerResumption>,
     /// Early data that is accepted in resumed sessions; `None`: none.
     pub early_data: Option<ServerEarlyData>,
@@ -254,6 +269,9 @@ impl ServerConfig {
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
         self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
+        if self.credentials.is_empty() && self.psks.is_none() {
+            return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
+        }
         self.common.check()
     }
 }

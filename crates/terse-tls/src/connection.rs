@@ -3,19 +3,18 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession, Scope, ServerId};
-use crate::cert::PeerRole;
+use crate::cache::{self, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
-use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello};
+use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
 use crate::resume::{Begun, Demands};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
-use crate::wire::{Alert, AlertDescription, ContentType};
+use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 mod drive;
 
@@ -227,11 +226,11 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.sender.key_is_exhausted() {
-                return Err(ApiMisuse::KeyExhausted.into());
-            }
             if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
+            }
+            if self.sender.key_is_exhausted() {
+                return if taken > 0 { Ok(taken) } else { Err(ApiMisuse::KeyExhausted.into()) };
             }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
@@ -397,7 +396,7 @@ impl Connection {
     /// no context differs from an empty one).
     pub fn export_keying_material(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         match &self.handshake {
-            Some(Handshake::Tls12Traffic(traffic)) => Ok(traffic.export(label, context, out)?),
+            Some(Handshake::Tls12Traffic(traffic)) => traffic.export(label, context, out),
             Some(Handshake::Tls13Traffic(traffic)) => {
                 Ok(traffic.exporter().export(label, context.unwrap_or_default(), out)?)
             }
@@ -428,15 +427,8 @@ impl core::fmt::Debug for Connection {
 /// (`caching`, rule 6).
 fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
     let common = &config.common;
-    let own_certificate = config.credential.as_ref().map(|credential| credential.fingerprint());
-    let scope = Scope {
-        server: ServerId::new(&server.name),
-        port: server.port,
-        transport: Transport::Stream,
-        credential: own_certificate,
-    };
-    let role = PeerRole::Server(&server.name);
-    let trust_id = config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix);
+    let scope = sessions::scope(config, server);
+    let trust_id = sessions::trust_id(config, server, now);
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
     let demands = Demands { now, trust_id, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
@@ -446,7 +438,8 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
     let context = cache::Context {
         now,
         trust_id,
-        own_certificate,
+        certificate_types: config.trust.certificate_types(),
+        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),

@@ -205,6 +205,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Counts a ticket that comes within the handshake (TLS 1.2): its message goes where tickets are counted.
+    pub(crate) const fn count_ticket(&mut self, len: usize) {
+        self.post_handshake_bytes += len as u64;
+    }
+
     /// Counts a message of the handshake; one that only follows it counts in `post_handshake_bytes` alone.
     pub(crate) fn count_message(&mut self, message: HandshakeType, len: usize) {
         if matches!(message, HandshakeType::KEY_UPDATE | HandshakeType::NEW_SESSION_TICKET) {
@@ -213,7 +218,7 @@ impl Traffic {
         let len = len as u32;
         self.handshake_bytes += u64::from(len);
         match self.messages.iter_mut().find(|(counted, _)| *counted == message) {
-            Some((_, sum)) => *sum += len,
+            Some((_, sum)) => *sum = sum.saturating_add(len), // HelloRequest may come any number of times
             None => self.messages.push((message, len)),
         }
     }

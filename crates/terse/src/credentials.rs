@@ -89,6 +89,8 @@ impl Shared {
 
     /// What both sides configure alike.
     pub(crate) fn configure(&self, common: &mut Common) -> Result<(), Failure> {
+        common.versions = self.versions()?;
+        common.require_extended_master_secret = !self.no_extended_master_secret;
         if !self.suites.is_empty() {
             common.suites.clone_from(&self.suites);
         }

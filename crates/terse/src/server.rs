@@ -14,7 +14,7 @@ use std::thread;
 
 use clap::Args;
 use terse_net::{CacheFile, Clock, NetError, Stream, Timed, explain};
-use terse_tls::{ClientAuthentication, Connection, ServerConfig, Summary};
+use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
 
 use crate::credentials::warn_unsaved;
 use crate::export;
@@ -34,12 +34,12 @@ pub(crate) struct ServerArgs {
     /// Where to listen; port 0 picks one
     #[arg(long, value_name = "HOST:PORT")]
     listen: HostPort,
-    /// Own certificate, and the intermediate certificates above it
-    #[arg(long, value_name = "FILE")]
-    cert: PathBuf,
-    /// Private key of the certificate
-    #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    /// Own certificate, and the intermediate certificates above it (repeatable, preferred first)
+    #[arg(long = "cert", value_name = "FILE", required = true)]
+    certs: Vec<PathBuf>,
+    /// Private key of the certificate (one for each --cert, in the same order)
+    #[arg(long = "key", value_name = "FILE", required = true)]
+    keys: Vec<PathBuf>,
     /// Ask clients for a certificate from one of these CAs (PEM or DER)
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
@@ -66,6 +66,19 @@ pub(crate) struct ServerArgs {
     max_connections: Option<u32>,
     #[command(flatten)]
     shared: Shared,
+}
+
+impl ServerArgs {
+    /// What the server proves its identity with, preferred first.
+    fn credentials(&self) -> Result<Vec<Credential>, Failure> {
+        let Self { certs, keys, shared, .. } = self;
+        if certs.len() != keys.len() {
+            let (certs, keys) = (certs.len(), keys.len());
+            let problem = format!("--cert is there {certs} times and --key {keys} times");
+            return Err(Failure::Usage(format!("{problem}; give each --cert its --key, in the same order")));
+        }
+        certs.iter().zip(keys).map(|(chain, key)| shared.credential(chain, key)).collect()
+    }
 }
 
 /// Connections that are served at a time; more wait to be accepted.
@@ -97,7 +110,9 @@ struct Server {
 impl Server {
     fn new(args: ServerArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
-        let mut config = ServerConfig::new(shared.crypto.provider(), shared.credential(&args.cert, &args.key)?);
+        let mut credentials = args.credentials()?;
+        let mut config = ServerConfig::new(shared.crypto.provider(), credentials.remove(0)); // at least one is required
+        config.credentials.extend(credentials);
         if let Some(path) = &args.client_ca {
             let trust = shared.trust(path)?;
             config.client_authentication = match args.require_client_cert {

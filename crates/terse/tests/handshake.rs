@@ -49,6 +49,20 @@ fn both_sides_prove_who_they_are() {
 }
 
 #[test]
+fn a_server_with_two_certificates_shows_the_one_that_the_client_can_verify() {
+    let (pki, other) = (Pki::new(), Pki::with_chain("ed25519x2"));
+    for (file, copy) in [("ca.pem", "ca2.pem"), ("server.pem", "server2.pem"), ("server.key", "server2.key")] {
+        pki.write(copy, &std::fs::read_to_string(other.path(file)).unwrap());
+    }
+    let server = pki.server("--cert @server2.pem --key @server2.key --echo");
+    let command = format!("client --connect {} --server-name {SERVER} --json --send x --expect 1", server.address);
+    let signatures = |options: &str| run(pki.command(&command, options)).object()["signatures_verified"].clone();
+    assert_eq!(signatures("--ca @ca.pem"), 2); // the preferred one, with an intermediate
+    assert_eq!(signatures("--ca @ca2.pem --sigalg ed25519"), 1);
+    run(pki.command(&command, "--ca @ca.pem --sigalg ed25519")).refused(1, &["the chain of"]);
+}
+
+#[test]
 fn a_client_certificate_may_be_optional() {
     let pki = Pki::new();
     let server = pki.server("--client-ca @ca.pem --ca-names");

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io;
 
 use pki_types::UnixTime;
-use terse_tls::PeerMisbehaved;
 
 use super::*;
 
@@ -24,12 +23,45 @@ fn an_expired_certificate_says_whose_and_since_when() {
 }
 
 #[test]
+fn an_unknown_key_is_shown_by_its_end() {
+    assert_eq!(
+        line(Error::Certificate(CertificateError::UnknownPublicKey { end: [0x9f, 0x3c, 0x21, 0xaa] })),
+        "the raw public key …9f3c21aa of broker.plant.example is none that is trusted here; \
+         trust the public key that the peer has now, once you know that it is the peer's"
+    );
+}
+
+#[test]
 fn an_alert_says_what_the_peer_wants() {
     assert_eq!(
         line(Error::AlertReceived(AlertDescription::CERTIFICATE_REQUIRED)),
         "broker.plant.example refused the connection with the alert certificate_required; \
          it wants a certificate from this side: give one, with its key"
     );
+}
+
+#[test]
+fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
+    for (alert, expected) in [
+        (AlertDescription::PROTOCOL_VERSION, "allow more of them"),
+        (AlertDescription::INAPPROPRIATE_FALLBACK, "a newer version"),
+        (AlertDescription::UNKNOWN_PSK_IDENTITY, "check the identity"),
+        (AlertDescription::DECRYPT_ERROR, "the same on both sides"),
+        (AlertDescription::BAD_RECORD_MAC, "different pre-shared keys"),
+        (AlertDescription::HANDSHAKE_FAILURE, "a pre-shared key: offer more"),
+    ] {
+        let line = line(Error::AlertReceived(alert));
+        assert!(line.contains(alert.name().unwrap()) && line.contains(expected), "{line}");
+    }
+    for error in [
+        PeerMisbehaved::Downgrade.into(),
+        PeerIncompatible::NoExtendedMasterSecret.into(),
+        PeerIncompatible::NoSecureRenegotiation.into(),
+    ] {
+        assert!(explain(&NetError::Tls(error), &"the server").advice.is_some());
+    }
+    let line = line(Error::from(PeerIncompatible::NoCommonVersion));
+    assert!(line.ends_with("no protocol version; allow a version that the other side speaks"));
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub enum Item {
     CertificateRequest,
     /// A public key.
     PublicKey,
+    /// A pre-shared key.
+    PreSharedKey,
     /// A PEM block with another label.
     Other(String),
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Item {
             Self::Passphrase => f.write_str("passphrase"),
             Self::CertificateRequest => f.write_str("certificate request"),
             Self::PublicKey => f.write_str("public key"),
+            Self::PreSharedKey => f.write_str("pre-shared key"),
             Self::Other(label) => write!(f, "{label:?} block"),
         }
     }
@@ -74,6 +77,13 @@ pub enum Problem {
         number: usize,
         /// Why.
         reason: String,
+    },
+    /// The pre-shared key is not written in hexadecimal digits, or in an odd number of them.
+    NotHexadecimal,
+    /// The pre-shared key is shorter than [`MIN_PSK_LEN`].
+    PskTooShort {
+        /// Its length in bytes.
+        len: usize,
     },
     /// The private key is encrypted, and no passphrase was given.
     PassphraseNeeded,
@@ -140,6 +150,14 @@ impl fmt::Display for FileError {
             Problem::Malformed { number, reason } => {
                 write!(f, "{wanted} {number} is malformed ({reason}); copy the file again, or make the {wanted} anew")
             }
+            Problem::NotHexadecimal => {
+                f.write_str("is not an even number of hexadecimal digits; make a key with `openssl rand -hex 32`")
+            }
+            Problem::PskTooShort { len } => write!(
+                f,
+                "holds {len} bytes, and a key of less than {MIN_PSK_LEN} can be guessed; make one with \
+                 `openssl rand -hex 32`"
+            ),
             Problem::PassphraseNeeded => f.write_str("the private key is encrypted; give its passphrase"),
             Problem::WrongPassphrase => {
                 f.write_str("the passphrase does not open the private key; check it, spaces at its end included")

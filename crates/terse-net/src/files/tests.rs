@@ -227,3 +227,44 @@ fn a_passphrase_is_the_first_line() {
         assert_eq!(message(&file, read_passphrase(&file)), "holds no passphrase; write it into the first line");
     }
 }
+
+#[test]
+fn public_keys_are_read_from_pem_and_der() {
+    let spki = der(PUBLIC);
+    for contents in [PUBLIC.as_bytes(), &spki, PUBLIC.replace('\n', "\r\n").as_bytes()] {
+        assert_eq!(read_public_keys(file(contents)).unwrap(), [SubjectPublicKeyInfoDer::from(&**spki)]);
+    }
+    assert_eq!(read_public_keys(file(format!("{PUBLIC}and another\n{PUBLIC}"))).unwrap().len(), 2);
+
+    let error = |contents: &str| {
+        let file = file(contents);
+        message(&file, read_public_keys(&file))
+    };
+    assert_eq!(error(SEC1), "holds no public key, but a private key; give the file with the public key");
+    let pkcs1 = to_pem("RSA PUBLIC KEY", &[0x30, 6, 2, 1, 1, 2, 1, 1]);
+    let expected =
+        "public key 1 is malformed (not a SubjectPublicKeyInfo); copy the file again, or make the public key";
+    assert!(error(&pkcs1).starts_with(expected), "{}", error(&pkcs1));
+    assert!(error(&to_pem("PUBLIC KEY", &spki[..60])).starts_with(expected));
+}
+
+#[test]
+fn a_pre_shared_key_is_written_in_hexadecimal() {
+    let digits = "00112233445566778899aAbBcCdDeEfF";
+    let key: Vec<u8> = (0..=15).map(|n| n << 4 | n).collect();
+    for contents in [digits.to_owned(), format!("{digits}\n"), format!(" \r\n{digits}\r\n")] {
+        assert_eq!(*read_psk(file(&contents)).unwrap(), key, "{contents:?}");
+    }
+    assert_eq!(read_psk(file(digits.repeat(20))).unwrap().len(), 320);
+
+    let error = |contents: &str| {
+        let file = file(contents);
+        message(&file, read_psk(&file))
+    };
+    let not_hexadecimal = "is not an even number of hexadecimal digits; make a key with `openssl rand -hex 32`";
+    for contents in [&digits[1..], &digits.replace('f', "g"), &format!("0x{digits}"), "secret", "0011 2233", "\u{e9}"] {
+        assert_eq!(error(contents), not_hexadecimal, "{contents:?}");
+    }
+    assert!(error(&digits[2..]).starts_with("holds 15 bytes, and a key of less than 16 can be guessed; "));
+    assert_eq!(error(" \n"), "is empty; give the file with the pre-shared key");
+}

@@ -7,10 +7,12 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use pki_types::SubjectPublicKeyInfoDer;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_tls::crypto::{Rng, Signing, SigningKey};
 use terse_tls::{
     AlertDescription, CertificateError, ClientAuthentication, ClientConfig, Credential, ServerAddress, ServerConfig,
-    Trust,
+    SignatureScheme, Trust,
 };
 
 use super::*;
@@ -20,13 +22,21 @@ const NAME: &str = "broker.example";
 
 /// A client, and a server that requires a certificate, which the client has unless `anonymous`.
 fn connections(anonymous: bool) -> (Connection, Connection, Clock) {
+    connections_with(anonymous, |key| key)
+}
+
+/// The same; `wrap` is put around the private key, which both sides have.
+fn connections_with(
+    anonymous: bool,
+    wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
+) -> (Connection, Connection, Clock) {
     let provider = &terse_aws_lc::PROVIDER;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let validity = Validity::days(now - 3600, 2);
     let authority = Authority::new(&AuthorityOptions::new("p256x2".parse().unwrap(), validity)).unwrap();
     let issued = authority.issue(&LeafOptions::new(NAME, validity)).unwrap();
     let key = (provider.load_key)(issued.key()).unwrap();
-    let credential = Credential::new(provider, issued.chain().to_vec(), key).unwrap();
+    let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
     let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
     let mut client = ClientConfig::new(provider, trust.clone());
     client.credential = (!anonymous).then(|| credential.clone());
@@ -233,4 +243,65 @@ fn an_alert_arrives_although_unread_data_waits() {
     assert!(matches!(serving.join().unwrap(), Err(NetError::Tls(Error::InvalidMessage(_)))));
     let unexpected_message = AlertDescription::UNEXPECTED_MESSAGE.0;
     assert_eq!(received, [21, 3, 3, 0, 2, 2, unexpected_message]);
+}
+
+/// A key in a secure element, which `signer` asks.
+struct Outside(Arc<dyn SigningKey>);
+
+impl SigningKey for Outside {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        Ok(Signing::Pending)
+    }
+}
+
+#[test]
+fn a_key_outside_is_asked_for_its_signature() {
+    let mut inside = None;
+    let (client, server, clock) = connections_with(false, |key| {
+        inside = Some(key.clone());
+        Arc::new(Outside(key))
+    });
+    let key = inside.unwrap();
+    let signer = || -> Signer {
+        let key = key.clone();
+        Box::new(move |request| {
+            Ok(key.sign(request.scheme(), request.message(), &mut OsRng)?.done().expect("it is in memory"))
+        })
+    };
+    let (a, b) = Quirky::pair(10_000);
+    let mut client = Stream::new(client, a, clock).with_signer(signer());
+    let mut server = Stream::new(server, b, clock).with_signer(signer());
+    thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            server.handshake().unwrap();
+            server.send(b"hello").unwrap();
+        });
+        let mut received = [0; 5];
+        client.handshake().unwrap();
+        client.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"hello");
+        server.join().unwrap();
+    });
+}
+
+#[test]
+fn a_key_outside_that_nobody_asks_is_an_error() {
+    let (client, server, clock) = connections_with(false, |key| Arc::new(Outside(key)));
+    let (a, b) = Quirky::pair(10_000);
+    let (mut client, mut server) = (Stream::new(client, a, clock), Stream::new(server, b, clock));
+    thread::scope(|scope| {
+        let server = scope.spawn(move || server.handshake());
+        let told = NetError::Tls(Error::AlertReceived(AlertDescription::INTERNAL_ERROR));
+        assert_eq!(client.handshake().unwrap_err().to_string(), told.to_string());
+        let error = server.join().unwrap().unwrap_err();
+        assert!(matches!(error, NetError::Tls(Error::Crypto(CryptoError::SigningFailed))), "{error}");
+    });
 }

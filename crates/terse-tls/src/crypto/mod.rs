@@ -101,6 +101,13 @@ pub enum Tls12KeyExchange {
     EcdhePsk,
 }
 
+impl Tls12KeyExchange {
+    /// Whether the server proves its identity with a certificate.
+    pub const fn has_certificates(self) -> bool {
+        matches!(self, Self::EcdheEcdsa | Self::EcdheRsa)
+    }
+}
+
 /// How the nonce of a TLS 1.2 record is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls12Nonce {

@@ -69,7 +69,7 @@ fn record_sizes(
 
 impl RecordSizeLimit {
     /// What stands for "no limit".
-    const fn max(version: ProtocolVersion) -> u16 {
+    pub(super) const fn max(version: ProtocolVersion) -> u16 {
         MAX_RECORD_SIZE_LIMIT + content_type(version)
     }
 }
@@ -83,7 +83,7 @@ const fn content_type(version: ProtocolVersion) -> u16 {
 }
 
 fn limit_records(theirs: u16, ours: u16, version: ProtocolVersion, output: &mut Output<'_>) {
-    output.link.limit_records(usize::from(theirs - content_type(version))); // at least 64
+    output.link.limit_protected_records(usize::from(theirs - content_type(version))); // at least 64
     output.receive.max_inner = Some(ours.min(RecordSizeLimit::max(version)).into());
 }
 

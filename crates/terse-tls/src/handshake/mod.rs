@@ -12,13 +12,14 @@ use crate::link::Link;
 use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
-use crate::wire::{Encode, HandshakeType, Parse};
+use crate::wire::{Encode, HandshakeType, Parse, ProtocolVersion};
 
 mod agreement;
 mod caching;
+mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod server;
-mod sessions;
+pub(crate) mod sessions;
 mod signature;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
@@ -155,9 +156,10 @@ impl Handshake {
 
     /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
     /// the peer's Finished.
-    pub(crate) const fn ignores_change_cipher_spec(&self) -> bool {
+    pub(crate) fn ignores_change_cipher_spec(&self) -> bool {
         match self {
-            Self::Client(_) | Self::Tls13Client(_) | Self::Tls13Server(_) => true,
+            Self::Client(state) => state.offers(ProtocolVersion::TLS_1_3),
+            Self::Tls13Client(_) | Self::Tls13Server(_) => true,
             Self::Server(_)
             | Self::Tls12Client(_)
             | Self::Tls12Server(_)
@@ -177,6 +179,18 @@ impl Output<'_> {
     ) -> Result<(), Error> {
         transcript.add(self.push(kind, body)?);
         Ok(())
+    }
+
+    /// Sends a message and adds it to the transcript, and leaves its length to be counted elsewhere.
+    pub(crate) fn send_uncounted(
+        &mut self,
+        kind: HandshakeType,
+        body: &dyn Encode,
+        transcript: &mut Transcript,
+    ) -> Result<usize, Error> {
+        let message = self.push(kind, body)?;
+        transcript.add(message);
+        Ok(message.len())
     }
 
     /// Sends a message that no transcript covers, or not yet.

@@ -1,13 +1,15 @@
-//! What both versions of a server have in common when they resume: the context that a session is bound to, and what is
-//! kept of the client.
+//! What both versions have in common when they resume: on a server the context that a session is bound to and what is
+//! kept of the client, on a client where sessions are kept; and how a resumed peer is reported.
 
 use alloc::vec::Vec;
 
-use super::caching::trust_id;
-use crate::cache::ServerId;
-use crate::cert::VerifiedPeer;
-use crate::config::{ClientAuthentication, ServerConfig};
-use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, ResumedClient};
+use super::Output;
+use super::caching;
+use crate::cache::{Scope, ServerId, TrustId};
+use crate::cert::{PeerRole, VerifiedPeer};
+use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
+use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient};
+use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
 use crate::wire::ProtocolVersion;
 
@@ -23,10 +25,10 @@ pub(super) fn binding(
     config.resumption.as_ref()?;
     let client_policy = match config.client_authentication {
         ClientAuthentication::None => ClientPolicy::None,
-        ClientAuthentication::Optional(_) => ClientPolicy::Optional(trust_id(config, now)?),
-        ClientAuthentication::Required(_) => ClientPolicy::Required(trust_id(config, now)?),
+        ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config, now)?),
+        ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config, now)?),
     };
-    let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint()).collect();
+    let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let context = Context {
         version,
         server: &ServerId::from_host_name(server_name.map(str::as_bytes))?,
@@ -54,4 +56,46 @@ impl Lineage {
         let validity = peer.map_or(u64::MAX, |peer| peer.validity.not_after.saturating_add(1));
         Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
     }
+}
+
+/// The client that a server resumes a session with, marked as it was in the handshake with certificates.
+pub(super) fn resumed_client(client: Option<&ResumedClient>, output: &mut Output<'_>) {
+    output.summary.mode = Mode::Resumed;
+    if let Some(client) = client {
+        output.summary.signatures_saved += u32::from(client.signatures);
+        output.summary.peer.identity = Some(client.identity.clone());
+        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+    }
+}
+
+/// The server that a client resumes a session with.
+pub(super) fn resumed_server(origin: &Origin, output: &mut Output<'_>) {
+    output.summary.mode = Mode::Resumed;
+    output.summary.signatures_saved += u32::from(origin.signatures);
+    output.summary.peer.identity = Some(origin.identity.clone());
+    output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+}
+
+/// A peer that has a pre-shared key from outside.
+pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
+    output.summary.mode = Mode::Psk;
+    output.summary.peer.psk_identity = Some(identity.into());
+    output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+}
+
+/// What a client's sessions and cached objects are kept under.
+pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
+    Scope {
+        server: ServerId::new(&server.name),
+        port: server.port,
+        transport: Transport::Stream,
+        credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
+    }
+}
+
+/// What the server's chain is verified under. `None`: nothing verified before counts.
+pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress, now: Now) -> Option<TrustId> {
+    let common = &config.common;
+    let role = PeerRole::Server(&server.name);
+    config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix)
 }

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::{MAX_LIFETIME, seconds};
 use crate::cache::{Scope, TrustId};
 use crate::cert::{PeerIdentity, Validity};
-use crate::crypto::Secret;
+use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
 use crate::time::Now;
 use crate::wire::{CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
@@ -154,8 +154,7 @@ impl StoredSession {
 
     /// Whether it is worth keeping, and small enough. The server chose the ticket and its names.
     pub(crate) fn fits(&self) -> bool {
-        let PeerIdentity { subject, subject_alt_name } = &self.origin.identity;
-        self.lifetime > 0 && self.ticket.len() + subject.len() + subject_alt_name.len() <= Self::MAX_LEN
+        self.lifetime > 0 && self.ticket.len() + self.origin.identity.len() <= Self::MAX_LEN
     }
 
     /// Room for the ticket of a server that puts the client's certificates into it.
@@ -166,6 +165,19 @@ impl StoredSession {
         match self.kind {
             SessionKind::Tls13 { .. } => ProtocolVersion::TLS_1_3,
             SessionKind::Tls12 { .. } => ProtocolVersion::TLS_1_2,
+        }
+    }
+
+    /// The `session_id` to offer (TLS 1.2): the server's, or one by whose return a server says that it took the ticket (RFC
+    /// 5077, 3.4).
+    pub(crate) fn offered_id(&self, rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+        match &self.kind {
+            SessionKind::Tls12 { session_id, .. } if !session_id.is_empty() => Ok(session_id.to_vec()),
+            _ => {
+                let mut chosen = Vec::from([0; 8]);
+                rng.fill(&mut chosen)?;
+                Ok(chosen)
+            }
         }
     }
 
@@ -273,7 +285,7 @@ impl Parse<'_> for Origin {
         Ok(Self {
             authenticated: reader.u64()?,
             trust_id: TrustId::parse(reader)?,
-            identity: PeerIdentity { subject: reader.vec16()?.into(), subject_alt_name: reader.vec16()?.into() },
+            identity: PeerIdentity::parse(reader)?,
             validity: Validity {
                 not_before: reader.u64()?,
                 not_before_depth: reader.u8()?,
@@ -293,8 +305,7 @@ impl Encode for Origin {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.u64(self.authenticated);
         self.trust_id.encode(writer);
-        writer.vec16(&self.identity.subject);
-        writer.vec16(&self.identity.subject_alt_name);
+        self.identity.encode(writer);
         writer.u64(self.validity.not_before);
         writer.u8(self.validity.not_before_depth);
         writer.u64(self.validity.not_after);

@@ -162,6 +162,12 @@ impl SignatureScheme {
         )
     }
 
+    /// The type of the client certificates whose keys sign with it, in TLS 1.2 (RFC 5246, 7.4.4; RFC 8422, 5.5: EdDSA
+    /// counts as ECDSA).
+    pub(crate) const fn client_certificate_type(self) -> ClientCertificateType {
+        if self.is_rsa() { ClientCertificateType::RSA_SIGN } else { ClientCertificateType::ECDSA_SIGN }
+    }
+
     /// Whether TLS 1.3 allows the scheme in CertificateVerify (RFC 9846, 4.5.2: no PKCS#1, no SHA-1).
     pub const fn signs_tls13_handshakes(self) -> bool {
         matches!(

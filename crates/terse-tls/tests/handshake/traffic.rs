@@ -3,8 +3,8 @@
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::crypto::{CryptoError, CryptoProvider, Rng, Tls13Suite};
-use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, Error, Event};
+use terse_tls::crypto::{CryptoError, CryptoProvider, Rng, Tls12Suite, Tls13Suite};
+use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, Error, Event, ProtocolVersion};
 
 use crate::{PROVIDER, check_traffic, providers};
 
@@ -115,6 +115,28 @@ fn worn_keys() {
         assert_eq!(summary.sent.post_handshake_bytes, summary.received.post_handshake_bytes);
     }
     assert_eq!(WORN.id, CipherSuite::TLS_AES_128_GCM_SHA256);
+}
+
+/// In TLS 1.2 a key cannot be replaced: when it has protected enough, no data is taken, and the goodbye still works.
+#[test]
+fn exhausted_keys() {
+    // The Finished and 64 records for alerts leave two for data.
+    static WORN: Tls12Suite =
+        Tls12Suite { confidentiality_limit: 64 + 1 + 2, ..*terse_rustcrypto::suites::ALL_TLS12[0] };
+    static SUITES: [&Tls12Suite; 1] = [&WORN];
+    let provider = CryptoProvider { tls12_suites: &SUITES, ..*PROVIDER };
+    let mut setup = Setup::mutual(&provider, &provider, CHAIN);
+    setup.client.common.versions = vec![ProtocolVersion::TLS_1_2];
+    let mut pair = setup.pair(1);
+    pair.handshake().unwrap();
+    let long = vec![7; 0x4000 + 1];
+    assert_eq!(pair.client.send(&long[1..]), Ok(0x4000));
+    assert_eq!(pair.client.send(&long), Ok(0x4000), "what was taken is said");
+    assert_eq!(pair.client.send(b"more"), Err(ApiMisuse::KeyExhausted.into()));
+    let bytes = pair.transmit(Side::Client);
+    assert_eq!(pair.receive(Side::Server, bytes).unwrap(), vec![7; 0x8000]);
+    assert_eq!(pair.carry(Side::Server, b"hello").unwrap(), b"hello", "the other direction has a key of its own");
+    pair.close().unwrap();
 }
 
 /// However the transport cuts the stream.

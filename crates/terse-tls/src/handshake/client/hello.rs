@@ -7,12 +7,14 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, Cookie, Encode, EncodeError, Encoded, ExtendedMasterSecret, ExtensionType,
     ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList,
-    ProtocolVersion, RecordSizeLimit, ServerNameList, SignatureAlgorithms, SupportedGroups, SupportedVersions,
+    ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms, SupportedGroups,
+    SupportedVersions,
 };
 
 impl ExpectServerHello {
@@ -31,15 +33,17 @@ impl ExpectServerHello {
         extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
+        CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;
         }
+        self.offer_session_ticket(&mut extensions)?;
         self.offer_key_share(&mut extensions)?;
         self.psks.offer(&self.config, &mut extensions)?;
         self.psks.offer_last(&mut extensions, output.now)?;
         self.offered = extensions.types().into();
-        let mut suites: Vec<_> = common.enabled_suites().collect();
+        let mut suites: Vec<_> = self.config.offered_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
             // Says the same as an empty renegotiation_info, in 3 bytes less (RFC 5746, 3.3 and 3.4).
             suites.push(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
@@ -93,13 +97,25 @@ impl ExpectServerHello {
     }
 
     fn offer_record_sizes(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if let Some(limit) = self.config.common.record_size_limit {
-            extensions.push(&RecordSizeLimit(limit))?;
+        let common = &self.config.common;
+        if let Some(limit) = common.record_size_limit {
+            let newest = common.versions.iter().copied().filter(|version| common.enables(*version)).max();
+            let max = RecordSizeLimit::max(newest.unwrap_or(ProtocolVersion::TLS_1_3));
+            extensions.push(&RecordSizeLimit(limit.min(max)))?;
         }
         if let Some(length) = self.config.max_fragment_length {
             extensions.push(&length)?;
         }
         Ok(())
+    }
+
+    /// RFC 5077, 3.2: the ticket of TLS 1.2, or that one is welcome.
+    fn offer_session_ticket(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        if self.config.resumption.is_none() || !self.config.common.enables(ProtocolVersion::TLS_1_2) {
+            return Ok(());
+        }
+        let ticket = self.tls12_session.as_ref().map_or(&[][..], |session| &session.ticket);
+        extensions.push(&SessionTicket(ticket))
     }
 
     fn offer_key_share(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {

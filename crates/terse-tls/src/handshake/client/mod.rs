@@ -16,7 +16,7 @@ use super::{Handshake, Message, Output, tls12, tls13};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{KeyExchange, Tls13Suite};
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
-use crate::resume::{Begun, Keeper};
+use crate::resume::{Begun, Keeper, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     Cookie, ExtensionType, HandshakeType, KeyShareHelloRetryRequest, KeyShareServerHello, NamedGroup, Place,
@@ -40,6 +40,8 @@ pub(crate) struct ExpectServerHello {
     /// Of TLS 1.3.
     key_share: Option<KeyShare>,
     psks: OfferedPsks,
+    /// The session of TLS 1.2 that is offered; `legacy_session_id` is its id, or chosen for its ticket.
+    pub(super) tls12_session: Option<StoredSession>,
     /// Where the sessions of this connection are kept.
     keeper: Option<Keeper>,
     progress: Progress,
@@ -87,6 +89,13 @@ impl ExpectServerHello {
                 (None, keeper)
             }
         };
+        let (tls12_session, session) = match session {
+            Some(session) if session.version() == ProtocolVersion::TLS_1_2 => (Some(session), None),
+            session => (None, session),
+        };
+        if let Some(session) = &tls12_session {
+            legacy_session_id = session.offered_id(output.rng)?;
+        }
         let psks = OfferedPsks::new(&config, session, output.link.label_prefix())?;
         let mut hello = Self {
             config: config.clone(),
@@ -95,6 +104,7 @@ impl ExpectServerHello {
             offered: Vec::new(),
             legacy_session_id,
             key_share,
+            tls12_session,
             psks,
             keeper,
             progress: Progress::First(Pending::new(&[])),
@@ -103,6 +113,10 @@ impl ExpectServerHello {
         hello.psks.begin_early_data(&hello, &client_hello, output)?;
         hello.progress = Progress::First(Pending::new(&client_hello));
         Ok(Box::new(hello))
+    }
+
+    pub(super) fn offers(&self, version: ProtocolVersion) -> bool {
+        self.config.common.enables(version)
     }
 
     /// Expects ServerHello or HelloRetryRequest.
@@ -120,23 +134,24 @@ impl ExpectServerHello {
 
     /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3; without it the server speaks TLS 1.2 at most.
     fn select_version(&self, hello: &ServerHello<'_>) -> Result<ProtocolVersion, Error> {
-        let enables = |version| self.config.common.enables(version);
         match hello.extensions.get::<SelectedVersion>()? {
-            Some(SelectedVersion(ProtocolVersion::TLS_1_3)) if enables(ProtocolVersion::TLS_1_3) => {
+            Some(SelectedVersion(ProtocolVersion::TLS_1_3)) if self.offers(ProtocolVersion::TLS_1_3) => {
                 if hello.legacy_version != ProtocolVersion::TLS_1_2 {
                     return Err(PeerIncompatible::NoCommonVersion.into());
                 }
                 Ok(ProtocolVersion::TLS_1_3)
             }
             Some(_) => Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into()),
-            None if hello.legacy_version != ProtocolVersion::TLS_1_2 || !enables(ProtocolVersion::TLS_1_2) => {
+            None if hello.legacy_version != ProtocolVersion::TLS_1_2 || !self.offers(ProtocolVersion::TLS_1_2) => {
                 Err(PeerIncompatible::NoCommonVersion.into())
             }
             None if matches!(self.progress, Progress::Retried(..)) || hello.is_hello_retry_request() => {
                 Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into())
             }
             // A server that knows TLS 1.3 would have taken it: somebody changed the ClientHello.
-            None if enables(ProtocolVersion::TLS_1_3) && hello.is_downgrade() => Err(PeerMisbehaved::Downgrade.into()),
+            None if self.offers(ProtocolVersion::TLS_1_3) && hello.is_downgrade() => {
+                Err(PeerMisbehaved::Downgrade.into())
+            }
             None => Ok(ProtocolVersion::TLS_1_2),
         }
     }
@@ -157,6 +172,8 @@ impl ExpectServerHello {
             random: self.random,
             offered: self.offered,
             session_id: self.legacy_session_id,
+            session: self.tls12_session,
+            keeper: self.keeper,
             client_hello,
         };
         tls12::client::server_hello(ours, hello, message, output)

@@ -1,14 +1,17 @@
-//! The server's Finished, and what is kept of the handshake.
+//! The server's last flight, and what is kept of the handshake.
 
 use alloc::boxed::Box;
 
 use super::{Agreed, Learned};
 use crate::cache::{self, Fingerprint};
+use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
-use crate::schedule::tls12::MasterSecret;
-use crate::wire::{CachedInformationType, Finished, HandshakeType};
+use crate::resume::{MAX_LIFETIME, NewSession, SessionKind};
+use crate::schedule::EpochKeys;
+use crate::schedule::tls12::{MasterSecret, RecordKeys};
+use crate::wire::{CachedInformationType, Finished, HandshakeType, NewSessionTicket12};
 
 /// The client's Finished is sent.
 pub(crate) struct ExpectFinished {
@@ -17,37 +20,96 @@ pub(crate) struct ExpectFinished {
     pub(super) master_secret: MasterSecret,
     /// The Certificate that this side has proven.
     pub(super) proven: Option<Fingerprint>,
+    /// What the server's Finished comes under.
+    pub(super) keys: RecordKeys,
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// What a NewSessionTicket brought.
+pub(super) struct Ticket {
+    pub(super) ticket: Box<[u8]>,
+    /// In seconds.
+    pub(super) lifetime: u32,
+}
+
+impl Ticket {
+    /// RFC 5077, 3.3. An empty ticket is none; no hint means that the server does not say.
+    pub(super) fn read(message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Self>, Error> {
+        let NewSessionTicket12 { lifetime_hint, ticket } = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
+        output.summary.received.count_ticket(message.bytes.len());
+        let lifetime = if lifetime_hint == 0 { MAX_LIFETIME } else { lifetime_hint };
+        Ok((!ticket.is_empty()).then(|| Self { ticket: ticket.into(), lifetime }))
+    }
 }
 
 impl ExpectFinished {
-    /// RFC 5077, 3.3
-    pub(super) fn new_session_ticket(
-        self: Box<Self>,
-        message: Message<'_>,
-        _output: &mut Output<'_>,
-    ) -> Result<Box<Self>, Error> {
-        Err(message.unexpected())
+    pub(super) fn with_new_keys(self: Box<Self>, output: &mut Output<'_>) -> Box<Self> {
+        output.receive.keys = Some(EpochKeys::Tls12(self.keys.clone()));
+        self
     }
 
-    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket is confirmed at once
-    /// (`caching`, rule 2).
+    pub(super) fn new_session_ticket(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        self.ticket = Ticket::read(message, output)?;
+        self.agreed.transcript.add(message.bytes);
+        Ok(self.with_new_keys(output))
+    }
+
+    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed at
+    /// once (`caching`, rule 2).
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { agreed, learned, master_secret, proven } = *self;
-        let Agreed { randoms, transcript, extended_master_secret, selection, makes_ticket, .. } = agreed;
+        let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = master_secret.verify_server_finished(verify_data, &transcript.current())?;
-        if let Some(session) = output.cache.as_deref_mut().filter(|_| extended_master_secret) {
+        let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
+        agreed.keep_session(&learned, &master_secret, ticket, output);
+        let Agreed { randoms, selection, makes_ticket, extended_master_secret, .. } = agreed;
+        if let Some(session) = output.cache.as_deref_mut() {
             session.server_finished(!selection.client_certificate);
-            let ticket =
-                proven.filter(|_| makes_ticket).map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own));
+            // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
+            let is_kept = learned.peer.is_some() && extended_master_secret;
+            let own = proven.filter(|_| is_kept && makes_ticket);
             session.finished(cache::Learned {
                 proof,
-                server_certificate: learned.server_certificate,
-                certificate_request: learned.certificate_request,
-                ticket,
+                server_certificate: learned.server_certificate.filter(|_| is_kept),
+                certificate_request: learned.certificate_request.filter(|_| is_kept),
+                ticket: own.map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own)),
             });
             session.confirmed();
         }
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms))))
+        let traffic = Traffic::new(true, master_secret, randoms, extended_master_secret);
+        Ok(Handshake::Tls12Traffic(Box::new(traffic)))
+    }
+}
+
+impl Agreed {
+    /// Keeps the session, if it has a ticket or an id.
+    fn keep_session(
+        &self,
+        learned: &Learned,
+        master_secret: &MasterSecret,
+        ticket: Option<Ticket>,
+        output: &Output<'_>,
+    ) {
+        let keeper = self.keeper.as_ref().filter(|_| self.extended_master_secret);
+        let (Some(keeper), Some(peer)) = (keeper, &learned.peer) else { return };
+        let (ticket, lifetime, session_id) = match ticket {
+            Some(Ticket { ticket, lifetime }) => (ticket, lifetime, Box::default()),
+            None if self.session_id.is_empty() => return,
+            None => (Box::default(), MAX_LIFETIME, self.session_id.clone()),
+        };
+        let new = NewSession {
+            suite: self.suite.id,
+            kind: SessionKind::Tls12 { session_id, extended_master_secret: true },
+            secret: Secret::new(master_secret.expose()),
+            ticket,
+            lifetime,
+        };
+        let protocol = output.agreed.application_protocol.as_deref();
+        if let Some(origin) = keeper.origin(peer, protocol, output.now) {
+            keeper.keep(new, origin, output.now);
+        }
     }
 }

@@ -7,15 +7,17 @@ use super::finish::ExpectFinished;
 use super::{Agreed, Learned, Request, State};
 use crate::cache::{Fingerprint, RequestEntry};
 use crate::cert::Credential;
-use crate::crypto::{SharedSecret, Signing};
+use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Message, Output, SignatureRequest, signature};
+use crate::handshake::tls12::{certificate, key_exchange};
+use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
 use crate::schedule::EpochKeys;
-use crate::schedule::tls12::MasterSecret;
+use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
 use crate::wire::{
-    Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe, Encode,
-    Finished, HandshakeType, List, ProtocolVersion, ServerHelloDone, SignatureScheme, Writer,
+    CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
+    ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, Encode, Finished, HandshakeType, List, ProtocolVersion,
+    ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureScheme, Writer,
 };
 
 /// The server's share came; it may still ask for a certificate.
@@ -23,8 +25,10 @@ pub(crate) struct ExpectServerHelloDone {
     agreed: Agreed,
     learned: Learned,
     request: Option<Request>,
-    public: Vec<u8>,
-    shared_secret: SharedSecret,
+    /// This side's share, and the secret; not with a pre-shared key alone.
+    ecdhe: Option<(Vec<u8>, SharedSecret)>,
+    /// ServerKeyExchange came.
+    has_server_key_exchange: bool,
 }
 
 /// The client's key takes its time.
@@ -42,7 +46,37 @@ struct Flight {
 
 impl ExpectServerHelloDone {
     pub(super) const fn ecdhe(agreed: Agreed, learned: Learned, public: Vec<u8>, shared_secret: SharedSecret) -> Self {
-        Self { agreed, learned, request: None, public, shared_secret }
+        Self { agreed, learned, request: None, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
+    }
+
+    /// Under a pre-shared key: ServerKeyExchange may come, or must.
+    pub(super) fn psk(agreed: Agreed) -> Self {
+        Self { agreed, learned: Learned::default(), request: None, ecdhe: None, has_server_key_exchange: false }
+    }
+
+    /// ServerKeyExchange under a pre-shared key (RFC 4279, 2; RFC 5489, 2). The hint is for those with several keys.
+    pub(super) fn server_key_exchange(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        let kind = HandshakeType::SERVER_KEY_EXCHANGE;
+        match self.agreed.suite.key_exchange {
+            Tls12KeyExchange::Psk if !self.has_server_key_exchange => {
+                message.expect::<ServerKeyExchangePsk<'_>>(kind)?;
+            }
+            Tls12KeyExchange::EcdhePsk if self.ecdhe.is_none() => {
+                let ServerKeyExchangeEcdhePsk { params, .. } = message.expect(kind)?;
+                let group = key_exchange::group(&self.agreed.config.common, params.group);
+                let group = group.ok_or(PeerMisbehaved::IllegalKeyShare)?;
+                output.summary.group = Some(params.group);
+                self.ecdhe = Some(group.respond(output.rng, params.public)?);
+            }
+            _ => return Err(message.unexpected()),
+        }
+        self.has_server_key_exchange = true;
+        self.agreed.transcript.add(message.bytes);
+        Ok(self)
     }
 
     /// RFC 5246, 7.4.4; cached: the fingerprint alone (RFC 7924, 5.2).
@@ -51,7 +85,7 @@ impl ExpectServerHelloDone {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
-        if self.request.is_some() {
+        if self.request.is_some() || !self.agreed.suite.key_exchange.has_certificates() {
             return Err(message.unexpected());
         }
         let signature_algorithms = if self.agreed.selection.certificate_request {
@@ -69,7 +103,8 @@ impl ExpectServerHelloDone {
             signature_algorithms
         } else {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
-            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().collect();
+            let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
+            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().filter(accepts).collect();
             let sha256 = self.agreed.config.common.provider.sha256;
             self.learned.certificate_request = Some(RequestEntry {
                 version: ProtocolVersion::TLS_1_2,
@@ -97,17 +132,16 @@ impl ExpectServerHelloDone {
         }
         self.agreed.transcript.add(message.bytes);
         let credential = self.certificate(output)?;
-        let Self { mut agreed, learned, public, shared_secret, .. } = *self;
+        let Self { mut agreed, learned, ecdhe, .. } = *self;
         if credential.is_none() {
             agreed.transcript.stop_keeping();
         }
-        let exchange = ClientKeyExchangeEcdhe { public: &public };
-        output.send(HandshakeType::CLIENT_KEY_EXCHANGE, &exchange, &mut agreed.transcript)?;
+        let premaster_secret = agreed.client_key_exchange(ecdhe, message, output)?;
         let master_secret = if agreed.extended_master_secret {
             let session_hash = agreed.transcript.current(); // RFC 7627, 3: up to ClientKeyExchange
-            MasterSecret::extended(agreed.suite, shared_secret.as_ref(), &session_hash)
+            MasterSecret::extended(agreed.suite, premaster_secret.as_ref(), &session_hash)
         } else {
-            MasterSecret::new(agreed.suite, shared_secret.as_ref(), &agreed.randoms)
+            MasterSecret::new(agreed.suite, premaster_secret.as_ref(), &agreed.randoms)
         };
         if let Some(log) = &agreed.config.common.key_log {
             log.log("CLIENT_RANDOM", &agreed.randoms.client, master_secret.expose());
@@ -125,9 +159,10 @@ impl ExpectServerHelloDone {
     /// Sends Certificate, if the server asked (RFC 5246, 7.4.6). Returns the credential that is to be proven.
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
-        let Agreed { config, selection, transcript, .. } = &mut self.agreed;
+        let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == types.client;
+        let able = config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?))
         });
         let kind = HandshakeType::CERTIFICATE;
@@ -144,14 +179,45 @@ impl ExpectServerHelloDone {
         };
         if selection.client_certificate {
             // `caching`, rule 1: the transcript binds what the empty message stands for.
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_2));
             output.left_out(CachedObject::ClientCertificate);
             output.send(kind, &Nothing, transcript)?;
         } else {
-            let chain: Vec<_> = credential.chain().iter().map(|certificate| Asn1Cert(certificate)).collect();
-            output.send(kind, &Certificate12(List::Items(&chain)), transcript)?;
+            certificate::send(credential, transcript, output)?;
         }
         Ok(Some((credential.clone(), scheme)))
+    }
+}
+
+impl Agreed {
+    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2). Returns the premaster secret.
+    fn client_key_exchange(
+        &mut self,
+        ecdhe: Option<(Vec<u8>, SharedSecret)>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<SharedSecret, Error> {
+        let kind = HandshakeType::CLIENT_KEY_EXCHANGE;
+        let key_exchange = self.suite.key_exchange;
+        let ecdhe = match ecdhe {
+            Some((public, shared_secret)) if key_exchange.has_certificates() => {
+                output.send(kind, &ClientKeyExchangeEcdhe { public: &public }, &mut self.transcript)?;
+                return Ok(shared_secret);
+            }
+            ecdhe => ecdhe,
+        };
+        let (identity, key) = self.config.tls12_psk().ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
+        sessions::psk_peer(identity, output);
+        match (key_exchange, &ecdhe) {
+            (Tls12KeyExchange::Psk, None) => {
+                output.send(kind, &ClientKeyExchangePsk { identity }, &mut self.transcript)?;
+            }
+            (Tls12KeyExchange::EcdhePsk, Some((public, _))) => {
+                output.send(kind, &ClientKeyExchangeEcdhePsk { identity, public }, &mut self.transcript)?;
+            }
+            _ => return Err(message.unexpected()), // ServerKeyExchange is missing
+        }
+        Ok(psk_premaster(key, ecdhe.as_ref().map(|(_, shared_secret)| shared_secret))?)
     }
 }
 
@@ -191,9 +257,14 @@ impl Flight {
         let verify_data = master_secret.client_verify_data(&agreed.transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut agreed.transcript)?;
         output.link.end_of_flight()?;
-        output.receive.keys = Some(EpochKeys::Tls12(keys.server));
-        let proven = proven.map(Credential::fingerprint);
-        Ok(State::Finished(Box::new(ExpectFinished { agreed, learned, master_secret, proven })))
+        let proven = proven.map(|own| own.fingerprint(ProtocolVersion::TLS_1_2));
+        let expect =
+            Box::new(ExpectFinished { agreed, learned, master_secret, proven, keys: keys.server, ticket: None });
+        Ok(if expect.agreed.ticket_follows {
+            State::NewSessionTicket(expect)
+        } else {
+            State::Finished(expect.with_new_keys(output))
+        })
     }
 }
 

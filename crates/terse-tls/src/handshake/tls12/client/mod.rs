@@ -14,6 +14,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
+//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the server,
+//! then [ChangeCipherSpec] and Finished from the client.
 //!
 //! What must always hold: the server's key is believed because its chain was verified, now or before it entered the
 //! cache, and because it signed this handshake's parameters; nothing reaches the cache before the server's Finished was
@@ -26,23 +28,27 @@ use alloc::vec::Vec;
 use crate::cache::{PeerEntry, RequestEntry, Selection};
 use crate::cert::VerifiedPeer;
 use crate::config::{ClientConfig, ServerAddress};
-use crate::crypto::{Tls12KeyExchange, Tls12Suite};
+use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching};
+use crate::resume::{Keeper, StoredSession};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
-    RenegotiationInfo, ServerHello, SignatureScheme,
+    RenegotiationInfo, ServerHello, SessionTicket, SignatureScheme,
 };
 
 mod authenticate;
 mod finish;
 mod flight;
+mod resume;
 
 use authenticate::{ExpectCertificate, ExpectServerKeyExchange};
 use finish::ExpectFinished;
 use flight::{ExpectServerHelloDone, ExpectSignature};
+use resume::{ExpectResumedFinished, Resumed};
 
 /// What the ClientHello said.
 pub(crate) struct Hello {
@@ -51,6 +57,10 @@ pub(crate) struct Hello {
     pub(crate) random: Random,
     pub(crate) offered: Vec<ExtensionType>,
     pub(crate) session_id: Vec<u8>,
+    /// The session of TLS 1.2 that was offered.
+    pub(crate) session: Option<StoredSession>,
+    /// Where the session of this handshake is kept.
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) client_hello: Pending,
 }
 
@@ -64,6 +74,9 @@ pub(crate) enum State {
     Signature(Box<ExpectSignature>),
     NewSessionTicket(Box<ExpectFinished>),
     Finished(Box<ExpectFinished>),
+    /// Of a session that is resumed.
+    ResumedNewSessionTicket(Box<ExpectResumedFinished>),
+    ResumedFinished(Box<ExpectResumedFinished>),
 }
 
 /// What was agreed on in the hellos.
@@ -74,6 +87,11 @@ pub(super) struct Agreed {
     randoms: Randoms,
     transcript: Transcript,
     extended_master_secret: bool,
+    /// How the server calls this session; empty if it does not.
+    session_id: Box<[u8]>,
+    ticket_follows: bool,
+    keeper: Option<Keeper>,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -82,6 +100,8 @@ pub(super) struct Agreed {
 /// What is kept, if the handshake succeeds, of what came in full.
 #[derive(Default)]
 pub(super) struct Learned {
+    /// With a pre-shared key: nobody with a certificate.
+    peer: Option<VerifiedPeer>,
     server_certificate: Option<PeerEntry>,
     certificate_request: Option<RequestEntry>,
 }
@@ -90,9 +110,6 @@ pub(super) struct Learned {
 pub(super) struct Request {
     signature_algorithms: Vec<SignatureScheme>,
 }
-
-/// Whose chain was verified, now or earlier.
-pub(super) type Peer = VerifiedPeer;
 
 impl State {
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
@@ -106,9 +123,14 @@ impl State {
             Self::ServerHelloDone(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
                 Self::ServerHelloDone(state.certificate_request(message, output)?)
             }
+            Self::ServerHelloDone(state) if message.kind == HandshakeType::SERVER_KEY_EXCHANGE => {
+                Self::ServerHelloDone(state.server_key_exchange(message, output)?)
+            }
             Self::ServerHelloDone(state) => state.server_hello_done(message, output)?,
             Self::NewSessionTicket(state) => Self::Finished(state.new_session_ticket(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
+            Self::ResumedNewSessionTicket(state) => Self::ResumedFinished(state.new_session_ticket(message, output)?),
+            Self::ResumedFinished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         }))
     }
@@ -135,12 +157,14 @@ pub(crate) fn server_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let Hello { config, server, random, offered, session_id, client_hello } = ours;
+    let Hello { config, server, random, offered, session_id, session, keeper, client_hello } = ours;
     let common = &config.common;
-    if hello.legacy_compression_method != 0 || (!session_id.is_empty() && hello.legacy_session_id_echo == session_id) {
-        return Err(PeerMisbehaved::IllegalLegacyField.into()); // no session of this id was offered
+    // RFC 5246, 7.4.1.3; with a ticket the client chose the id (RFC 5077, 3.4).
+    let resumes = !session_id.is_empty() && hello.legacy_session_id_echo == session_id;
+    if hello.legacy_compression_method != 0 || (resumes && session.is_none()) {
+        return Err(PeerMisbehaved::IllegalLegacyField.into());
     }
-    let suite = common.enabled_suites().find(|id| *id == hello.cipher_suite);
+    let suite = config.offered_suites().find(|id| *id == hello.cipher_suite);
     let suite = suite.and_then(|id| common.provider.tls12_suite(id)).ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
     let extensions = hello.extensions;
     extensions.check_response(Place::ServerHello12, &offered)?;
@@ -154,11 +178,25 @@ pub(crate) fn server_hello(
         return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
     }
     agreement::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
-    let certificates = matches!(suite.key_exchange, Tls12KeyExchange::EcdheEcdsa | Tls12KeyExchange::EcdheRsa);
+    let certificates = suite.key_exchange.has_certificates() && !resumes;
     let client_cached_info = common.client_cached_info;
     if (!extended_master_secret || !certificates) && caching::is_answered(extensions, client_cached_info) {
         return Err(PeerMisbehaved::IllegalCachingReply.into()); // `caching`, rule 6
     }
+    output.summary.version = Some(ProtocolVersion::TLS_1_2);
+    output.summary.cipher_suite = Some(suite.id);
+    let ticket_follows = extensions.get::<SessionTicket<'_>>()?.is_some();
+    let randoms = Randoms { client: random, server: hello.random };
+    if let Some(session) = session.filter(|_| resumes) {
+        if session.suite != suite.id || !extended_master_secret {
+            return Err(PeerMisbehaved::ChangedSession.into()); // RFC 5246, 7.4.1.3; RFC 7627, 5.3
+        }
+        let mut transcript = client_hello.start(suite.hash);
+        transcript.add(message.bytes);
+        let resumed = Resumed { config, suite, randoms, transcript, session, keeper };
+        return resumed.start(ticket_follows, output).map(Handshake::Tls12Client);
+    }
+    let types = CertificateTypes::read(&config, extensions)?;
     let (selection, makes_ticket) = caching::selected(extensions, client_cached_info, output)?;
 
     let mut transcript = match config.credential {
@@ -166,10 +204,24 @@ pub(crate) fn server_hello(
         None => client_hello.start(suite.hash),
     };
     transcript.add(message.bytes);
-    output.summary.version = Some(ProtocolVersion::TLS_1_2);
-    output.summary.cipher_suite = Some(suite.id);
     output.summary.round_trips = 2;
-    let randoms = Randoms { client: random, server: hello.random };
-    let agreed = Agreed { config, server, suite, randoms, transcript, extended_master_secret, selection, makes_ticket };
-    Ok(Handshake::Tls12Client(State::Certificate(Box::new(ExpectCertificate { agreed }))))
+    let agreed = Agreed {
+        config,
+        server,
+        suite,
+        randoms,
+        transcript,
+        extended_master_secret,
+        session_id: hello.legacy_session_id_echo.into(),
+        ticket_follows,
+        keeper,
+        types,
+        selection,
+        makes_ticket,
+    };
+    Ok(Handshake::Tls12Client(if suite.key_exchange.has_certificates() {
+        State::Certificate(Box::new(ExpectCertificate { agreed }))
+    } else {
+        State::ServerHelloDone(Box::new(ExpectServerHelloDone::psk(agreed)))
+    }))
 }

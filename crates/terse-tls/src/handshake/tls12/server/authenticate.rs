@@ -1,33 +1,34 @@
 //! The client's flight: Certificate, ClientKeyExchange, CertificateVerify (RFC 5246, 7.4.6 to 7.4.8).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-
-use pki_types::CertificateDer;
 
 use super::State;
 use super::finish::ExpectFinished;
-use super::flight::Handshaking;
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use super::flight::{Ecdhe, Handshaking};
+use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
-use crate::config::ClientAuthentication;
-use crate::crypto::{KeyExchange, SharedSecret};
-use crate::error::{CertificateError, Error, PeerMisbehaved};
-use crate::handshake::{Message, Output, signature};
-use crate::schedule::tls12::MasterSecret;
+use crate::config::{ClientAuthentication, ServerConfig};
+use crate::crypto::{SharedSecret, Tls12KeyExchange};
+use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::tls12::certificate;
+use crate::handshake::{Message, Output, sessions, signature};
+use crate::schedule::tls12::{MasterSecret, Randoms, psk_premaster};
 use crate::summary::{AuthenticatedBy, CachedObject};
-use crate::wire::{Certificate12, CertificateVerify, ClientKeyExchangeEcdhe, HandshakeType, ProtocolVersion};
+use crate::wire::{
+    CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
+    ProtocolVersion,
+};
 
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
-    pub(super) key_exchange: Box<dyn KeyExchange>,
+    pub(super) ecdhe: Option<Ecdhe>,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed; or none was asked for.
 pub(crate) struct ExpectClientKeyExchange {
     pub(super) handshaking: Handshaking,
-    pub(super) key_exchange: Box<dyn KeyExchange>,
+    pub(super) ecdhe: Option<Ecdhe>,
     pub(super) client: Option<Client>,
 }
 
@@ -40,9 +41,9 @@ pub(crate) struct ExpectCertificateVerify {
 
 /// A client with a certificate.
 pub(super) struct Client {
-    peer: VerifiedPeer,
+    pub(super) peer: VerifiedPeer,
     /// What the cache keeps, if there is one.
-    entry: Option<PeerEntry>,
+    pub(super) entry: Option<PeerEntry>,
 }
 
 impl ExpectCertificate {
@@ -61,8 +62,8 @@ impl ExpectCertificate {
         if client.is_none() {
             self.handshaking.transcript.stop_keeping();
         }
-        let Self { handshaking, key_exchange } = *self;
-        Ok(Box::new(ExpectClientKeyExchange { handshaking, key_exchange, client }))
+        let Self { handshaking, ecdhe } = *self;
+        Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
     /// `caching`, rule 1: the transcript takes the fingerprint of the Certificate, then the empty message.
@@ -84,30 +85,27 @@ impl ExpectCertificate {
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         Ok(Client { peer, entry: Some(entry) })
     }
 
     fn full_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Client>, Error> {
-        let Handshaking { config, cache, .. } = &self.handshaking;
-        let Certificate12(certificates) = message.expect(HandshakeType::CERTIFICATE)?;
-        let chain: Vec<_> = certificates.iter().map(|certificate| CertificateDer::from(certificate.0)).collect();
-        if chain.is_empty() {
+        let Handshaking { config, cache, client_type, .. } = &self.handshaking;
+        let Some(presented) = certificate::presented(message, *client_type)? else {
             if let ClientAuthentication::Required(_) = config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
             output.note("the client has no certificate, and none is required");
             return Ok(None);
-        }
-        let algorithms = signature::chain_algorithms(&config.common);
+        };
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
         let entry = cache.as_ref().and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(Some(Client { peer, entry }))
     }
@@ -120,14 +118,11 @@ impl ExpectClientKeyExchange {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
-        let Self { mut handshaking, key_exchange, client } = *self;
-        let ClientKeyExchangeEcdhe { public } = message.expect(HandshakeType::CLIENT_KEY_EXCHANGE)?;
+        let Self { mut handshaking, ecdhe, client } = *self;
+        let premaster_secret = handshaking.premaster_secret(ecdhe, message, output)?;
         handshaking.transcript.add(message.bytes);
-        let shared_secret = key_exchange.complete(public)?;
-        let master_secret = handshaking.master_secret(&shared_secret);
-        if let Some(log) = &handshaking.config.common.key_log {
-            log.log("CLIENT_RANDOM", &handshaking.randoms.client, master_secret.expose());
-        }
+        let master_secret = handshaking.master_secret(&premaster_secret);
+        Handshaking::log(&handshaking.config, &handshaking.randoms, &master_secret);
         Ok(match client {
             Some(client) => {
                 State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, client, master_secret }))
@@ -138,11 +133,54 @@ impl ExpectClientKeyExchange {
 }
 
 impl Handshaking {
-    fn master_secret(&self, shared_secret: &SharedSecret) -> MasterSecret {
+    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2).
+    fn premaster_secret(
+        &self,
+        ecdhe: Option<Ecdhe>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<SharedSecret, Error> {
+        let kind = HandshakeType::CLIENT_KEY_EXCHANGE;
+        match (self.suite.key_exchange, ecdhe) {
+            (Tls12KeyExchange::EcdheEcdsa | Tls12KeyExchange::EcdheRsa, Some(ecdhe)) => {
+                let ClientKeyExchangeEcdhe { public } = message.expect(kind)?;
+                ecdhe.complete(public)
+            }
+            (Tls12KeyExchange::EcdhePsk, Some(ecdhe)) => {
+                let ClientKeyExchangeEcdhePsk { identity, public } = message.expect(kind)?;
+                self.psk(identity, Some(&ecdhe.complete(public)?), output)
+            }
+            (Tls12KeyExchange::Psk, None) => {
+                let ClientKeyExchangePsk { identity } = message.expect(kind)?;
+                self.psk(identity, None, output)
+            }
+            _ => Err(message.unexpected()), // `send` makes a share for each suite that has one
+        }
+    }
+
+    fn psk(
+        &self,
+        identity: &[u8],
+        shared_secret: Option<&SharedSecret>,
+        output: &mut Output<'_>,
+    ) -> Result<SharedSecret, Error> {
+        let psk = self.config.psks.as_ref().and_then(|psks| psks.find(identity));
+        let key = psk.as_ref().and_then(|psk| psk.tls12_key()).ok_or(PeerIncompatible::UnknownPskIdentity)?;
+        sessions::psk_peer(identity, output);
+        Ok(psk_premaster(key, shared_secret)?)
+    }
+
+    fn master_secret(&self, premaster_secret: &SharedSecret) -> MasterSecret {
         if self.extended_master_secret {
-            MasterSecret::extended(self.suite, shared_secret.as_ref(), &self.transcript.current())
+            MasterSecret::extended(self.suite, premaster_secret.as_ref(), &self.transcript.current())
         } else {
-            MasterSecret::new(self.suite, shared_secret.as_ref(), &self.randoms)
+            MasterSecret::new(self.suite, premaster_secret.as_ref(), &self.randoms)
+        }
+    }
+
+    pub(super) fn log(config: &ServerConfig, randoms: &Randoms, master_secret: &MasterSecret) {
+        if let Some(log) = &config.common.key_log {
+            log.log("CLIENT_RANDOM", &randoms.client, master_secret.expose());
         }
     }
 }
@@ -157,11 +195,11 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let messages = transcript.messages().unwrap_or_default();
-        let public_key = &self.client.peer.public_key;
+        let public_key = self.client.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages)?;
         transcript.stop_keeping();
         transcript.add(message.bytes);
         let Self { handshaking, client, master_secret } = *self;
-        Ok(Box::new(ExpectFinished::new(handshaking, client.entry, master_secret, output)))
+        Ok(Box::new(ExpectFinished::new(handshaking, Some(client), master_secret, output)))
     }
 }

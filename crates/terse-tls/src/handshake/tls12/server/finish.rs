@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 
+use super::authenticate::Client;
 use super::flight::Handshaking;
-use crate::cache::PeerEntry;
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
@@ -14,8 +14,8 @@ use crate::wire::{CachedInformationType, Finished, HandshakeType};
 /// All but the client's Finished came.
 pub(crate) struct ExpectFinished {
     handshaking: Handshaking,
-    /// The client's certificate, if it has proven one that the cache keeps.
-    client: Option<PeerEntry>,
+    /// The client, if it has proven a certificate.
+    client: Option<Client>,
     master_secret: MasterSecret,
     /// What this side sends under.
     keys: RecordKeys,
@@ -25,7 +25,7 @@ impl ExpectFinished {
     /// From here on the client sends under the new keys.
     pub(super) fn new(
         handshaking: Handshaking,
-        client: Option<PeerEntry>,
+        client: Option<Client>,
         master_secret: MasterSecret,
         output: &mut Output<'_>,
     ) -> Self {
@@ -37,11 +37,21 @@ impl ExpectFinished {
     /// RFC 5246, 7.4.9. The new ticket is committed before anything is sent (`caching`, rule 2).
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client, master_secret, keys } = *self;
-        let Handshaking { randoms, mut transcript, extended_master_secret, cache, .. } = handshaking;
+        let Handshaking { suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_client_finished(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
-        if let (Some(mut session), Some(entry)) = (cache.filter(|_| extended_master_secret), client) {
+        if let Some(resumable) = resumable {
+            resumable.keep(
+                suite,
+                &master_secret,
+                client.as_ref().map(|client| &client.peer),
+                &mut transcript,
+                output,
+            )?;
+        }
+        let entry = client.and_then(|client| client.entry);
+        if let (Some(mut session), Some(entry)) = (cache.filter(|_| extended_master_secret), entry) {
             let ticket = master_secret.ssc_ticket(CachedInformationType::CERT, entry.fingerprint());
             if session.commit(proof, ticket, entry).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
@@ -51,6 +61,6 @@ impl ExpectFinished {
         let verify_data = master_secret.server_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;
         output.link.end_of_flight()?;
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms))))
+        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms, extended_master_secret))))
     }
 }

@@ -5,22 +5,25 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::authenticate::{ExpectCertificate, ExpectClientKeyExchange};
+use super::resume::Resumable;
 use super::{Negotiated, Offer, State};
 use crate::cache::{Fingerprint, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
-use crate::crypto::{KeyExchange, Signing, Tls12Suite};
+use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::caching::Selected;
-use crate::handshake::tls12::key_exchange;
+use crate::handshake::certificate_types::Choice;
+use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, SignatureRequest, agreement};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
-    Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientCertificateType, DistinguishedName,
+    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcPointFormats,
     EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion,
-    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, SignatureAlgorithms,
+    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk,
+    SessionTicket, SignatureAlgorithms,
 };
 
 /// What all states after the server's flight have.
@@ -31,15 +34,33 @@ pub(super) struct Handshaking {
     pub(super) transcript: Transcript,
     pub(super) extended_master_secret: bool,
     pub(super) cache: Option<ServerSession>,
+    pub(super) resumable: Option<Resumable>,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The server's flight; from ServerKeyExchange on it is missing.
 struct Flight {
     handshaking: Handshaking,
-    key_exchange: Box<dyn KeyExchange>,
-    group: NamedGroup,
+    ecdhe: Option<Ecdhe>,
     /// The CertificateRequest, in full, and its fingerprint if that is sent in its place.
     request: Option<(Vec<u8>, Option<Fingerprint>)>,
+}
+
+/// The server's half of the key exchange.
+pub(super) struct Ecdhe {
+    group: NamedGroup,
+    key_exchange: Box<dyn KeyExchange>,
+}
+
+impl Ecdhe {
+    fn params(&self) -> EcdheParams<'_> {
+        EcdheParams { group: self.group, public: self.key_exchange.key_share() }
+    }
+
+    pub(super) fn complete(self, public: &[u8]) -> Result<SharedSecret, Error> {
+        Ok(self.key_exchange.complete(public)?)
+    }
 }
 
 /// The server's key takes its time.
@@ -56,9 +77,19 @@ pub(super) fn send(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    let Negotiated { suite, group, credential, scheme, application_protocol } = negotiated;
-    let request = certificate_request(&config)?;
-    let selected = select_cached(&config, offer, &credential, request.as_deref(), output);
+    let Negotiated { suite, group, credential, certificates, application_protocol } = negotiated;
+    // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
+    let asked = certificates.and_then(|choice| choice.client);
+    let request = if asked.is_some() { certificate_request(&config)? } else { None };
+    let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    let selected = match &credential {
+        Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
+        None => Selected::nothing(),
+    };
+    let resumable = match &credential {
+        Some(_) => Resumable::new(&config, offer, application_protocol.as_deref(), output)?,
+        None => None,
+    };
 
     let transcript = Pending::new(message.bytes);
     let mut transcript = match request {
@@ -67,17 +98,26 @@ pub(super) fn send(
     };
     output.agreed.application_protocol = application_protocol;
     output.agreed.server_name = offer.server_name.map(Into::into);
-    let server_random = server_hello(&config, offer, suite, &selected, &mut transcript, output)?;
-    certificate(&credential, &selected, &mut transcript, output)?;
-    let key_exchange = group.start(output.rng)?;
-    output.summary.version = Some(ProtocolVersion::TLS_1_2);
-    output.summary.cipher_suite = Some(suite.id);
-    output.summary.group = Some(group.name());
+    let session_id = resumable.as_ref().and_then(|resumable| resumable.id.as_ref()).map(|id| id.0);
+    let selection = Selection {
+        suite,
+        session_id: session_id.as_ref().map_or(&[], |id| id),
+        ticket_follows: resumable.is_some() && session_id.is_none(),
+        certificates,
+        cached: &selected,
+    };
+    let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
+    if let Some((credential, _)) = &credential {
+        send_certificate(credential, &selected, &mut transcript, output)?;
+    }
+    let ecdhe = match group {
+        Some(group) => Some(Ecdhe { group: group.name(), key_exchange: group.start(output.rng)? }),
+        None => None,
+    };
+    output.summary.group = group.map(Group::name);
     output.summary.round_trips = 2;
 
-    let randoms = Randoms { client: offer.hello.random, server: server_random };
-    let params = EcdheParams { group: group.name(), public: key_exchange.key_share() };
-    let signed_params = key_exchange::signed_params(&randoms, &params)?;
+    let randoms = Randoms { client: offer.hello.random, server };
     let handshaking = Handshaking {
         config,
         suite,
@@ -85,9 +125,13 @@ pub(super) fn send(
         transcript,
         extended_master_secret: offer.extended_master_secret,
         cache: selected.session,
+        resumable,
+        client_type,
     };
     let request = request.map(|request| (request, selected.certificate_request));
-    let flight = Flight { handshaking, key_exchange, group: group.name(), request };
+    let flight = Flight { handshaking, ecdhe, request };
+    let (Some((credential, scheme)), Some(ecdhe)) = (credential, &flight.ecdhe) else { return flight.unsigned(output) };
+    let signed_params = key_exchange::signed_params(&flight.handshaking.randoms, &ecdhe.params())?;
     let request = SignatureRequest::new(credential, scheme, signed_params);
     match request.sign(output.rng)? {
         Signing::Done(signature) => flight.finish(&request, &signature, output),
@@ -103,13 +147,28 @@ impl ExpectSignature {
 }
 
 impl Flight {
-    /// ServerKeyExchange, CertificateRequest and ServerHelloDone.
-    fn finish(self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { mut handshaking, key_exchange, group, request } = self;
+    /// ServerKeyExchange with a signature.
+    fn finish(mut self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
+        if let Some(ecdhe) = &self.ecdhe {
+            let exchange = ServerKeyExchangeEcdhe { params: ecdhe.params(), algorithm: signed.scheme(), signature };
+            output.send(HandshakeType::SERVER_KEY_EXCHANGE, &exchange, &mut self.handshaking.transcript)?;
+        }
+        self.done(output)
+    }
+
+    /// ServerKeyExchange under a pre-shared key: not needed without ECDH, since no hint is given (RFC 4279, 2).
+    fn unsigned(mut self, output: &mut Output<'_>) -> Result<State, Error> {
+        if let Some(ecdhe) = &self.ecdhe {
+            let exchange = ServerKeyExchangeEcdhePsk { hint: &[], params: ecdhe.params() };
+            output.send(HandshakeType::SERVER_KEY_EXCHANGE, &exchange, &mut self.handshaking.transcript)?;
+        }
+        self.done(output)
+    }
+
+    /// CertificateRequest and ServerHelloDone.
+    fn done(self, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { mut handshaking, ecdhe, request } = self;
         let transcript = &mut handshaking.transcript;
-        let params = EcdheParams { group, public: key_exchange.key_share() };
-        let exchange = ServerKeyExchangeEcdhe { params, algorithm: signed.scheme(), signature };
-        output.send(HandshakeType::SERVER_KEY_EXCHANGE, &exchange, transcript)?;
         let kind = HandshakeType::CERTIFICATE_REQUEST;
         match &request {
             None => {}
@@ -122,10 +181,8 @@ impl Flight {
         output.send(HandshakeType::SERVER_HELLO_DONE, &ServerHelloDone, transcript)?;
         output.link.end_of_flight()?;
         Ok(match request {
-            Some(_) => State::Certificate(Box::new(ExpectCertificate { handshaking, key_exchange })),
-            None => {
-                State::ClientKeyExchange(Box::new(ExpectClientKeyExchange { handshaking, key_exchange, client: None }))
-            }
+            Some(_) => State::Certificate(Box::new(ExpectCertificate { handshaking, ecdhe })),
+            None => State::ClientKeyExchange(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client: None })),
         })
     }
 }
@@ -142,6 +199,7 @@ impl Encode for Encoded<'_> {
 fn select_cached(
     config: &ServerConfig,
     offer: &Offer<'_>,
+    client_type: CertificateType,
     credential: &Credential,
     request: Option<&[u8]>,
     output: &mut Output<'_>,
@@ -153,18 +211,28 @@ fn select_cached(
     let pays = request.filter(|request| request.len() >= CACHED_REQUEST_LEN);
     let fingerprint = pays.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
-    Selected::new(config, &offer.caching, offer.server_name, credential.fingerprint(), fingerprint, output)
+    let version = ProtocolVersion::TLS_1_2;
+    let own = credential.fingerprint(version);
+    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output)
 }
 
 /// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
 const CACHED_REQUEST_LEN: usize = 1 + 32;
 
+/// What a ServerHello selects.
+pub(super) struct Selection<'a> {
+    pub(super) suite: &'static Tls12Suite,
+    pub(super) session_id: &'a [u8],
+    pub(super) ticket_follows: bool,
+    pub(super) certificates: Option<Choice>,
+    pub(super) cached: &'a Selected,
+}
+
 /// RFC 5246, 7.4.1.3. Returns the `random`.
-fn server_hello(
+pub(super) fn server_hello(
     config: &ServerConfig,
     offer: &Offer<'_>,
-    suite: &'static Tls12Suite,
-    selected: &Selected,
+    selection: &Selection<'_>,
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<Random, Error> {
@@ -180,25 +248,36 @@ fn server_hello(
     if offer.extended_master_secret {
         extensions.push(&ExtendedMasterSecret)?;
     }
+    if offer.ec_point_formats && selection.suite.key_exchange != Tls12KeyExchange::Psk {
+        extensions.push(&EcPointFormats::uncompressed())?;
+    }
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
     let offered = offer.hello.extensions;
     agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
-    selected.reply(config.common.client_cached_info, &mut extensions)?;
+    if selection.ticket_follows {
+        extensions.push(&SessionTicket(&[]))?;
+    }
+    if let Some(certificates) = selection.certificates {
+        certificates.answer(&mut extensions)?;
+    }
+    selection.cached.reply(config.common.client_cached_info, &mut extensions)?;
     let hello = ServerHello {
         legacy_version: ProtocolVersion::TLS_1_2,
         random,
-        legacy_session_id_echo: &[],
-        cipher_suite: suite.id,
+        legacy_session_id_echo: selection.session_id,
+        cipher_suite: selection.suite.id,
         legacy_compression_method: 0,
         extensions: extensions.extensions(),
     };
     output.send(HandshakeType::SERVER_HELLO, &hello, transcript)?;
+    output.summary.version = Some(ProtocolVersion::TLS_1_2);
+    output.summary.cipher_suite = Some(selection.suite.id);
     Ok(random)
 }
 
 /// RFC 5246, 7.4.2, in full or as its fingerprint.
-fn certificate(
+fn send_certificate(
     credential: &Credential,
     selected: &Selected,
     transcript: &mut Transcript,
@@ -206,12 +285,11 @@ fn certificate(
 ) -> Result<(), Error> {
     let kind = HandshakeType::CERTIFICATE;
     if selected.server_certificate {
-        let Fingerprint(hash_value) = credential.fingerprint();
+        let Fingerprint(hash_value) = credential.fingerprint(ProtocolVersion::TLS_1_2);
         output.left_out(CachedObject::ServerCertificate);
         return output.send(kind, &CachedMessage12(&hash_value), transcript);
     }
-    let chain: Vec<_> = credential.chain().iter().map(|certificate| Asn1Cert(certificate)).collect();
-    output.send(kind, &Certificate12(List::Items(&chain)), transcript)
+    certificate::send(credential, transcript, output)
 }
 
 /// The body of the CertificateRequest, if clients are asked (RFC 5246, 7.4.4).

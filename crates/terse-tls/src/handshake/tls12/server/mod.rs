@@ -16,6 +16,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
+//! A session that is resumed (`resume.rs`): ServerHello, [ChangeCipherSpec], Finished from the server, then the same from
+//! the client.
 //!
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
@@ -34,11 +36,13 @@ mod authenticate;
 mod finish;
 mod flight;
 mod negotiate;
+mod resume;
 
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectClientKeyExchange};
 use finish::ExpectFinished;
 use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer};
+use resume::{ExpectResumedFinished, Resumed};
 
 /// What a server expects next.
 pub(crate) enum State {
@@ -48,6 +52,8 @@ pub(crate) enum State {
     ClientKeyExchange(Box<ExpectClientKeyExchange>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
+    /// Of a session that is resumed, after the server's own.
+    ResumedFinished(Box<ExpectResumedFinished>),
 }
 
 impl State {
@@ -57,6 +63,7 @@ impl State {
             Self::ClientKeyExchange(state) => state.client_key_exchange(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
+            Self::ResumedFinished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         }))
     }
@@ -84,6 +91,9 @@ pub(crate) fn client_hello(
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
     let offer = Offer::parse(&config, hello)?;
+    if let Some(resumed) = Resumed::find(&config, &offer, output.now)? {
+        return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
+    }
     let negotiated = Negotiated::new(&config, &offer)?;
     flight::send(config, &offer, negotiated, message, output).map(Handshake::Tls12Server)
 }

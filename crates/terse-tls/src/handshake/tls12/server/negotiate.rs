@@ -7,10 +7,11 @@ use crate::config::ServerConfig;
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::tls12::key_exchange;
 use crate::handshake::{agreement, signature};
 use crate::wire::{
-    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, ProtocolVersion, RenegotiationInfo,
+    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, ProtocolVersion, RenegotiationInfo, SessionTicket,
     SignatureAlgorithms, SignatureScheme, SupportedGroups,
 };
 
@@ -21,7 +22,11 @@ pub(super) struct Offer<'a> {
     pub(super) extended_master_secret: bool,
     /// The client knows RFC 5746, and wants to hear that this side does as well.
     pub(super) secure_renegotiation: bool,
+    /// The client wants to hear which points this side takes (RFC 8422, 5.2).
+    pub(super) ec_point_formats: bool,
     pub(super) caching: Offered<'a>,
+    /// RFC 5077, 3.2; empty if the client has none yet.
+    pub(super) session_ticket: Option<&'a [u8]>,
     supported_groups: Option<SupportedGroups<'a>>,
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
 }
@@ -32,7 +37,6 @@ impl<'a> Offer<'a> {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
         let extensions = hello.extensions;
-        extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: uncompressed points must be among them
         let renegotiation_info = extensions.get()?;
         if renegotiation_info.is_some_and(|RenegotiationInfo(connection)| !connection.is_empty()) {
             return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()); // RFC 5746, 3.6
@@ -44,10 +48,16 @@ impl<'a> Offer<'a> {
             extended_master_secret: extensions.get::<ExtendedMasterSecret>()?.is_some(),
             secure_renegotiation: renegotiation_info.is_some()
                 || suites.any(|suite| suite == CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),
+            ec_point_formats: extensions.get::<EcPointFormats<'_>>()?.is_some(),
             caching: Offered::parse(config, extensions)?,
+            session_ticket: extensions.get()?.map(|SessionTicket(ticket)| ticket),
             supported_groups: extensions.get()?,
             signature_algorithms: extensions.get()?,
         })
+    }
+
+    pub(super) fn offers(&self, suite: CipherSuite) -> bool {
+        self.hello.cipher_suites.0.iter().any(|offered| offered == suite)
     }
 
     /// Without the extension the client takes any curve (RFC 8422, 4).
@@ -67,10 +77,11 @@ impl<'a> Offer<'a> {
 /// What was chosen.
 pub(super) struct Negotiated {
     pub(super) suite: &'static Tls12Suite,
-    pub(super) group: &'static dyn Group,
-    /// What the server proves its identity with, and how it signs.
-    pub(super) credential: Credential,
-    pub(super) scheme: SignatureScheme,
+    /// Not with a pre-shared key alone.
+    pub(super) group: Option<&'static dyn Group>,
+    /// What the server proves its identity with, and how it signs; not with a pre-shared key.
+    pub(super) credential: Option<(Credential, SignatureScheme)>,
+    pub(super) certificates: Option<Choice>,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
 
@@ -79,41 +90,53 @@ impl Negotiated {
         if !offer.extended_master_secret && config.common.require_extended_master_secret {
             return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
         }
-        let (suite, credential, scheme) = select_suite(config, offer)?;
         let mut groups = config.common.groups.iter().filter_map(|name| key_exchange::group(&config.common, *name));
-        let group = groups.find(|group| offer.supports(*group)).ok_or(PeerIncompatible::NoCommonGroup)?;
+        let group = groups.find(|group| offer.supports(*group));
+        let (suite, credential) = select_suite(config, offer, group.is_some())?;
+        let kind = credential.as_ref().map(|(credential, _)| credential.certificate_type());
+        let certificates = kind.map(|kind| Choice::new(config, offer.hello.extensions, kind)).transpose()?;
+        let group = group.filter(|_| suite.key_exchange != Tls12KeyExchange::Psk);
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        Ok(Self { suite, group, credential, scheme, application_protocol })
+        Ok(Self { suite, group, credential, certificates, application_protocol })
     }
 }
 
-/// The first suite, in the server's order, for which it has a key that the client can verify.
+/// The first suite, in the server's order, for which it has a key that the client can verify, or shares.
 fn select_suite(
     config: &ServerConfig,
     offer: &Offer<'_>,
-) -> Result<(&'static Tls12Suite, Credential, SignatureScheme), PeerIncompatible> {
-    let mut suites = (config.common.suites.iter())
-        .filter(|id| offer.hello.cipher_suites.0.iter().any(|offered| offered == **id))
-        .filter_map(|id| config.common.provider.tls12_suite(*id))
-        .peekable();
-    if suites.peek().is_none() {
-        return Err(PeerIncompatible::NoCommonCipherSuite);
+    has_group: bool,
+) -> Result<(&'static Tls12Suite, Option<(Credential, SignatureScheme)>), Error> {
+    let mut reason = PeerIncompatible::NoCommonCipherSuite;
+    for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
+        let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
+        match suite.key_exchange {
+            Tls12KeyExchange::Psk if config.psks.is_some() => return Ok((suite, None)),
+            Tls12KeyExchange::EcdhePsk if config.psks.is_some() && has_group => return Ok((suite, None)),
+            Tls12KeyExchange::Psk => {}
+            _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
+            key_exchange => match select_credential(config, offer, key_exchange)? {
+                Some(credential) => return Ok((suite, Some(credential))),
+                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => {}
+            },
+        }
     }
-    suites
-        .find_map(|suite| {
-            select_credential(config, offer, suite.key_exchange).map(|(key, scheme)| (suite, key, scheme))
-        })
-        .ok_or(PeerIncompatible::NoCommonSignatureScheme)
+    Err(reason.into())
 }
 
 fn select_credential(
     config: &ServerConfig,
     offer: &Offer<'_>,
     key_exchange: Tls12KeyExchange,
-) -> Option<(Credential, SignatureScheme)> {
+) -> Result<Option<(Credential, SignatureScheme)>, Error> {
     let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
-    config.credentials.iter().find_map(|credential| {
-        let scheme = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?;
-        Some((credential.clone(), scheme))
-    })
+    for credential in &config.credentials {
+        if let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)
+            && client_takes(offer.hello.extensions, credential)?
+        {
+            return Ok(Some((credential.clone(), scheme)));
+        }
+    }
+    Ok(None)
 }

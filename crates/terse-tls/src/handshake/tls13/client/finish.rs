@@ -108,9 +108,10 @@ impl Flight {
             Some(session) if proven.is_psk() => session.resumed(),
             Some(session) => {
                 let ticket = match credential {
-                    Some(own) if makes_ticket => {
-                        Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
-                    }
+                    Some(own) if makes_ticket => Some(
+                        resumption
+                            .ssc_ticket(CachedInformationType::CERT, own.fingerprint(ProtocolVersion::TLS_1_3))?,
+                    ),
                     _ => None,
                 };
                 let certificate_request = request.and_then(|request| request.learned);
@@ -138,7 +139,8 @@ impl ExpectCertificate {
         let Some(request) = &self.request else { return Ok(None) };
         let transcript = &mut self.hello.transcript;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (self.hello.config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == self.types.client;
+        let able = self.hello.config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
         });
         let Some((credential, scheme)) = able else {
@@ -154,11 +156,11 @@ impl ExpectCertificate {
             return Ok(None);
         };
         let entries: Vec<_> = if self.selection.client_certificate {
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_3));
             output.left_out(CachedObject::ClientCertificate);
             Vec::from([CertificateEntry::new(&[])])
         } else {
-            credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+            credential.cert_data().map(CertificateEntry::new).collect()
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

@@ -28,6 +28,7 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
 use crate::resume::Keeper;
@@ -90,6 +91,7 @@ pub(crate) struct Secrets {
 pub(crate) struct ExpectCertificate {
     hello: Hello,
     secrets: Secrets,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -196,9 +198,10 @@ impl ExpectEncryptedExtensions {
             return self.finished_follows(source, extensions, message, output);
         }
         let Self { mut hello, secrets, .. } = self;
+        let types = CertificateTypes::read(&hello.config, extensions)?;
         let (selection, makes_ticket) = caching::selected(extensions, hello.config.common.client_cached_info, output)?;
         hello.transcript.add(message.bytes);
-        let state = ExpectCertificate { hello, secrets, selection, makes_ticket, request: None };
+        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket, request: None };
         Ok(State::CertificateRequest(Box::new(state)))
     }
 }
@@ -276,16 +279,17 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
-        let mut chain = certificate::chain(certificate)?.into_iter();
+        let mut entries = certificate::cert_data(certificate)?.into_iter();
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
+        let cached = cached.filter(|cached| cached.stands_for(self.types.server, ProtocolVersion::TLS_1_3));
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-        if chain.next().is_none_or(|hash| hash.as_ref() != cached.fingerprint().0) || chain.next().is_some() {
+        if entries.next().is_none_or(|hash| *hash != cached.fingerprint().0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
         let peer = cached.peer().clone();
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }
@@ -296,18 +300,16 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
-        let chain = certificate::chain(certificate)?;
-        if chain.is_empty() {
-            return Err(PeerMisbehaved::EmptyServerCertificate.into());
-        }
-        let algorithms = signature::chain_algorithms(&config.common);
-        let role = PeerRole::Server(&server.name);
-        let (peer, time_unchecked) = config.trust.verify(&chain, role, &algorithms, output.now.unix)?;
+        let presented = certificate::presented(certificate, self.types.server)?;
+        let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
+        let (peer, time_unchecked) =
+            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, peer.clone()));
+        let version = ProtocolVersion::TLS_1_3;
+        let fingerprint = presented.fingerprint(&config.common, version);
+        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, version, peer.clone()));
         Ok((peer, entry))
     }
 }
@@ -318,7 +320,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         let Self { state, peer, learned } = *self;
         Ok(Box::new(ExpectFinished { state, learned, proven: Proven::Certificate(peer), early_data: false }))

@@ -9,10 +9,11 @@ use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, State}
 use crate::cache::Selection;
 use crate::cert::VerifiedPeer;
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::PskSource;
-use crate::handshake::{Message, Output, caching};
+use crate::handshake::{Message, Output, caching, sessions};
 use crate::schedule::EpochKeys;
-use crate::summary::{AuthenticatedBy, EarlyDataStatus, Mode};
+use crate::summary::EarlyDataStatus;
 use crate::wire::{EarlyData, Extensions};
 
 /// The key that the server selected.
@@ -68,8 +69,9 @@ impl ExpectEncryptedExtensions {
         }
         hello.transcript.add(message.bytes);
         output.summary.fallback = None;
-        let state =
-            ExpectCertificate { hello, secrets, selection: Selection::default(), makes_ticket: false, request: None };
+        let types = CertificateTypes::read(&hello.config, extensions)?;
+        let selection = Selection::default();
+        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket: false, request: None };
         Ok(State::Finished(Box::new(ExpectFinished { state, learned: None, proven: Proven::Psk(source), early_data })))
     }
 }
@@ -82,19 +84,13 @@ pub(super) fn takes_early_data(extensions: Extensions<'_>) -> Result<bool, Error
 impl Proven {
     /// The server's Finished was verified: a pre-shared key was proven with it.
     pub(super) fn report(&self, output: &mut Output<'_>) {
-        let summary = &mut *output.summary;
         match self {
             Self::Certificate(_) => {}
             Self::Psk(PskSource::Session(session)) => {
-                summary.mode = Mode::Resumed;
-                summary.peer.identity = Some(session.origin.identity.clone());
-                summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-                summary.signatures_saved += u32::from(session.origin.signatures);
+                sessions::resumed_server(&session.origin, output);
             }
             Self::Psk(PskSource::External(identity)) => {
-                summary.mode = Mode::Psk;
-                summary.peer.psk_identity = Some(identity.clone());
-                summary.peer.authenticated_by = AuthenticatedBy::Psk;
+                sessions::psk_peer(identity, output);
             }
         }
     }

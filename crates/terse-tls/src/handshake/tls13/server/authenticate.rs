@@ -7,17 +7,19 @@ use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
 use super::tickets::Issuer;
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::handshake::certificate_types::Presented;
 use crate::handshake::{Handshake, Message, Output, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
 use crate::wire::{
-    CachedInformationType, Certificate, CertificateVerify, EndOfEarlyData, Finished, HandshakeType, ProtocolVersion,
+    CachedInformationType, Certificate, CertificateType, CertificateVerify, EndOfEarlyData, Finished, HandshakeType,
+    ProtocolVersion,
 };
 
 /// What all states after the server's flight have.
@@ -44,6 +46,8 @@ pub(crate) struct ExpectEndOfEarlyData {
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed.
@@ -100,15 +104,15 @@ impl ExpectCertificate {
             return self.cached_certificate(&certificate, entry, message, output);
         }
         self.handshaking.transcript.add(message.bytes);
-        if certificate.certificate_list.is_empty() {
+        let Some(presented) = certificate::presented(&certificate, self.client_type)? else {
             if let ClientAuthentication::Required(_) = self.handshaking.config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
             return Ok(State::Finished(Box::new(ExpectFinished { handshaking, peer: None, client: None })));
-        }
-        self.full_certificate(&certificate, output)
+        };
+        self.full_certificate(&presented, output)
     }
 
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
@@ -132,26 +136,20 @@ impl ExpectCertificate {
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
-    fn full_certificate(
-        self: Box<Self>,
-        certificate: &Certificate<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<State, Error> {
+    fn full_certificate(self: Box<Self>, presented: &Presented<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let config = &self.handshaking.config;
-        let chain = certificate::chain(certificate)?;
-        let algorithms = signature::chain_algorithms(&config.common);
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
         let session = self.handshaking.cache.as_ref();
         let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(self.expect_certificate_verify(peer, entry))
@@ -169,7 +167,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
         let Self { handshaking, peer, entry } = *self;
         Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry }))

@@ -22,9 +22,9 @@ use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
-    CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished, HandshakeType,
-    KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion,
-    ServerHello, SignatureAlgorithms, SignatureScheme,
+    CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random,
+    SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -38,13 +38,13 @@ pub(super) fn send(
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let suite = negotiated.suite;
-    let (credential, scheme) = match negotiated.authentication {
-        Authentication::Certificate(ref credential, scheme) => (credential.clone(), scheme),
+    let (credential, scheme, certificates) = match negotiated.authentication {
+        Authentication::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
         Authentication::Psk(_) => {
             return send_psk(config, offer, negotiated, key_share, early_data, transcript, output);
         }
     };
-    let request = (config.client_authentication.trust().is_some()).then(|| request_extensions(&config)).transpose()?;
+    let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
@@ -52,8 +52,11 @@ pub(super) fn send(
     let pays = request.as_ref().filter(|request| request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN);
     let fingerprint = pays.map(|request| || Fingerprint::of_request(sha256, request));
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
-    let own = credential.fingerprint();
-    let selected = Selected::new(&config, &offer.caching, offer.server_name, own, fingerprint, output);
+    let version = ProtocolVersion::TLS_1_3;
+    let own = credential.fingerprint(version);
+    let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    let selected =
+        Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output);
 
     let early_secret = EarlySecret::new(suite.hash, output.link.label_prefix(), None);
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
@@ -66,6 +69,7 @@ pub(super) fn send(
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = Flight {
+        client_type,
         client_random: offer.hello.random,
         asks: request.is_some(),
         transcript,
@@ -112,6 +116,7 @@ fn send_psk(
     hello.encrypted_extensions(&Selected::nothing(), early_data, &mut transcript, output)?;
     let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
     let flight = Flight {
+        client_type: CertificateType::X509, // none is asked for
         client_random: offer.hello.random,
         asks: false,
         transcript,
@@ -203,6 +208,9 @@ impl Hello<'_> {
         let mut extensions = ExtensionsBuilder::default();
         agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
         agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+        if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
+            types.answer(&mut extensions)?;
+        }
         selected.reply(config.common.client_cached_info, &mut extensions)?;
         if early_data {
             extensions.push(&EarlyData)?;
@@ -214,6 +222,7 @@ impl Hello<'_> {
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
 struct Flight {
     config: Arc<ServerConfig>,
+    client_type: CertificateType,
     client_random: Random,
     /// The client is asked for a certificate.
     asks: bool,
@@ -251,7 +260,8 @@ impl Flight {
     }
 
     fn finish(self, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_random, asks, mut transcript, secrets, early_data, cache, tickets } = self;
+        let Self { config, client_type, client_random, asks, mut transcript, secrets, early_data, cache, tickets } =
+            self;
         let Secrets { handshake, client, server } = secrets;
         let verify_data = server.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
@@ -269,7 +279,7 @@ impl Flight {
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets };
         if asks {
-            return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking })));
+            return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
         let finished = ExpectFinished { handshaking, peer: None, client: None };
         Ok(match early_data {
@@ -319,12 +329,12 @@ fn certificate(
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = credential.fingerprint();
+    let Fingerprint(fingerprint) = credential.fingerprint(ProtocolVersion::TLS_1_3);
     let entries: Vec<_> = if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
-        credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        credential.cert_data().map(CertificateEntry::new).collect()
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

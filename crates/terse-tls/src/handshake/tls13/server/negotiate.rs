@@ -8,6 +8,7 @@ use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::{Output, agreement, sessions, signature};
 use crate::resume::Binding;
 use crate::wire::{
@@ -68,13 +69,15 @@ impl<'a> Offer<'a> {
     }
 
     /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key and
-    /// padding.
+    /// padding. In any order: wolfSSL sends another one.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
         context.update(&without_extensions.unwrap_or_default());
-        for (kind, body) in self.hello.extensions.iter() {
+        let mut extensions: Vec<_> = self.hello.extensions.iter().collect();
+        extensions.sort_unstable_by_key(|(kind, _)| *kind);
+        for (kind, body) in extensions {
             match kind {
                 ExtensionType::KEY_SHARE
                 | ExtensionType::COOKIE
@@ -122,7 +125,7 @@ pub(super) struct Negotiated<'a> {
 /// What the server proves its identity with.
 pub(super) enum Authentication<'a> {
     /// And how it signs.
-    Certificate(Credential, SignatureScheme),
+    Certificate(Credential, SignatureScheme, Choice),
     Psk(Candidate<'a>),
 }
 
@@ -171,7 +174,7 @@ fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherS
     suites.filter(|suite| fixed.is_none_or(|fixed| fixed == suite.id)).collect()
 }
 
-/// The first credential that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+/// The first credential that the client takes, and that can sign with a scheme of the client's (RFC 9846, 4.3.3).
 fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Authentication<'a>, Error> {
     if config.credentials.is_empty() {
         return Err(PeerIncompatible::NoCommonPsk.into());
@@ -179,11 +182,18 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Aut
     let offered = offer.signature_algorithms.as_ref();
     let offered = offered.ok_or(PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS))?;
     let accepts = |scheme| offered.0.iter().any(|other| other == scheme);
-    let mut able = config.credentials.iter().filter_map(|credential| {
-        let scheme = signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?;
-        Some(Authentication::Certificate(credential.clone(), scheme))
-    });
-    Ok(able.next().ok_or(PeerIncompatible::NoCommonSignatureScheme)?)
+    let mut reason = PeerIncompatible::NoCommonCertificateType;
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_3, accepts) else {
+                reason = PeerIncompatible::NoCommonSignatureScheme;
+                continue;
+            };
+            let types = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
+            return Ok(Authentication::Certificate(credential.clone(), scheme, types));
+        }
+    }
+    Err(reason.into())
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are

@@ -42,6 +42,12 @@ impl Owner {
         use std::os::unix::fs::MetadataExt;
         metadata.mode() & 0o022 == 0 && (metadata.uid() == self.user || metadata.uid() == 0)
     }
+
+    /// Whether only this user, or root, can have read the file.
+    pub(super) fn alone_reads(self, metadata: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        metadata.mode() & 0o044 == 0 && (metadata.uid() == self.user || metadata.uid() == 0)
+    }
 }
 
 #[cfg(not(unix))]
@@ -52,6 +58,11 @@ impl Owner {
 
     /// Left to the directory's access list.
     pub(super) const fn alone_writes(self, _: &Metadata) -> bool {
+        true
+    }
+
+    /// The same.
+    pub(super) const fn alone_reads(self, _: &Metadata) -> bool {
         true
     }
 }

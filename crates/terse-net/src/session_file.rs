@@ -1,0 +1,74 @@
+//! A client's sessions in a file, so that it can resume them after a restart: for devices with flash, and for the command
+//! line. They live in a [`MemoryClientSessions`]; the file holds its bytes.
+//!
+//! What must always hold: a session that was taken is gone from the file before it is used (RFC 9846, C.4). The secrets in
+//! the file are for nobody but the owner; memory that held them is wiped.
+
+use core::fmt;
+use std::path::Path;
+
+use terse_tls::cache::Scope;
+use terse_tls::resume::{ClientSessionStore, MemoryClientSessions, StoredSession};
+
+use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};
+
+/// A [`ClientSessionStore`] that keeps its contents in a file, with mode 0600.
+///
+/// For one process at a time: of two that write the same file, the last one wins. Then a TLS 1.3 ticket may be shown
+/// twice, which lets an observer see that the two connections come from the same client.
+pub struct SessionFile {
+    file: SavedFile,
+    sessions: MemoryClientSessions,
+}
+
+static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 1, secret: true };
+
+impl SessionFile {
+    /// Opens the file, or prepares to create it, for the sessions of at most `capacity` scopes.
+    ///
+    /// An error says that the path cannot be used. Otherwise the second value says why the content was not used, if
+    /// there was some; the file is then overwritten when there is something to save.
+    pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
+        let decode = |bytes: &[u8]| MemoryClientSessions::from_bytes(bytes, capacity).ok();
+        let (file, sessions, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
+        let sessions = sessions.unwrap_or_else(|| MemoryClientSessions::new(capacity));
+        Ok((Self { file, sessions }, damage))
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Why the last change that was not saved was not. The session is then used all the same, but forgotten, or offered
+    /// again, after a restart.
+    pub fn take_error(&self) -> Option<SavedFileError> {
+        self.file.take_error()
+    }
+
+    fn save(&self) {
+        let _ = self.file.save(|| Ok(self.sessions.to_bytes())); // `take_error` tells why not
+    }
+}
+
+impl ClientSessionStore for SessionFile {
+    fn put(&self, scope: &Scope, session: StoredSession) {
+        self.sessions.put(scope, session);
+        self.save();
+    }
+
+    fn take(&self, scope: &Scope) -> Option<StoredSession> {
+        let session = self.sessions.take(scope)?;
+        self.save();
+        Some(session)
+    }
+}
+
+impl fmt::Debug for SessionFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionFile").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
