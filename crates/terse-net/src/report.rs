@@ -63,7 +63,7 @@ impl<'a> Report<'a> {
             signatures_verified: summary.signatures_verified,
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,
-            early_data: "none", // the engine does not send any
+            early_data: summary.early_data.name(),
             fallback: summary.fallback,
             sent: Direction::new(&summary.sent),
             received: Direction::new(&summary.received),

@@ -7,7 +7,7 @@ use pki_types::CertificateDer;
 use super::signature;
 use crate::cache::Fingerprint;
 use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
-use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::time::Now;
 use crate::wire::{
@@ -75,10 +75,13 @@ impl Choice {
             None => kind == CertificateType::X509,
         };
         let trust = config.client_authentication.trust();
-        let client = match trust {
-            None => CertificateType::X509,
-            Some(trust) => (trust.certificate_types().iter().copied().find(|kind| has(*kind)))
-                .ok_or(PeerIncompatible::NoCommonCertificateType)?,
+        let common = trust.and_then(|trust| trust.certificate_types().iter().copied().find(|kind| has(*kind)));
+        let client = match (&config.client_authentication, common) {
+            (_, Some(kind)) => kind,
+            (ClientAuthentication::None, None) => CertificateType::X509,
+            // The client has said nothing, maybe because it has nothing to show.
+            (ClientAuthentication::Optional(_), None) if theirs.is_none() => CertificateType::X509,
+            (_, None) => return Err(PeerIncompatible::NoCommonCertificateType.into()),
         };
         Ok(Self {
             types: CertificateTypes { server, client },
