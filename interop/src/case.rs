@@ -7,8 +7,8 @@ use terse_pki::KeyAlgorithm;
 use terse_tls::cache::{ClientCache, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, MaxFragmentLength, NamedGroup, ServerAddress,
-    ServerConfig, SignatureScheme, Trace,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, MaxFragmentLength, NamedGroup, ProtocolVersion,
+    ServerAddress, ServerConfig, SignatureScheme, Trace,
 };
 
 use crate::pki::{Files, Holder, Pki, SERVER_NAME, Side, WRONG_NAME};
@@ -36,6 +36,12 @@ pub enum Asks {
 pub struct Case {
     /// Our cryptography.
     pub provider: &'static CryptoProvider,
+    /// The versions of our side.
+    pub our_versions: Vec<ProtocolVersion>,
+    /// The versions of the peer.
+    pub peer_versions: Vec<ProtocolVersion>,
+    /// How many connections there will be, one after the other: a client's later ones offer to resume.
+    pub connections: usize,
     /// The CA, as in `p256x3`.
     pub chain: &'static str,
     /// The leaves' keys, if they differ from the CA's.
@@ -95,6 +101,9 @@ impl Case {
     pub fn new(provider: &'static CryptoProvider) -> Self {
         Self {
             provider,
+            our_versions: Vec::new(),
+            peer_versions: Vec::new(),
+            connections: 1,
             chain: "p256x3",
             leaf: None,
             asks: Asks::No,
@@ -142,6 +151,11 @@ impl Case {
         }
     }
 
+    /// The version that both sides must agree on: the highest that both have.
+    pub fn version(&self) -> Option<ProtocolVersion> {
+        self.our_versions.iter().filter(|version| self.peer_versions.contains(version)).max().copied()
+    }
+
     /// The name that the client expects.
     pub fn name(&self) -> &'static str {
         if self.expects_wrong_name { WRONG_NAME } else { SERVER_NAME }
@@ -183,6 +197,9 @@ impl Case {
     }
 
     fn common(&self, common: &mut Common, groups: &[NamedGroup], protocols: &[&str]) {
+        if !self.our_versions.is_empty() {
+            common.versions.clone_from(&self.our_versions);
+        }
         if !self.suites.is_empty() {
             common.suites.clone_from(&self.suites);
         }

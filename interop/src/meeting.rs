@@ -2,7 +2,7 @@
 
 use terse_net::{NetError, OsRng, Stream};
 use terse_tls::summary::{AuthenticatedBy, Summary};
-use terse_tls::{AlertDescription, Connection, Error, ProtocolVersion};
+use terse_tls::{AlertDescription, Connection, Error};
 
 use crate::case::{Asks, Case, clock};
 use crate::peer::{Peer, Remote, Role};
@@ -66,7 +66,7 @@ impl Meeting {
 
     fn check(&self, case: &Case) {
         let summary = self.summary();
-        assert_eq!(summary.version, Some(ProtocolVersion::TLS_1_3));
+        assert_eq!(summary.version, case.version());
         if let [suite] = case.suites[..] {
             assert_eq!(summary.cipher_suite, Some(suite));
         }
@@ -145,13 +145,18 @@ impl Meeting {
 
     /// Our side refuses the peer, in its handshake, with `alert`, and the peer hears of it. Returns the reason.
     pub fn ours_refuses(&mut self, alert: AlertDescription) -> Error {
-        let error = match self.ours.handshake() {
-            Err(NetError::Tls(error)) => error,
-            other => panic!("our side did not refuse: {other:?}"),
-        };
+        let error = self.ours_fails();
         assert_eq!(error.alert(), Some(alert), "{error}");
         self.remote.expect_alert(alert);
         error
+    }
+
+    /// Our side refuses the peer, in its handshake. Returns the reason.
+    pub fn ours_fails(&mut self) -> Error {
+        match self.ours.handshake() {
+            Err(NetError::Tls(error)) => error,
+            other => panic!("our side did not refuse: {other:?}"),
+        }
     }
 
     /// The peer refuses our side with `alert`, in the handshake or when our side is already done with it.
@@ -160,6 +165,14 @@ impl Meeting {
         match outcome {
             Err(NetError::Tls(Error::AlertReceived(received))) => assert_eq!(received, alert),
             other => panic!("the peer did not refuse: {other:?}"),
+        }
+    }
+
+    /// The peer ends the handshake without a word.
+    pub fn peer_leaves(&mut self) {
+        match self.ours.handshake() {
+            Err(NetError::ClosedInHandshake) => {}
+            other => panic!("the peer did not leave: {other:?}"),
         }
     }
 

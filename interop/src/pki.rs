@@ -59,6 +59,8 @@ pub struct Files {
     pub root: PathBuf,
     /// The program's own credential, if it has one.
     pub credential: Option<CredentialFiles>,
+    /// Where a client may keep a session.
+    pub session: PathBuf,
 }
 
 /// A credential in files.
@@ -109,7 +111,8 @@ impl Pki {
     /// Files with the root and, if there is to be one, the credential of `side`.
     pub fn files(&self, side: Side, holder: Option<Holder>) -> Files {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut files = Files { root: PathBuf::new(), credential: None, directory };
+        let session = directory.path().join("session");
+        let mut files = Files { root: PathBuf::new(), credential: None, session, directory };
         files.root = files.write("ca.pem", &self.authority.root_pem());
         files.credential = holder.map(|holder| {
             let issued = self.issued(side, holder);

@@ -56,10 +56,7 @@ impl<'a> Report<'a> {
             group: summary.group.map(|group| group.to_string()),
             mode: summary.mode.name(),
             cached: summary.cached.iter().copied().map(CachedObject::name).collect(),
-            peer: Peer {
-                name: summary.peer.identity.as_ref().map(ToString::to_string),
-                authenticated_by: summary.peer.authenticated_by.name(),
-            },
+            peer: Peer { name: summary.peer.name(), authenticated_by: summary.peer.authenticated_by.name() },
             signatures_verified: summary.signatures_verified,
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,

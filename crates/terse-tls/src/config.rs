@@ -25,7 +25,7 @@ use crate::wire::{
 pub struct Common {
     /// Where the cryptography comes from.
     pub provider: CryptoProvider,
-    /// Protocol versions, preferred first.
+    /// Protocol versions. The newest one that both sides have is used, whatever the order.
     pub versions: Vec<ProtocolVersion>,
     /// In TLS 1.2, refuse peers without the extended master secret (RFC 7627). Without it a session can be spliced into
     /// another one; such handshakes are neither cached nor resumed.
@@ -231,7 +231,8 @@ impl ClientConfig {
 pub struct ServerConfig {
     /// What both sides configure alike. The server's order of preference decides.
     pub common: Common,
-    /// What the server proves its identity with, preferred first: the first one that the client can verify is used.
+    /// What the server proves its identity with, preferred first: the first one that the client can verify is used; in
+    /// TLS 1.2, where suites name a kind of key, of those that fit the suite.
     pub credentials: Vec<Credential>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,

@@ -5,7 +5,7 @@ use core::fmt;
 use pki_types::UnixTime;
 
 use crate::crypto::CryptoError;
-use crate::wire::{AlertDescription, ContentType, EncodeError, ExtensionType, HandshakeType};
+use crate::wire::{AlertDescription, ContentType, EncodeError, ExtensionType, HandshakeType, ProtocolVersion};
 
 /// Why a connection is over, or a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The alert that tells the peer, if one is due.
+    /// The alert that tells the peer, if one is due; in TLS 1.2 `handshake_failure` stands for `certificate_required`.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(error) => error.alert(),
@@ -42,6 +42,20 @@ impl Error {
             Self::Crypto(_) => AlertDescription::INTERNAL_ERROR,
             Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated => return None,
         })
+    }
+}
+
+impl Error {
+    /// The alert for a peer of `version`, which may not know the alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing
+    /// certificate, RFC 7627, 5.2 and 5.3 for the missing extension.
+    pub(crate) fn alert_in(&self, version: Option<ProtocolVersion>) -> Option<AlertDescription> {
+        match (self.alert()?, version) {
+            (
+                AlertDescription::CERTIFICATE_REQUIRED | AlertDescription::MISSING_EXTENSION,
+                Some(ProtocolVersion::TLS_1_2),
+            ) => Some(AlertDescription::HANDSHAKE_FAILURE),
+            (alert, _) => Some(alert),
+        }
     }
 }
 
@@ -165,7 +179,7 @@ pub enum PeerMisbehaved {
     IllegalKeyShare,
     /// A signature with a scheme that was not offered, or that TLS 1.3 forbids (RFC 9846, 4.5.2).
     IllegalSignatureScheme,
-    /// The signature of CertificateVerify is wrong (RFC 9846, 4.5.2).
+    /// The signature of CertificateVerify (RFC 9846, 4.5.2) or ServerKeyExchange (RFC 8422, 5.4) is wrong.
     BadSignature,
     /// The MAC of Finished is wrong (RFC 9846, 4.5.3).
     BadFinished,
@@ -256,7 +270,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::ChangedClientHello => f.write_str("the second ClientHello differs from the first"),
             Self::IllegalKeyShare => f.write_str("a key share is for a group that was not offered"),
             Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
-            Self::BadSignature => f.write_str("the signature of CertificateVerify is wrong"),
+            Self::BadSignature => f.write_str("the signature of CertificateVerify or ServerKeyExchange is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
             Self::BadBinder => f.write_str("the proof that the client has its pre-shared key is wrong"),
             Self::IllegalPskSelection => f.write_str("the server selects a pre-shared key that it must not"),
@@ -504,6 +518,9 @@ pub enum ApiMisuse {
     NoSignatureDue,
     /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
     ReservedLabel,
+    /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as well
+    /// (RFC 7627, 5.4).
+    NoExporter,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
@@ -529,6 +546,7 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),

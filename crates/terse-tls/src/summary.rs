@@ -1,6 +1,7 @@
 //! A connection's summary: what a handshake did, as data. The command line, metrics, the simulator and the benchmarks
 //! all read this one structure.
 
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -138,6 +139,14 @@ pub struct Peer {
     pub time_unchecked: bool,
 }
 
+impl Peer {
+    /// Who the peer is, for reports: the identity that it proved, else the name of the pre-shared key.
+    pub fn name(&self) -> Option<String> {
+        let key = self.psk_identity.as_deref().map(|name| String::from_utf8_lossy(name).into_owned());
+        self.identity.as_ref().map(ToString::to_string).or(key)
+    }
+}
+
 /// How a peer proved its identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -218,7 +227,7 @@ impl Traffic {
         let len = len as u32;
         self.handshake_bytes += u64::from(len);
         match self.messages.iter_mut().find(|(counted, _)| *counted == message) {
-            Some((_, sum)) => *sum += len,
+            Some((_, sum)) => *sum = sum.saturating_add(len), // HelloRequest may come any number of times
             None => self.messages.push((message, len)),
         }
     }

@@ -59,6 +59,11 @@ impl VerifiedPeer {
         &self.identity
     }
 
+    /// Whether the peer is accepted at `time` without a look at its dates. A raw public key has none.
+    pub(crate) fn is_unchecked_at(&self, time: Option<UnixTime>) -> bool {
+        time.is_none() && !self.validity.is_unbounded()
+    }
+
     /// How many bytes of it have no fixed size.
     pub(crate) fn len(&self) -> usize {
         self.public_key.len() + self.identity.len()

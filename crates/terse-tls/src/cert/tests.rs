@@ -68,6 +68,7 @@ fn fields_of_a_certificate() {
     let (peer, time_unchecked) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
     assert!(!time_unchecked);
     assert_eq!(peer.signatures, 2);
+    assert!(peer.is_unchecked_at(None) && !peer.is_unchecked_at(Some(unix_time(0))));
     assert_eq!(peer.identity.subject_alt_name_der(), fields.subject_alt_name);
     assert_eq!(peer.identity.to_string(), SERVER_NAME);
     let (algorithm, key) = split_public_key(peer.public_key()).unwrap();

@@ -41,7 +41,9 @@ impl Connection {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes)?;
-                output.summary.received.count_message(message.kind, bytes.len());
+                if !handshake.is_finished() {
+                    output.summary.received.count_message(message.kind, bytes.len());
+                }
                 if let Some(trace) = output.trace {
                     trace.event(TraceEvent::Received(message.kind, bytes.len()));
                 }
@@ -149,22 +151,21 @@ impl Connection {
             AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
             AlertDescription::CLOSE_NOTIFY => Err(Error::AlertReceived(alert.description)),
             // In TLS 1.2 a warning is one (RFC 5246, 7.2.2); in TLS 1.3 the level says nothing.
-            _ if alert.level == Alert::WARNING && self.summary.version != Some(ProtocolVersion::TLS_1_3) => {
-                self.receiver.ignored()
-            }
+            _ if alert.level == Alert::WARNING && self.may_speak(ProtocolVersion::TLS_1_2) => self.receiver.ignored(),
             description => Err(Error::AlertReceived(description)),
         }
+    }
+
+    /// Whether this is a connection of `version`, or can still become one.
+    fn may_speak(&self, version: ProtocolVersion) -> bool {
+        self.summary.version.map_or_else(|| self.config.common().enables(version), |selected| selected == version)
     }
 
     /// The connection is over: tells the peer and the cache.
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
         self.early_data = Progress::Due;
-        if let Some(description) = error.alert().filter(|_| !self.closed) {
-            let description = match self.summary.version {
-                Some(ProtocolVersion::TLS_1_2) => description.in_tls12(),
-                _ => description,
-            };
+        if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }
         let failure = match error {

@@ -69,7 +69,7 @@ fn record_sizes(
 
 impl RecordSizeLimit {
     /// What stands for "no limit".
-    const fn max(version: ProtocolVersion) -> u16 {
+    pub(super) const fn max(version: ProtocolVersion) -> u16 {
         MAX_RECORD_SIZE_LIMIT + content_type(version)
     }
 }

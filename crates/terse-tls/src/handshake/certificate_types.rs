@@ -60,14 +60,16 @@ impl CertificateTypes {
 /// The choice of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    pub(super) types: CertificateTypes,
+    pub(super) server: CertificateType,
+    /// What the client may show. `None`: it is not asked.
+    pub(super) client: Option<CertificateType>,
     answers_server: bool,
     answers_client: bool,
 }
 
 impl Choice {
-    /// `server` is what the server shows. What the client may show, if it is asked at all, is what the server prefers
-    /// among what the client has (RFC 7250, 4.2).
+    /// `server` is what the server shows. What the client may show is what the server prefers among what the client has; if
+    /// there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
     pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
         let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
         let has = |kind| match &theirs {
@@ -75,27 +77,24 @@ impl Choice {
             None => kind == CertificateType::X509,
         };
         let trust = config.client_authentication.trust();
-        let common = trust.and_then(|trust| trust.certificate_types().iter().copied().find(|kind| has(*kind)));
-        let client = match (&config.client_authentication, common) {
-            (_, Some(kind)) => kind,
-            (ClientAuthentication::None, None) => CertificateType::X509,
-            // The client has said nothing, maybe because it has nothing to show.
-            (ClientAuthentication::Optional(_), None) if theirs.is_none() => CertificateType::X509,
-            (_, None) => return Err(PeerIncompatible::NoCommonCertificateType.into()),
-        };
+        let client = trust.and_then(|trust| trust.certificate_types().iter().copied().find(|kind| has(*kind)));
+        if let (ClientAuthentication::Required(_), None) = (&config.client_authentication, client) {
+            return Err(PeerIncompatible::NoCommonCertificateType.into());
+        }
         Ok(Self {
-            types: CertificateTypes { server, client },
+            server,
+            client,
             answers_server: offered.get::<ServerCertificateTypes<'_>>()?.is_some(),
-            answers_client: theirs.is_some() && trust.is_some(),
+            answers_client: theirs.is_some() && client.is_some(),
         })
     }
 
     pub(super) fn answer(self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if self.answers_client {
-            extensions.push(&ClientCertificateTypeSelected(self.types.client))?;
+        if let Some(client) = self.client.filter(|_| self.answers_client) {
+            extensions.push(&ClientCertificateTypeSelected(client))?;
         }
         if self.answers_server {
-            extensions.push(&ServerCertificateTypeSelected(self.types.server))?;
+            extensions.push(&ServerCertificateTypeSelected(self.server))?;
         }
         Ok(())
     }

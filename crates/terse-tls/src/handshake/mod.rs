@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
-use crate::wire::{Encode, HandshakeType, Parse};
+use crate::wire::{Encode, HandshakeType, Parse, ProtocolVersion};
 
 mod agreement;
 mod caching;
@@ -156,9 +156,10 @@ impl Handshake {
 
     /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
     /// the peer's Finished.
-    pub(crate) const fn ignores_change_cipher_spec(&self) -> bool {
+    pub(crate) fn ignores_change_cipher_spec(&self) -> bool {
         match self {
-            Self::Client(_) | Self::Tls13Client(_) | Self::Tls13Server(_) => true,
+            Self::Client(state) => state.offers(ProtocolVersion::TLS_1_3),
+            Self::Tls13Client(_) | Self::Tls13Server(_) => true,
             Self::Server(_)
             | Self::Tls12Client(_)
             | Self::Tls12Server(_)

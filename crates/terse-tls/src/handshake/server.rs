@@ -28,16 +28,16 @@ impl ExpectClientHello {
     }
 }
 
-/// The version that this side prefers among those that the client has (RFC 9846, 4.3.1). Without the extension the
-/// client speaks TLS 1.2 at most.
+/// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
+/// (4.2.3). Without the extension the client speaks TLS 1.2 at most.
 pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;
     let offers = |version| match &offered {
         Some(SupportedVersions(list)) => list.iter().any(|offered| offered == version),
         None => version == ProtocolVersion::TLS_1_2 && hello.legacy_version >= version,
     };
-    let mut common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
-    let selected = common_versions.find(|version| offers(*version)).ok_or(PeerIncompatible::NoCommonVersion)?;
+    let common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
+    let selected = common_versions.filter(|version| offers(*version)).max().ok_or(PeerIncompatible::NoCommonVersion)?;
     if selected == ProtocolVersion::TLS_1_3 && hello.legacy_version != ProtocolVersion::TLS_1_2 {
         return Err(PeerIncompatible::NoCommonVersion.into());
     }

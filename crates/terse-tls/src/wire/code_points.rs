@@ -162,6 +162,12 @@ impl SignatureScheme {
         )
     }
 
+    /// The type of the client certificates whose keys sign with it, in TLS 1.2 (RFC 5246, 7.4.4; RFC 8422, 5.5: EdDSA
+    /// counts as ECDSA).
+    pub(crate) const fn client_certificate_type(self) -> ClientCertificateType {
+        if self.is_rsa() { ClientCertificateType::RSA_SIGN } else { ClientCertificateType::ECDSA_SIGN }
+    }
+
     /// Whether TLS 1.3 allows the scheme in CertificateVerify (RFC 9846, 4.5.2: no PKCS#1, no SHA-1).
     pub const fn signs_tls13_handshakes(self) -> bool {
         matches!(
@@ -241,17 +247,6 @@ code_points! {
         CERTIFICATE_REQUIRED = 116 "certificate_required",
         GENERAL_ERROR = 117 "general_error",
         NO_APPLICATION_PROTOCOL = 120 "no_application_protocol",
-    }
-}
-
-impl AlertDescription {
-    /// What a peer of TLS 1.2 is told, which knows no alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing certificate,
-    /// RFC 7627, 5.2 and 5.3 for the missing extension.
-    pub(crate) const fn in_tls12(self) -> Self {
-        match self {
-            Self::CERTIFICATE_REQUIRED | Self::MISSING_EXTENSION => Self::HANDSHAKE_FAILURE,
-            other => other,
-        }
     }
 }
 

@@ -90,6 +90,13 @@ pub(crate) struct CertificateRequest12<'a> {
     pub(crate) certificate_authorities: List<'a, DistinguishedName<'a>>,
 }
 
+impl CertificateRequest12<'_> {
+    /// Whether certificates of this type are among those that the server takes.
+    pub(crate) fn accepts(&self, kind: ClientCertificateType) -> bool {
+        self.certificate_types.iter().any(|accepted| accepted == kind)
+    }
+}
+
 impl<'a> Parse<'a> for CertificateRequest12<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         Ok(Self {

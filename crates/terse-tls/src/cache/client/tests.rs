@@ -520,6 +520,7 @@ fn raw_public_key_is_offered_where_it_can_be_taken() {
         (raw, TLS12, [false, false]),
         (BOTH, TLS13, [true, true]),
         (BOTH, TLS12, [true, false]),
+        (BOTH, &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2], [true, true]),
     ];
     for (certificate_types, versions, offered) in table {
         let entries = [entry(SERVER), raw_entry(SERVER, tls13)];

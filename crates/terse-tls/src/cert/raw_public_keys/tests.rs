@@ -49,7 +49,7 @@ fn a_key_that_is_configured_is_believed() {
         assert_eq!((peer.identity().subject_der(), peer.identity().subject_alt_name_der()), (&[][..], &[][..]));
         assert_eq!((peer.certificate_type(), peer.signatures), (CertificateType::RAW_PUBLIC_KEY, 0));
         assert_eq!(peer.len(), key.len(), "the key is kept once");
-        assert!(peer.validity.is_unbounded());
+        assert!(peer.validity.is_unbounded() && !peer.is_unchecked_at(None));
         for time in [0, u64::MAX] {
             let time = UnixTime::since_unix_epoch(core::time::Duration::from_secs(time));
             assert_eq!(peer.validity.check(time), Ok(()));

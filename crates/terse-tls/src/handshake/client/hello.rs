@@ -97,8 +97,11 @@ impl ExpectServerHello {
     }
 
     fn offer_record_sizes(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        if let Some(limit) = self.config.common.record_size_limit {
-            extensions.push(&RecordSizeLimit(limit))?;
+        let common = &self.config.common;
+        if let Some(limit) = common.record_size_limit {
+            let newest = common.versions.iter().copied().filter(|version| common.enables(*version)).max();
+            let max = RecordSizeLimit::max(newest.unwrap_or(ProtocolVersion::TLS_1_3));
+            extensions.push(&RecordSizeLimit(limit.min(max)))?;
         }
         if let Some(length) = self.config.max_fragment_length {
             extensions.push(&length)?;

@@ -115,6 +115,10 @@ impl ExpectServerHello {
         Ok(Box::new(hello))
     }
 
+    pub(super) fn offers(&self, version: ProtocolVersion) -> bool {
+        self.config.common.enables(version)
+    }
+
     /// Expects ServerHello or HelloRetryRequest.
     pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello: ServerHello<'_> = message.expect(HandshakeType::SERVER_HELLO)?;
@@ -130,23 +134,24 @@ impl ExpectServerHello {
 
     /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3; without it the server speaks TLS 1.2 at most.
     fn select_version(&self, hello: &ServerHello<'_>) -> Result<ProtocolVersion, Error> {
-        let enables = |version| self.config.common.enables(version);
         match hello.extensions.get::<SelectedVersion>()? {
-            Some(SelectedVersion(ProtocolVersion::TLS_1_3)) if enables(ProtocolVersion::TLS_1_3) => {
+            Some(SelectedVersion(ProtocolVersion::TLS_1_3)) if self.offers(ProtocolVersion::TLS_1_3) => {
                 if hello.legacy_version != ProtocolVersion::TLS_1_2 {
                     return Err(PeerIncompatible::NoCommonVersion.into());
                 }
                 Ok(ProtocolVersion::TLS_1_3)
             }
             Some(_) => Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into()),
-            None if hello.legacy_version != ProtocolVersion::TLS_1_2 || !enables(ProtocolVersion::TLS_1_2) => {
+            None if hello.legacy_version != ProtocolVersion::TLS_1_2 || !self.offers(ProtocolVersion::TLS_1_2) => {
                 Err(PeerIncompatible::NoCommonVersion.into())
             }
             None if matches!(self.progress, Progress::Retried(..)) || hello.is_hello_retry_request() => {
                 Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into())
             }
             // A server that knows TLS 1.3 would have taken it: somebody changed the ClientHello.
-            None if enables(ProtocolVersion::TLS_1_3) && hello.is_downgrade() => Err(PeerMisbehaved::Downgrade.into()),
+            None if self.offers(ProtocolVersion::TLS_1_3) && hello.is_downgrade() => {
+                Err(PeerMisbehaved::Downgrade.into())
+            }
             None => Ok(ProtocolVersion::TLS_1_2),
         }
     }

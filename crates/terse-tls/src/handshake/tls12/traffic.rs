@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::wire::{AlertDescription, ClientHello, HandshakeType, HelloRequest};
@@ -15,12 +15,18 @@ pub(crate) struct Traffic {
     is_client: bool,
     master_secret: MasterSecret,
     randoms: Randoms,
+    extended_master_secret: bool,
     renegotiations: u8,
 }
 
 impl Traffic {
-    pub(super) const fn new(is_client: bool, master_secret: MasterSecret, randoms: Randoms) -> Self {
-        Self { is_client, master_secret, randoms, renegotiations: 0 }
+    pub(super) const fn new(
+        is_client: bool,
+        master_secret: MasterSecret,
+        randoms: Randoms,
+        extended_master_secret: bool,
+    ) -> Self {
+        Self { is_client, master_secret, randoms, extended_master_secret, renegotiations: 0 }
     }
 
     /// The peer asks for a renegotiation: it gets a warning.
@@ -47,8 +53,11 @@ impl Traffic {
         Ok(self)
     }
 
-    /// RFC 5705, 4
+    /// RFC 5705, 4; not if another connection may have the same master secret (RFC 7627, 5.4).
     pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
-        self.master_secret.export(&self.randoms, label, context, out)
+        if !self.extended_master_secret {
+            return Err(ApiMisuse::NoExporter.into());
+        }
+        Ok(self.master_secret.export(&self.randoms, label, context, out)?)
     }
 }

@@ -54,7 +54,7 @@ impl ExpectCertificate {
         let peer = cached.peer().clone();
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }

@@ -65,21 +65,22 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
         agreed.keep_session(&learned, &master_secret, ticket, output);
-        let Agreed { randoms, selection, makes_ticket, .. } = agreed;
-        let has_certificates = learned.peer.is_some() && agreed.extended_master_secret;
-        if let Some(session) = output.cache.as_deref_mut().filter(|_| has_certificates) {
+        let Agreed { randoms, selection, makes_ticket, extended_master_secret, .. } = agreed;
+        if let Some(session) = output.cache.as_deref_mut() {
             session.server_finished(!selection.client_certificate);
-            let ticket =
-                proven.filter(|_| makes_ticket).map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own));
+            // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
+            let is_kept = learned.peer.is_some() && extended_master_secret;
+            let own = proven.filter(|_| is_kept && makes_ticket);
             session.finished(cache::Learned {
                 proof,
-                server_certificate: learned.server_certificate,
-                certificate_request: learned.certificate_request,
-                ticket,
+                server_certificate: learned.server_certificate.filter(|_| is_kept),
+                certificate_request: learned.certificate_request.filter(|_| is_kept),
+                ticket: own.map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own)),
             });
             session.confirmed();
         }
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms))))
+        let traffic = Traffic::new(true, master_secret, randoms, extended_master_secret);
+        Ok(Handshake::Tls12Traffic(Box::new(traffic)))
     }
 }
 

@@ -103,7 +103,8 @@ impl ExpectServerHelloDone {
             signature_algorithms
         } else {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
-            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().collect();
+            let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
+            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().filter(accepts).collect();
             let sha256 = self.agreed.config.common.provider.sha256;
             self.learned.certificate_request = Some(RequestEntry {
                 version: ProtocolVersion::TLS_1_2,

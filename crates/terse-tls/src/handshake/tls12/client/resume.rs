@@ -83,6 +83,6 @@ impl ExpectResumedFinished {
         if let Some(keeper) = keeper.filter(|_| session.fits()) {
             keeper.give_back(session);
         }
-        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms))))
+        Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms, true))))
     }
 }

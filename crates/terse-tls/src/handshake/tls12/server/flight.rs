@@ -10,7 +10,7 @@ use super::{Negotiated, Offer, State};
 use crate::cache::{Fingerprint, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
-use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12Suite};
+use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::caching::Selected;
 use crate::handshake::certificate_types::Choice;
@@ -20,10 +20,10 @@ use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcdheParams,
-    Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion, Random,
-    RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, SessionTicket,
-    SignatureAlgorithms,
+    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcPointFormats,
+    EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion,
+    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk,
+    SessionTicket, SignatureAlgorithms,
 };
 
 /// What all states after the server's flight have.
@@ -78,9 +78,10 @@ pub(super) fn send(
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let Negotiated { suite, group, credential, certificates, application_protocol } = negotiated;
-    let client_type = certificates.map_or(CertificateType::X509, |choice| choice.types.client);
     // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
-    let request = if credential.is_some() { certificate_request(&config)? } else { None };
+    let asked = certificates.and_then(|choice| choice.client);
+    let request = if asked.is_some() { certificate_request(&config)? } else { None };
+    let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     let selected = match &credential {
         Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
         None => Selected::nothing(),
@@ -246,6 +247,9 @@ pub(super) fn server_hello(
     }
     if offer.extended_master_secret {
         extensions.push(&ExtendedMasterSecret)?;
+    }
+    if offer.ec_point_formats && selection.suite.key_exchange != Tls12KeyExchange::Psk {
+        extensions.push(&EcPointFormats::uncompressed())?;
     }
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;

@@ -22,6 +22,8 @@ pub(super) struct Offer<'a> {
     pub(super) extended_master_secret: bool,
     /// The client knows RFC 5746, and wants to hear that this side does as well.
     pub(super) secure_renegotiation: bool,
+    /// The client wants to hear which points this side takes (RFC 8422, 5.2).
+    pub(super) ec_point_formats: bool,
     pub(super) caching: Offered<'a>,
     /// RFC 5077, 3.2; empty if the client has none yet.
     pub(super) session_ticket: Option<&'a [u8]>,
@@ -35,7 +37,6 @@ impl<'a> Offer<'a> {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
         let extensions = hello.extensions;
-        extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: uncompressed points must be among them
         let renegotiation_info = extensions.get()?;
         if renegotiation_info.is_some_and(|RenegotiationInfo(connection)| !connection.is_empty()) {
             return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()); // RFC 5746, 3.6
@@ -47,6 +48,7 @@ impl<'a> Offer<'a> {
             extended_master_secret: extensions.get::<ExtendedMasterSecret>()?.is_some(),
             secure_renegotiation: renegotiation_info.is_some()
                 || suites.any(|suite| suite == CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),
+            ec_point_formats: extensions.get::<EcPointFormats<'_>>()?.is_some(),
             caching: Offered::parse(config, extensions)?,
             session_ticket: extensions.get()?.map(|SessionTicket(ticket)| ticket),
             supported_groups: extensions.get()?,
@@ -115,12 +117,22 @@ fn select_suite(
             _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
             key_exchange => match select_credential(config, offer, key_exchange)? {
                 Some(credential) => return Ok((suite, Some(credential))),
-                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
-                None => {}
+                None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
+                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => reason = PeerIncompatible::NoCommonCertificateType,
             },
         }
     }
     Err(reason.into())
+}
+
+fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn select_credential(

@@ -44,7 +44,7 @@ pub(super) fn send(
             return send_psk(config, offer, negotiated, key_share, early_data, transcript, output);
         }
     };
-    let request = (config.client_authentication.trust().is_some()).then(|| request_extensions(&config)).transpose()?;
+    let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
@@ -54,8 +54,9 @@ pub(super) fn send(
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
     let version = ProtocolVersion::TLS_1_3;
     let own = credential.fingerprint(version);
-    let client = (certificates.types.client, version);
-    let selected = Selected::new(&config, &offer.caching, offer.server_name, client, own, fingerprint, output);
+    let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    let selected =
+        Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output);
 
     let early_secret = EarlySecret::new(suite.hash, output.link.label_prefix(), None);
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
@@ -68,7 +69,7 @@ pub(super) fn send(
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = Flight {
-        client_type: certificates.types.client,
+        client_type,
         client_random: offer.hello.random,
         asks: request.is_some(),
         transcript,

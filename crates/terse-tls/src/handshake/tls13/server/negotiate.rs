@@ -69,13 +69,15 @@ impl<'a> Offer<'a> {
     }
 
     /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key and
-    /// padding.
+    /// padding. In any order: wolfSSL sends another one.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
         context.update(&without_extensions.unwrap_or_default());
-        for (kind, body) in self.hello.extensions.iter() {
+        let mut extensions: Vec<_> = self.hello.extensions.iter().collect();
+        extensions.sort_unstable_by_key(|(kind, _)| *kind);
+        for (kind, body) in extensions {
             match kind {
                 ExtensionType::KEY_SHARE
                 | ExtensionType::COOKIE
