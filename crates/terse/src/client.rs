@@ -28,7 +28,13 @@ use crate::trace::TraceLog;
 
 const EXAMPLE: &str = "Example:
   terse client --connect 127.0.0.1:4433 --server-name broker.plant.example --ca ca.pem \\
-      --cert device.pem --key device.key --send hello --expect 5 --repeat 2";
+      --cert device.pem --key device.key --send hello --expect 5 --repeat 2
+With
+  --tls 1.2 --suite TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8       as an older device would
+  --resume-file device.sessions --early-data hello           to resume in later runs, and send at once
+  --psk-identity sensor-17 --psk-file sensor-17.psk          in place of --ca, --cert and --key: a pre-shared key
+  --peer-key broker.pub --key device.key                     in place of them: raw public keys; make one with
+                                                             openssl pkey -in broker.key -pubout -out broker.pub";
 
 /// A client that connects to any TLS server.
 #[derive(Args, Debug)]

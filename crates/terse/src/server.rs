@@ -27,7 +27,12 @@ use crate::trace::TraceLog;
 
 const EXAMPLE: &str = "Example:
   terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
-      --client-ca ca.pem --require-client-cert --echo";
+      --client-ca ca.pem --require-client-cert --echo
+With
+  --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
+  --stateful-tickets --early-data-size 0                     short tickets, and no early data
+  --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
+  --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
 /// A server for any TLS client.
 #[derive(Args, Debug)]

@@ -78,6 +78,18 @@ fn a_client_may_trust_a_ca_and_a_key() {
 }
 
 #[test]
+fn a_certificate_where_a_key_is_expected_and_the_reverse() {
+    let pki = pki("p256x2");
+    for version in ["1.2", "1.3"] {
+        let raw = server(&pki, &format!("--tls {version}"));
+        client(&pki, &raw, "--ca @ca.pem").refused(1, &["unsupported_certificate", "raw public key"]);
+        assert!(raw.report()["error"].as_str().unwrap().contains("raw public key"));
+        let certified = pki.server(&format!("--tls {version}"));
+        client(&pki, &certified, "--peer-key @server.pub").refused(1, &["unsupported_certificate", "raw public key"]);
+    }
+}
+
+#[test]
 fn the_server_needs_something_to_prove_itself_with() {
     let pki = pki("p256x2");
     run(pki.command("server --listen 127.0.0.1:0", "")).refused(2, &["--cert", "--key", "--psk-identity"]);
