@@ -120,12 +120,22 @@ fn select_suite(
             _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
             key_exchange => match select_credential(config, offer, key_exchange)? {
                 Some(credential) => return Ok((suite, Some(credential))),
-                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
-                None => {}
+                None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
+                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => reason = PeerIncompatible::NoCommonCertificateType,
             },
         }
     }
     Err(reason.into())
+}
+
+fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn select_credential(
