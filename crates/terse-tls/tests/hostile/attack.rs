@@ -56,7 +56,7 @@ impl Verdict {
 }
 
 /// Ed25519 with AWS-LC: fast, and every message has the same length in every run.
-pub(crate) static SCENARIOS: LazyLock<[Scenario; 4]> = LazyLock::new(|| {
+pub(crate) static SCENARIOS: LazyLock<[Scenario; 5]> = LazyLock::new(|| {
     let provider = &terse_aws_lc::PROVIDER;
     let mut cached = tls13(Setup::mutual(provider, provider, CHAIN));
     cached.server.certificate_authorities = true;
@@ -65,6 +65,7 @@ pub(crate) static SCENARIOS: LazyLock<[Scenario; 4]> = LazyLock::new(|| {
         Scenario::new("mutual authentication", tls13(Setup::mutual(provider, provider, CHAIN))),
         Scenario::new("HelloRetryRequest", tls13(Setup::mutual(provider, provider, CHAIN)).with_hello_retry(true)),
         Scenario::new("cached", cached.with_frozen_cache(Schemes::BITHAC)),
+        Scenario::new("resumed", tls13(Setup::mutual(provider, provider, CHAIN)).with_frozen_session()),
     ]
 });
 
@@ -88,10 +89,15 @@ impl Scenario {
         }
         let mut pair = recorded.pair(SEED);
         pair.handshake().unwrap();
-        let mode = if name == "cached" { Mode::Bithac } else { Mode::Full };
+        let mode = match name {
+            "cached" => Mode::Bithac,
+            "resumed" => Mode::Resumed,
+            _ => Mode::Full,
+        };
         assert_eq!(pair.client.summary().mode, mode);
         drop((recorded, pair));
-        let messages = sent.lock().unwrap().clone();
+        let mut messages = sent.lock().unwrap().clone();
+        messages.retain(|sent| sent.kind != HandshakeType::NEW_SESSION_TICKET); // comes after the handshake
         Self { name, setup, messages }
     }
 
