@@ -235,13 +235,6 @@ impl<'a, T: Parse<'a> + Clone> List<'a, T> {
         let parsed = core::iter::from_fn(move || if reader.is_empty() { None } else { T::parse(&mut reader).ok() });
         parsed.chain(items.iter().cloned())
     }
-
-    pub(crate) const fn is_empty(&self) -> bool {
-        match self {
-            Self::Wire(bytes) => bytes.is_empty(),
-            Self::Items(items) => items.is_empty(),
-        }
-    }
 }
 
 impl<T: Encode> Encode for List<'_, T> {
