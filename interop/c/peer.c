@@ -160,7 +160,9 @@ static void parse(char *word) {
     } else if (WORD("psk")) {
         parse_psk(value);
     } else if (WORD("early-data")) {
-        options.early_data = value;
+        static char line[256];
+        snprintf(line, sizeof line, "%s\n", value);
+        options.early_data = line;
     } else if (WORD("cookie")) {
         options.cookie = number;
     } else if (WORD("exporter")) {

@@ -264,16 +264,25 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// A server with `credential` that asks clients for nothing.
     pub fn new(provider: &CryptoProvider, credential: Credential) -> Self {
+        Self::with(provider, Vec::from([credential]), None)
+    }
+
+    /// A server without a certificate, whose clients have one of the keys in `psks`.
+    pub fn with_psks(provider: &CryptoProvider, psks: Arc<dyn PskStore>) -> Self {
+        Self::with(provider, Vec::new(), Some(psks))
+    }
+
+    fn with(provider: &CryptoProvider, credentials: Vec<Credential>, psks: Option<Arc<dyn PskStore>>) -> Self {
         Self {
             common: Common::new(provider),
-            credentials: Vec::from([credential]),
+            credentials,
             client_authentication: ClientAuthentication::None,
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
             resumption: None,
             early_data: None,
-            psks: None,
+            psks,
         }
     }
 

@@ -1,12 +1,17 @@
 //! What a peer does not have, as facts: these cells of the matrix are not tried.
 
+use terse_tls::ProtocolVersion;
+
 use super::Cell;
 use crate::peer::{Peer, Role};
 
 /// Why `feature` cannot be tried in `cell`, if so.
 pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
     let is_this = |fact: &&Fact| {
-        fact.feature == feature && fact.peer == cell.peer && fact.role.is_none_or(|role| role == cell.role)
+        fact.feature == feature
+            && fact.peer == cell.peer
+            && fact.role.is_none_or(|role| role == cell.role)
+            && fact.version.is_none_or(|version| version == cell.version)
     };
     ABSENT.iter().find(is_this).map(|fact| fact.reason)
 }
@@ -17,11 +22,23 @@ struct Fact {
     peer: Peer,
     /// In one role of ours only.
     role: Option<Role>,
+    /// In one version only.
+    version: Option<ProtocolVersion>,
     reason: &'static str,
 }
 
+impl Fact {
+    const fn tls12(self) -> Self {
+        Self { version: Some(ProtocolVersion::TLS_1_2), ..self }
+    }
+
+    const fn tls13(self) -> Self {
+        Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
+    }
+}
+
 const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
-    Fact { feature, peer, role, reason }
+    Fact { feature, peer, role, version: None, reason }
 }
 
 const MBEDTLS_HASH: &str = "Mbed TLS 2.28's client signs with the hash of the suite, whatever the server accepts";
@@ -68,6 +85,40 @@ const ABSENT: &[Fact] = &[
     ),
     fact("hello_retry_request_with_cookie", Peer::GnuTls, Some(Role::Client), "GnuTLS's server sends no cookies"),
     fact("hello_retry_request_with_cookie", Peer::Rustls, Some(Role::Client), "rustls's server sends no cookies"),
+    fact("resumption_of_kept_sessions", Peer::GnuTls, Some(Role::Client), "GnuTLS's server seals its TLS 1.3 sessions")
+        .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl55,
+        Some(Role::Client),
+        "wolfSSL's server seals its TLS 1.3 sessions",
+    )
+    .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl,
+        Some(Role::Client),
+        "wolfSSL's server seals its TLS 1.3 sessions",
+    )
+    .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl,
+        Some(Role::Server),
+        "wolfSSL's client resumes only by session ids of 32 bytes",
+    )
+    .tls12(),
+    fact("pre_shared_key", Peer::WolfSsl55, None, "Debian's wolfSSL has no plain PSK suites").tls12(),
+    fact("pre_shared_key", Peer::Rustls, None, "rustls has no external pre-shared keys"),
+    fact("raw_public_keys", Peer::OpenSsl, None, "OpenSSL has raw public keys from 3.2 on"),
+    fact("raw_public_keys", Peer::WolfSsl55, None, "wolfSSL has raw public keys from 5.6.4 on"),
+    fact("raw_public_keys", Peer::MbedTls, None, "Mbed TLS has no raw public keys"),
+    fact("raw_public_keys", Peer::Rustls, None, "not tried: rustls takes them only from code of one's own"),
+    fact("extended_master_secret_missing", Peer::OpenSsl, None, "OpenSSL's programs always use it"),
+    fact("extended_master_secret_missing", Peer::GnuTls, None, "GnuTLS's programs always use it"),
+    fact("extended_master_secret_missing", Peer::WolfSsl55, Some(Role::Client), "wolfSSL 5.5's server always uses it"),
+    fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version"),
+    fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];
 
 #[cfg(test)]

@@ -12,8 +12,11 @@ mod caching;
 mod crypto;
 mod extensions;
 mod hello_retry;
+mod keys;
 mod refusals;
+mod resumption;
 mod traffic;
+mod versions;
 
 pub use absent::absent;
 
@@ -101,6 +104,9 @@ pub fn all() -> Vec<Feature> {
         hello_retry::features(),
         extensions::features(),
         traffic::features(),
+        versions::features(),
+        keys::features(),
+        resumption::features(),
         refusals::features(),
         caching::features(),
     ]

@@ -3,15 +3,16 @@
 //! Lines on their standard input are application data, but for `!close` and `!keys`; what happened stands on their
 //! standard error, apart from the data.
 
+use std::path::Path;
 use std::process::Command;
 
 use terse_tls::{AlertDescription, ProtocolVersion};
 
 use super::openssl::from_hex;
 use super::{Remote, Running};
-use crate::case::{Asks, Case, EXPORTER_LABEL};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::Library;
-use crate::pki::Side;
+use crate::pki::{PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
@@ -26,7 +27,7 @@ pub(super) fn server_program(library: Library, case: &Case) -> (Process, u16) {
             Asks::Required => "required",
         };
         words.add("asks", asks);
-        words.add("groups", hex(case.server_groups.iter().map(|group| group.0)));
+        words.add("groups", code_points(case.server_groups.iter().map(|group| group.0)));
         words.add("protocols", case.server_protocols.join(","));
         if case.cookie {
             words.add("cookie", "1");
@@ -40,7 +41,7 @@ pub(super) fn client_program(library: Library, case: &Case, port: u16) -> Proces
     program(library, "client", case, Side::Client, |words| {
         words.add("port", port.to_string());
         words.add("name", case.name());
-        words.add("groups", hex(case.client_groups.iter().map(|group| group.0)));
+        words.add("groups", code_points(case.client_groups.iter().map(|group| group.0)));
         words.add("protocols", case.client_protocols.join(","));
         if !case.sends_name {
             words.add("sends-name", "0");
@@ -57,17 +58,36 @@ fn program(library: Library, role: &str, case: &Case, side: Side, more: impl FnO
     let mut words = Words(Command::new(program));
     words.0.arg(role);
     words.add("connections", case.connections.to_string());
-    words.add("ca", files.root.display().to_string());
-    if let Some(own) = &files.credential {
-        words.add("chain", own.chain.display().to_string());
-        words.add("key", own.key.display().to_string());
+    let path = |path: &Path| path.display().to_string();
+    match case.means {
+        Means::Certificates => {
+            words.add("ca", path(&files.root));
+            words.add("chain", files.credential.as_ref().map(|own| path(&own.chain)).unwrap_or_default());
+        }
+        Means::RawPublicKeys => {
+            let keys = files.raw_keys.as_ref().expect("files of raw public keys");
+            words.add("raw-key", path(&keys.own_der));
+            words.add("peer-raw-key", path(&keys.peer_der));
+        }
+        Means::PreSharedKey => {
+            words.add("identity", PSK_IDENTITY);
+            words.add("psk", hex(&PSK));
+        }
     }
+    words.add("key", files.credential.as_ref().map(|own| path(&own.key)).unwrap_or_default());
     let name = |version: &ProtocolVersion| if *version == ProtocolVersion::TLS_1_2 { "1.2" } else { "1.3" };
     words.add("versions", case.peer_versions.iter().map(name).collect::<Vec<_>>().join(","));
-    words.add("suites", hex(case.suites.iter().map(|suite| suite.0)));
-    words.add("schemes", hex(case.schemes.iter().map(|scheme| scheme.0)));
-    if case.no_tickets {
+    words.add("suites", code_points(case.suites.iter().map(|suite| suite.0)));
+    words.add("schemes", code_points(case.schemes.iter().map(|scheme| scheme.0)));
+    let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
+    if case.no_tickets || only_tls12 && case.sessions == Some(Sessions::Kept) {
         words.add("tickets", "0");
+    }
+    if case.peer_lacks_extended_master_secret {
+        words.add("extended-master-secret", "0");
+    }
+    if case.early_data {
+        words.add("early-data", EARLY_DATA.trim_end());
     }
     if case.exporter {
         words.add("exporter", EXPORTER_LABEL);
@@ -89,8 +109,8 @@ impl Words {
 }
 
 /// Code points in the form that the programs take.
-fn hex(code_points: impl Iterator<Item = u16>) -> String {
-    code_points.map(|code_point| format!("{code_point:04x}")).collect::<Vec<_>>().join(",")
+fn code_points(list: impl Iterator<Item = u16>) -> String {
+    list.map(|code_point| format!("{code_point:04x}")).collect::<Vec<_>>().join(",")
 }
 
 /// A running program.

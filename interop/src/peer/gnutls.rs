@@ -9,8 +9,8 @@ use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, Sign
 
 use super::openssl::from_hex;
 use super::{Remote, Role, Running};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::{Files, Side};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
@@ -35,6 +35,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     match case.asks {
         Asks::No => drop(command.arg("--disable-client-cert")),
         Asks::Optional => drop(command.arg("--verify-client-cert")),
+        Asks::Required if case.means == Means::RawPublicKeys => drop(command.arg("--require-client-cert")),
         Asks::Required => drop(command.args(["--require-client-cert", "--verify-client-cert"])),
     }
     if !case.server_protocols.is_empty() {
@@ -43,8 +44,14 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.shows_name {
         command.args(["--sni-hostname", case.name(), "--sni-hostname-fatal"]);
     }
-    if case.no_tickets {
+    if case.no_tickets || case.sessions == Some(Sessions::Kept) {
         command.arg("--noticket");
+    }
+    if case.means == Means::PreSharedKey {
+        command.arg("--pskpasswd").arg(&files.psk);
+    }
+    if case.early_data {
+        command.args(["--earlydata", "--maxearlydata", "1024"]);
     }
     let mut process = Process::start(command, files);
     let port = process.listening_port();
@@ -63,6 +70,21 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
     if !case.client_groups.is_empty() {
         command.arg("--single-key-share");
     }
+    if case.means == Means::PreSharedKey {
+        command.args(["--pskusername", PSK_IDENTITY, "--pskkey", &hex(&PSK)]);
+    }
+    if case.means == Means::RawPublicKeys {
+        command.arg("--no-ca-verification"); // it believes any key
+    }
+    if case.connections > 1 {
+        command.args(["--resume", "--waitresumption"]);
+    }
+    if case.sessions == Some(Sessions::Kept) {
+        command.arg("--noticket");
+    }
+    if case.early_data {
+        command.arg("--earlydata").arg(files.write("early", EARLY_DATA));
+    }
     command.arg("127.0.0.1");
     Process::start(command, files)
 }
@@ -71,7 +93,9 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
 fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.arg("--x509cafile").arg(&files.root);
-    if let Some(own) = &files.credential {
+    if let Some((keys, own)) = files.raw_keys.as_ref().zip(files.credential.as_ref()) {
+        command.arg("--rawpkfile").arg(&keys.own_pem).arg("--rawpkkeyfile").arg(&own.key);
+    } else if let Some(own) = &files.credential {
         command.arg("--x509certfile").arg(&own.chain).arg("--x509keyfile").arg(&own.key);
     }
     command.args(["--priority", &priority(case, groups)]);
@@ -96,6 +120,11 @@ fn priority(case: &Case, groups: &[NamedGroup]) -> String {
     if !case.suites.is_empty() {
         priority += ":-CIPHER-ALL:-KX-ALL"; // NORMAL leaves out CCM with short tags
         case.suites.iter().for_each(|suite| priority += suite_name(*suite));
+    }
+    match case.means {
+        Means::Certificates => {}
+        Means::RawPublicKeys => priority += ":-CTYPE-ALL:+CTYPE-CLI-RAWPK:+CTYPE-SRV-RAWPK",
+        Means::PreSharedKey => priority += ":+ECDHE-PSK:+PSK",
     }
     if !groups.is_empty() {
         priority += ":-GROUP-ALL";
@@ -231,6 +260,11 @@ impl Remote for Program {
 
     fn vanish(&mut self) {
         self.running.process.kill();
+    }
+
+    /// `--resume`
+    fn leaves_first(&self) -> bool {
+        self.running.role() == Role::Server
     }
 
     fn again(&mut self) -> Box<dyn Wire> {

@@ -218,6 +218,11 @@ pub trait Remote {
     /// Disappears without a farewell.
     fn vanish(&mut self);
 
+    /// Whether it leaves after the first handshake of several, without a word.
+    fn leaves_first(&self) -> bool {
+        false
+    }
+
     /// The next connection, after the last one has ended: a client offers the session that it was given, a server
     /// knows those that it gave. [`Case::connections`] says how many there are.
     fn again(&mut self) -> Box<dyn Wire>;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::{Remote, Role, Running, Way};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::{Files, Side};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
@@ -52,6 +52,12 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.no_tickets {
         command.args(["-num_tickets", "0", "-no_ticket"]);
     }
+    if case.means == Means::PreSharedKey {
+        command.arg("-nocert");
+    }
+    if case.early_data {
+        command.arg("-early_data");
+    }
     let process = Process::start(command, files);
     let address = process.wait_for_line("ACCEPT ");
     let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -81,6 +87,9 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     if case.no_tickets {
         command.arg("-no_ticket");
     }
+    if case.early_data && files.session.exists() {
+        command.arg("-early_data").arg(files.write("early", EARLY_DATA));
+    }
     if case.connections > 1 {
         command.arg("-sess_out").arg(&files.session);
     }
@@ -99,6 +108,12 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
         if let Some(intermediates) = &own.intermediates {
             command.arg("-cert_chain").arg(intermediates);
         }
+    }
+    if case.means == Means::PreSharedKey {
+        command.args(["-psk_identity", PSK_IDENTITY, "-psk", &hex(&PSK)]);
+    }
+    if case.sessions == Some(Sessions::Kept) {
+        command.arg("-no_ticket");
     }
     if !case.compatibility_mode {
         command.arg("-no_middlebox"); // without it, a server sends ChangeCipherSpec even if it was not asked to

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::client::Tls12Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
@@ -14,7 +15,7 @@ use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig, SupportedPro
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::{Remote, Role};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
 use crate::pki::Side;
 use crate::tap::Wire;
 
@@ -75,6 +76,12 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
     };
     let mut config = builder.with_single_cert(chain, key).expect("key and chain of one credential");
     config.alpn_protocols = case.server_protocols.iter().map(|name| name.as_bytes().into()).collect();
+    if case.sessions == Some(Sessions::Sealed) {
+        config.ticketer = aws_lc_rs::Ticketer::new().expect("random bytes");
+    }
+    if case.early_data {
+        config.max_early_data_size = 1024;
+    }
     if case.no_tickets {
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -94,6 +101,10 @@ pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
     };
     config.alpn_protocols = case.client_protocols.iter().map(|name| name.as_bytes().into()).collect();
     config.enable_sni = case.sends_name;
+    config.enable_early_data = case.early_data;
+    if case.sessions == Some(Sessions::Kept) {
+        config.resumption = config.resumption.tls12_resumption(Tls12Resumption::SessionIdOnly);
+    }
     Arc::new(config)
 }
 

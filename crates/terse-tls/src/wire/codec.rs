@@ -235,6 +235,11 @@ impl<'a, T: Parse<'a> + Clone> List<'a, T> {
         let parsed = core::iter::from_fn(move || if reader.is_empty() { None } else { T::parse(&mut reader).ok() });
         parsed.chain(items.iter().cloned())
     }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
 }
 
 impl<T: Encode> Encode for List<'_, T> {

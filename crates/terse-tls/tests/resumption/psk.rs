@@ -1,6 +1,7 @@
 //! External pre-shared keys, as they are (RFC 9846, 4.3.11) and imported (RFC 9258).
 
 use alloc::sync::Arc;
+use core::slice;
 
 use terse_testkit::pair::{Pair, Side};
 use terse_testkit::setup::Setup;
@@ -44,7 +45,7 @@ fn stand_for_certificates_on_both_sides() {
         [[&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER], [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER]]
     {
         for psk in [psk(NAME, 1), psk(NAME, 1).imported(b"plant 4").unwrap()] {
-            let mut world = world(&[psk.clone()], &[psk]);
+            let mut world = world(slice::from_ref(&psk), slice::from_ref(&psk));
             let setup = Setup::mutual(providers[0], providers[1], CHAIN);
             world.setup.client.common.provider = setup.client.common.provider;
             world.setup.server.common.provider = setup.server.common.provider;
@@ -98,7 +99,7 @@ fn that_are_all_a_client_has_must_be_known() {
 fn are_used_with_their_hash_only() {
     for hash in [PskHash::Sha256, PskHash::Sha384] {
         let key = psk(NAME, 1).with_hash(hash);
-        let mut world = world(&[key.clone()], &[key]);
+        let mut world = world(slice::from_ref(&key), slice::from_ref(&key));
         let pair = world.connect(0);
         check(&pair, NAME);
         let is_384 = pair.client.summary().cipher_suite == Some(CipherSuite::TLS_AES_256_GCM_SHA384);
@@ -127,7 +128,7 @@ fn imported_serve_every_hash() {
     for suite in [CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384] {
         for hash in [PskHash::Sha256, PskHash::Sha384] {
             let key = psk(NAME, 1).with_hash(hash).imported(b"").unwrap();
-            let mut world = world(&[key.clone()], &[key]);
+            let mut world = world(slice::from_ref(&key), slice::from_ref(&key));
             world.setup.server.common.suites = vec![suite];
             let pair = world.connect(0);
             check(&pair, NAME);

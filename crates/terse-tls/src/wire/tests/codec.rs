@@ -101,7 +101,7 @@ fn a_list_is_checked_to_its_last_byte() {
     let list = List::<KeyShareEntry<'_>>::new(&[0, 29, 0, 1, 5, 0, 23, 0, 2, 6, 7]).unwrap();
     let entries: Vec<_> = list.iter().map(|entry| (entry.group, entry.key_exchange)).collect();
     assert_eq!(entries, [(NamedGroup::X25519, &[5][..]), (NamedGroup::SECP256R1, &[6, 7])]);
-    assert!(list.iter().next().is_some() && List::<NamedGroup>::new(&[]).unwrap().iter().next().is_none());
+    assert!(!list.is_empty() && List::<NamedGroup>::new(&[]).unwrap().is_empty());
     assert_eq!(List::<NamedGroup>::new(&[0, 29, 0]).unwrap_err(), InvalidMessage::Truncated);
     let items = [NamedGroup::X25519, NamedGroup(0x1234)];
     assert_eq!(List::Items(&items), List::Wire(&[0, 29, 0x12, 0x34]));

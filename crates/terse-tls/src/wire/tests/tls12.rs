@@ -99,7 +99,7 @@ fn what_may_be_empty_is() {
     assert_eq!(RenegotiationInfo(&[]).to_vec().unwrap(), [0]);
     assert_eq!(ExtendedMasterSecret.to_vec().unwrap(), []);
     let request = CertificateRequest12::parse_all(&[1, 64, 0, 2, 4, 3, 0, 0]).unwrap();
-    assert!(request.certificate_authorities.iter().next().is_none());
+    assert!(request.certificate_authorities.is_empty());
 }
 
 #[test]
