@@ -7,7 +7,10 @@ use terse_testkit::pair::{Pair, Side};
 use terse_testkit::setup::Setup;
 use terse_tls::resume::{ExternalPsk, MemoryPskStore, PskHash};
 use terse_tls::summary::{AuthenticatedBy, Mode};
-use terse_tls::{AlertDescription, CipherSuite, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved};
+use terse_tls::{
+    AlertDescription, ApiMisuse, CipherSuite, ClientAuthentication, Error, ExtensionType, HandshakeType,
+    PeerIncompatible, PeerMisbehaved, Trust,
+};
 
 use crate::world::{CHAIN, Kept, Sent, World, hello_has, mode, shown_ticket};
 
@@ -60,6 +63,36 @@ fn need_no_certificates_at_all() {
     check(&world.connect(0), NAME);
     world.setup = world.setup.with_hello_retry(true);
     check(&world.connect(1), NAME);
+}
+
+/// A firmware that knows pre-shared keys only leaves all signatures out.
+#[test]
+fn need_no_signatures_at_all() {
+    let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
+    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    world.setup.client.credential = None;
+    world.setup.server.credentials.clear();
+    world.setup.server.client_authentication = ClientAuthentication::None;
+    for side in Side::BOTH {
+        world.setup.common(side).signature_schemes.clear();
+        world.setup.common(side).provider.signatures.all = &[];
+        world.setup.common(side).provider.signatures.by_scheme = &[];
+    }
+    let pair = world.connect(0);
+    check(&pair, NAME);
+    assert!(!hello_has(&pair, ExtensionType::SIGNATURE_ALGORITHMS));
+    world.setup.client.psks.clear();
+    assert!(matches!(world.setup.client.check(), Err(ApiMisuse::EmptyConfiguration(_))));
+}
+
+/// A server with certificates has nothing to offer to a client without the key.
+#[test]
+fn that_are_all_a_client_has_must_be_known() {
+    let mut world = world(&[psk(b"stranger", 1)], &[psk(NAME, 1)]);
+    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    let failed = world.refused(0);
+    let error = PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS);
+    assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
 }
 
 #[test]

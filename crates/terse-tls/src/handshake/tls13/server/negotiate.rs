@@ -98,13 +98,14 @@ impl<'a> Offer<'a> {
 
 /// RFC 9846, 4.3.11 and 4.3.9: the last one, and not without the modes.
 fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved> {
-    if !extensions.iter().any(|(kind, _)| kind == ExtensionType::PRE_SHARED_KEY) {
+    let has = |wanted| extensions.iter().any(|(kind, _)| kind == wanted);
+    if !has(ExtensionType::PRE_SHARED_KEY) {
         return Ok(());
     }
     if extensions.last() != Some(ExtensionType::PRE_SHARED_KEY) {
         return Err(PeerMisbehaved::MisplacedExtension(ExtensionType::PRE_SHARED_KEY));
     }
-    if extensions.iter().all(|(kind, _)| kind != ExtensionType::PSK_KEY_EXCHANGE_MODES) {
+    if !has(ExtensionType::PSK_KEY_EXCHANGE_MODES) {
         return Err(PeerMisbehaved::MissingExtension(ExtensionType::PSK_KEY_EXCHANGE_MODES));
     }
     Ok(())
