@@ -17,15 +17,19 @@ has_target() {
     [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]
 }
 
-install_package() { # command package
-    command -v "$1" >/dev/null 2>&1 && return
-    command -v apt-get >/dev/null 2>&1 || { missing "$1 is not installed, and there is no apt-get: its tests are skipped"; return; }
+has() { # a command, or a file
+    command -v "$1" >/dev/null 2>&1 || [ -e "$1" ]
+}
+
+install_package() { # command-or-file package
+    has "$1" && return
+    command -v apt-get >/dev/null 2>&1 || { missing "$1 is not there, nor apt-get: its tests are skipped"; return; }
     if [ "$(id -u)" = 0 ]; then
         sudo=
     elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
         sudo=sudo
     else
-        missing "$1 is not installed: its tests are skipped; to have them, run: sudo apt-get install $2"
+        missing "$1 is not there: its tests are skipped; to have them, run: sudo apt-get install $2"
         return
     fi
     echo "prepare: installing $2"
@@ -54,6 +58,8 @@ fi
 install_package cc build-essential
 install_package openssl openssl
 install_package gnutls-cli gnutls-bin
+install_package /usr/include/wolfssl/ssl.h libwolfssl-dev
+install_package /usr/include/mbedtls/ssl.h libmbedtls-dev
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi
 install_component fmt rustfmt

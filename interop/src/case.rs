@@ -6,18 +6,25 @@ use terse_net::Clock;
 use terse_pki::KeyAlgorithm;
 use terse_tls::cache::{ClientCache, ServerCache};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::{
+    ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, MemorySessionStore, ServerEarlyData,
+    ServerResumption, TicketKeys,
+};
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, MaxFragmentLength, NamedGroup, ServerAddress,
-    ServerConfig, SignatureScheme, Trace,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, Credential, MaxFragmentLength, NamedGroup,
+    ProtocolVersion, ServerAddress, ServerConfig, SignatureScheme, Trace, Trust,
 };
 
-use crate::pki::{Files, Holder, Pki, SERVER_NAME, Side, WRONG_NAME};
+use crate::pki::{Files, Holder, PSK, PSK_IDENTITY, Pki, SERVER_NAME, Side, WRONG_NAME};
 
 /// Label of the exporter that both sides are asked for.
 pub const EXPORTER_LABEL: &str = "EXPORTER-terse-interop";
 
 /// How many bytes of it.
 pub const EXPORTER_LEN: usize = 32;
+
+/// What clients send as early data.
+pub const EARLY_DATA: &str = "early words\n";
 
 /// Whether the server asks for a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,11 +38,48 @@ pub enum Asks {
     Required,
 }
 
+/// What both sides know each other by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Means {
+    /// Certificates.
+    #[default]
+    Certificates,
+    /// Each other's raw public keys (RFC 7250), which are those of the certificates.
+    RawPublicKeys,
+    /// A key that both have.
+    PreSharedKey,
+}
+
+/// How a server knows sessions again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// It keeps them: session ids in TLS 1.2, short tickets in TLS 1.3.
+    Kept,
+    /// It seals them into tickets.
+    Sealed,
+}
+
 /// What a client and a server are to do. Empty lists stand for a side's own defaults.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Our cryptography.
     pub provider: &'static CryptoProvider,
+    /// The versions of our side.
+    pub our_versions: Vec<ProtocolVersion>,
+    /// The versions of the peer.
+    pub peer_versions: Vec<ProtocolVersion>,
+    /// How many connections there will be, one after the other: a client's later ones offer to resume.
+    pub connections: usize,
+    /// What both sides know each other by.
+    pub means: Means,
+    /// How sessions can be resumed. `None`: peers have what they have by default, our side has nothing.
+    pub sessions: Option<Sessions>,
+    /// Whether a client that resumes sends early data, and a server takes it.
+    pub early_data: bool,
+    /// Whether the peer goes without the extended master secret (RFC 7627).
+    pub peer_lacks_extended_master_secret: bool,
+    /// Whether our side insists on it.
+    pub requires_extended_master_secret: bool,
     /// The CA, as in `p256x3`.
     pub chain: &'static str,
     /// The leaves' keys, if they differ from the CA's.
@@ -88,6 +132,10 @@ pub struct Case {
     pub client_cache: Option<ClientCache>,
     /// Our server's cache.
     pub server_cache: Option<ServerCache>,
+    /// Our client's sessions.
+    pub client_resumption: Option<ClientResumption>,
+    /// Our server's sessions.
+    pub server_resumption: Option<ServerResumption>,
 }
 
 impl Case {
@@ -95,6 +143,14 @@ impl Case {
     pub fn new(provider: &'static CryptoProvider) -> Self {
         Self {
             provider,
+            our_versions: Vec::new(),
+            peer_versions: Vec::new(),
+            connections: 1,
+            means: Means::Certificates,
+            sessions: None,
+            early_data: false,
+            peer_lacks_extended_master_secret: false,
+            requires_extended_master_secret: true,
             chain: "p256x3",
             leaf: None,
             asks: Asks::No,
@@ -121,12 +177,39 @@ impl Case {
             trace: None,
             client_cache: None,
             server_cache: None,
+            client_resumption: None,
+            server_resumption: None,
         }
     }
 
     /// Both sides authenticate.
     pub fn mutual(provider: &'static CryptoProvider) -> Self {
         Self { asks: Asks::Required, client: Some(Holder::Member), ..Self::new(provider) }
+    }
+
+    /// Sessions can be resumed, on both sides and over so many connections.
+    #[must_use]
+    pub fn with_sessions(self, sessions: Sessions, connections: usize) -> Self {
+        let store = Arc::new(MemoryClientSessions::new(8));
+        let server = match sessions {
+            Sessions::Kept => {
+                ServerResumption::Stateful { store: Arc::new(MemorySessionStore::new(8)), lifetime_seconds: 600 }
+            }
+            Sessions::Sealed => {
+                let aead = self.provider.tls13_suites[0].aead;
+                ServerResumption::Stateless(Arc::new(
+                    TicketKeys::new(aead, 600, 8).expect("a lifetime below the maximum"),
+                ))
+            }
+        };
+        let client = ClientResumption { store, early_data: self.early_data, offers_cached_objects: false };
+        Self {
+            connections,
+            sessions: Some(sessions),
+            client_resumption: Some(client),
+            server_resumption: Some(server),
+            ..self
+        }
     }
 
     /// The CA.
@@ -136,10 +219,18 @@ impl Case {
 
     /// Files for a peer's program.
     pub fn files(&self, side: Side) -> Files {
-        match side {
-            Side::Client => self.pki().files(side, self.client),
-            Side::Server => self.pki().files(side, Some(self.server)),
+        let holder = if side == Side::Client { self.client } else { Some(self.server) };
+        let holder = holder.filter(|_| self.means != Means::PreSharedKey);
+        let mut files = self.pki().files(side, holder);
+        if self.means == Means::RawPublicKeys {
+            files.raw_keys = Some(self.pki().raw_key_files(self.provider, side, &files));
         }
+        files
+    }
+
+    /// The version that both sides must agree on: the highest that both have.
+    pub fn version(&self) -> Option<ProtocolVersion> {
+        self.our_versions.iter().filter(|version| self.peer_versions.contains(version)).max().copied()
     }
 
     /// The name that the client expects.
@@ -155,10 +246,11 @@ impl Case {
 
     /// Our client.
     pub fn client_config(&self) -> Arc<ClientConfig> {
-        let pki = self.pki();
-        let mut config = ClientConfig::new(self.provider, pki.trust(self.provider));
+        let mut config = ClientConfig::new(self.provider, self.trust(Side::Client));
         self.common(&mut config.common, &self.client_groups, &self.client_protocols);
-        config.credential = self.client.map(|holder| pki.credential(self.provider, Side::Client, holder));
+        config.credential = self.client.and_then(|holder| self.credential(Side::Client, holder));
+        config.psks.extend((self.means == Means::PreSharedKey).then(psk));
+        config.resumption = self.client_resumption.clone();
         config.send_server_name = self.sends_name;
         config.max_fragment_length = self.max_fragment_length;
         config.compatibility_mode = self.compatibility_mode;
@@ -168,21 +260,46 @@ impl Case {
 
     /// Our server.
     pub fn server_config(&self) -> Arc<ServerConfig> {
-        let pki = self.pki();
-        let mut config = ServerConfig::new(self.provider, pki.credential(self.provider, Side::Server, self.server));
+        let certified = self.pki().credential(self.provider, Side::Server, self.server);
+        let mut config = ServerConfig::new(self.provider, certified);
+        config.credentials = self.credential(Side::Server, self.server).into_iter().collect();
+        if self.means == Means::PreSharedKey {
+            config.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
+        }
         self.common(&mut config.common, &self.server_groups, &self.server_protocols);
         config.client_authentication = match self.asks {
             Asks::No => ClientAuthentication::None,
-            Asks::Optional => ClientAuthentication::Optional(pki.trust(self.provider)),
-            Asks::Required => ClientAuthentication::Required(pki.trust(self.provider)),
+            Asks::Optional => ClientAuthentication::Optional(self.trust(Side::Server)),
+            Asks::Required => ClientAuthentication::Required(self.trust(Side::Server)),
         };
+        config.resumption = self.server_resumption.clone();
+        config.early_data = self.early_data.then(|| ServerEarlyData::new(1024));
         config.certificate_authorities = self.ca_names;
         config.hello_retry_cookie = self.cookie;
         config.cache = self.server_cache.clone();
         Arc::new(config)
     }
 
+    fn trust(&self, side: Side) -> Trust {
+        match self.means {
+            Means::Certificates => self.pki().trust(self.provider),
+            Means::RawPublicKeys => self.pki().raw_trust(self.provider, side),
+            Means::PreSharedKey => Trust::nobody(self.provider),
+        }
+    }
+
+    fn credential(&self, side: Side, holder: Holder) -> Option<Credential> {
+        match self.means {
+            Means::Certificates => Some(self.pki().credential(self.provider, side, holder)),
+            Means::RawPublicKeys => Some(self.pki().raw_credential(self.provider, side)),
+            Means::PreSharedKey => None,
+        }
+    }
+
     fn common(&self, common: &mut Common, groups: &[NamedGroup], protocols: &[&str]) {
+        if !self.our_versions.is_empty() {
+            common.versions.clone_from(&self.our_versions);
+        }
         if !self.suites.is_empty() {
             common.suites.clone_from(&self.suites);
         }
@@ -192,10 +309,15 @@ impl Case {
         if !self.schemes.is_empty() {
             common.signature_schemes.clone_from(&self.schemes);
         }
+        common.require_extended_master_secret = self.requires_extended_master_secret;
         common.alpn_protocols = protocols.iter().map(|name| name.as_bytes().into()).collect();
         common.record_size_limit = self.our_record_size_limit;
         common.trace.clone_from(&self.trace);
     }
+}
+
+fn psk() -> ExternalPsk {
+    ExternalPsk::new(PSK_IDENTITY.as_bytes(), &PSK).expect("a key that is long enough")
 }
 
 /// The clock of all our sides: those that share a cache must share a clock.

@@ -1,4 +1,5 @@
-//! Tests of Terse against other TLS implementations: OpenSSL and GnuTLS as programs over TCP, rustls in this process.
+//! Tests of Terse against other TLS implementations: OpenSSL, GnuTLS, wolfSSL and Mbed TLS as programs
+//! over TCP, rustls in this process.
 //!
 //! - `cargo test -p terse-interop` runs the [`matrix`]: peer, role, feature, and checks the [`mod@bytes`].
 //! - `cargo run -p terse-interop --bin record-bytes` prints what handshakes cost on the wire, ours beside theirs.
@@ -8,6 +9,7 @@
 
 pub mod bytes;
 pub mod case;
+pub mod compile;
 pub mod features;
 pub mod matrix;
 pub mod meeting;

@@ -13,6 +13,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
 
+use terse_tls::ProtocolVersion;
+
 use crate::features::{self, Cell, Feature, absent};
 use crate::peer::{Peer, Role};
 use crate::process::take_exhibits;
@@ -43,7 +45,8 @@ pub fn main() -> ExitCode {
     let features = features::all();
     let cells: Vec<(&Feature, Cell)> = features
         .iter()
-        .flat_map(|feature| Cell::all().map(move |cell| (feature, cell)))
+        .flat_map(|feature| feature.versions.iter().map(move |version| (feature, *version)))
+        .flat_map(|(feature, version)| Cell::all(version).map(move |cell| (feature, cell)))
         .filter(|(feature, cell)| wanted(feature.name, *cell))
         .collect();
     if arguments.iter().any(|argument| argument == "--list") {
@@ -55,13 +58,14 @@ pub fn main() -> ExitCode {
     report(&features, &outcomes, &missing)
 }
 
-/// As in `openssl::client::alpn`: the role is ours.
+/// As in `openssl::client::tls13::alpn`: the role is ours.
 fn name(feature: &str, cell: Cell) -> String {
     let role = match cell.role {
         Role::Client => "client",
         Role::Server => "server",
     };
-    format!("{}::{role}::{feature}", cell.peer.name())
+    let version = if cell.version == ProtocolVersion::TLS_1_2 { "tls12" } else { "tls13" };
+    format!("{}::{role}::{version}::{feature}", cell.peer.name())
 }
 
 /// Prints the versions of the peers. Returns those that are missing, and why.
@@ -69,9 +73,9 @@ fn print_versions() -> HashMap<Peer, String> {
     let mut missing = HashMap::new();
     for peer in Peer::ALL {
         match peer.version() {
-            Ok(version) => println!("{:8} {version}", peer.name()),
+            Ok(version) => println!("{:9} {version}", peer.name()),
             Err(reason) => {
-                println!("{:8} missing: {reason}", peer.name());
+                println!("{:9} missing: {reason}", peer.name());
                 missing.insert(peer, reason);
             }
         }
@@ -143,7 +147,11 @@ fn print(name: &str, outcome: &Outcome) {
 }
 
 fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, String>) -> ExitCode {
-    println!("\n{}", table(features, outcomes));
+    for version in [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2] {
+        if outcomes.keys().any(|(_, cell)| cell.version == version) {
+            println!("\n{version}\n{}", table(features, outcomes, version));
+        }
+    }
     for (peer, reason) in missing {
         println!("{} was not tried: {reason}", peer.name());
     }
@@ -156,17 +164,17 @@ fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, Str
 }
 
 /// Rows are features, columns are peers and, below them, our role.
-fn table(features: &[Feature], outcomes: &Outcomes) -> String {
+fn table(features: &[Feature], outcomes: &Outcomes, version: ProtocolVersion) -> String {
     let mut text = String::new();
     let width = features.iter().map(|feature| feature.name.len()).max().unwrap_or(0);
     let mut line = |first: &str, rest: &mut dyn Iterator<Item = String>| {
-        let rest: String = rest.map(|cell| format!("  {cell:8}")).collect();
+        let rest: String = rest.map(|cell| format!("  {cell:9}")).collect();
         let _ = writeln!(text, "{}", format!("{first:width$}{rest}").trim_end()); // a String takes everything
     };
-    line("peer", &mut Cell::all().map(|cell| cell.peer.name().into()));
-    line("our role", &mut Cell::all().map(|cell| format!("{:?}", cell.role).to_lowercase()));
+    line("peer", &mut Cell::all(version).map(|cell| cell.peer.name().into()));
+    line("our role", &mut Cell::all(version).map(|cell| format!("{:?}", cell.role).to_lowercase()));
     for feature in features {
-        let outcomes: Vec<_> = Cell::all().map(|cell| outcomes.get(&(feature.name, cell))).collect();
+        let outcomes: Vec<_> = Cell::all(version).map(|cell| outcomes.get(&(feature.name, cell))).collect();
         if outcomes.iter().any(Option::is_some) {
             line(feature.name, &mut outcomes.iter().map(|outcome| outcome.map_or("", mark).into()));
         }

@@ -2,11 +2,11 @@
 
 use terse_net::{NetError, OsRng, Stream};
 use terse_tls::summary::{AuthenticatedBy, Summary};
-use terse_tls::{AlertDescription, Connection, Error, ProtocolVersion};
+use terse_tls::{AlertDescription, Connection, Error, PeerIdentity};
 
-use crate::case::{Asks, Case, clock};
+use crate::case::{Asks, Case, Means, clock};
 use crate::peer::{Peer, Remote, Role};
-use crate::pki::{CLIENT_NAME, SERVER_NAME};
+use crate::pki::{CLIENT_NAME, SERVER_NAME, Side};
 use crate::tap::{SharedLedger, Tap};
 
 /// A connection of ours with a peer.
@@ -50,6 +50,15 @@ impl Meeting {
         meeting
     }
 
+    /// The next connection of the same two, up to its handshake.
+    pub fn again(&mut self, case: &Case) {
+        let wire = self.remote.again();
+        self.ledger = SharedLedger::default();
+        let tap = Tap::new(wire, usize::MAX, self.ledger.clone());
+        self.ours = Stream::new(connection(self.role, case), tap, clock());
+        self.handshake(case);
+    }
+
     /// A meeting that has gone well from its handshake to its end. Returns our summary.
     pub fn complete(peer: Peer, role: Role, case: &Case) -> Summary {
         let mut meeting = Self::connected(peer, role, case);
@@ -66,22 +75,36 @@ impl Meeting {
 
     fn check(&self, case: &Case) {
         let summary = self.summary();
-        assert_eq!(summary.version, Some(ProtocolVersion::TLS_1_3));
+        assert_eq!(summary.version, case.version());
         if let [suite] = case.suites[..] {
             assert_eq!(summary.cipher_suite, Some(suite));
         }
         if let [group] = case.server_groups[..] {
             assert_eq!(summary.group, Some(group));
         }
+        let (name, by) = self.expected_peer(case);
+        assert_eq!(summary.peer.authenticated_by, by);
+        let identity = summary.peer.identity.as_ref().map(ToString::to_string);
+        assert_eq!(identity, name, "the peer's identity");
+    }
+
+    /// Who the peer is, and how it proved that.
+    fn expected_peer(&self, case: &Case) -> (Option<String>, AuthenticatedBy) {
         let name = match (self.role, case.asks, case.client) {
             (Role::Client, ..) => Some(SERVER_NAME),
             (Role::Server, Asks::Optional | Asks::Required, Some(_)) => Some(CLIENT_NAME),
             (Role::Server, ..) => None,
         };
-        let by = if name.is_some() { AuthenticatedBy::Certificate } else { AuthenticatedBy::None };
-        assert_eq!(summary.peer.authenticated_by, by);
-        let identity = summary.peer.identity.as_ref().map(ToString::to_string);
-        assert_eq!(identity.as_deref(), name, "the peer's identity");
+        match (case.means, name) {
+            (Means::PreSharedKey, _) => (None, AuthenticatedBy::Psk),
+            (_, None) => (None, AuthenticatedBy::None),
+            (Means::Certificates, Some(name)) => (Some(name.into()), AuthenticatedBy::Certificate),
+            (Means::RawPublicKeys, Some(_)) => {
+                let side = if self.role == Role::Client { Side::Server } else { Side::Client };
+                let key = case.pki().raw_key(case.provider, side);
+                (Some(PeerIdentity::RawPublicKey(key.as_ref().into()).to_string()), AuthenticatedBy::Certificate)
+            }
+        }
     }
 
     /// Application data, a line each way, with `word` in it.
@@ -145,13 +168,18 @@ impl Meeting {
 
     /// Our side refuses the peer, in its handshake, with `alert`, and the peer hears of it. Returns the reason.
     pub fn ours_refuses(&mut self, alert: AlertDescription) -> Error {
-        let error = match self.ours.handshake() {
-            Err(NetError::Tls(error)) => error,
-            other => panic!("our side did not refuse: {other:?}"),
-        };
+        let error = self.ours_fails();
         assert_eq!(error.alert(), Some(alert), "{error}");
         self.remote.expect_alert(alert);
         error
+    }
+
+    /// Our side refuses the peer, in its handshake. Returns the reason.
+    pub fn ours_fails(&mut self) -> Error {
+        match self.ours.handshake() {
+            Err(NetError::Tls(error)) => error,
+            other => panic!("our side did not refuse: {other:?}"),
+        }
     }
 
     /// The peer refuses our side with `alert`, in the handshake or when our side is already done with it.
@@ -160,6 +188,14 @@ impl Meeting {
         match outcome {
             Err(NetError::Tls(Error::AlertReceived(received))) => assert_eq!(received, alert),
             other => panic!("the peer did not refuse: {other:?}"),
+        }
+    }
+
+    /// The peer ends the handshake without a word.
+    pub fn peer_leaves(&mut self) {
+        match self.ours.handshake() {
+            Err(NetError::ClosedInHandshake) => {}
+            other => panic!("the peer did not leave: {other:?}"),
         }
     }
 

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use tempfile::TempDir;
 use terse_pki::{Authority, AuthorityOptions, KeyAlgorithm, LeafOptions, Usage, Validity, to_pem};
-use terse_tls::crypto::CryptoProvider;
+use terse_tls::crypto::{CryptoProvider, SigningKey};
 use terse_tls::{Credential, Trust};
 
 /// The name in every server certificate.
@@ -23,6 +23,17 @@ pub const WRONG_NAME: &str = "elsewhere.plant.example";
 /// The name in every client certificate.
 pub const CLIENT_NAME: &str = "sensor-17.plant.example";
 
+/// The name of the key that both sides know.
+pub const PSK_IDENTITY: &str = "sensor-17";
+
+/// The key that both sides know.
+pub const PSK: [u8; 16] = *b"not very secret!";
+
+/// Hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Who holds a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -30,6 +41,17 @@ pub enum Side {
     Client,
     /// The server.
     Server,
+}
+
+impl Side {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
 }
 
 /// What is wrong with a certificate, if anything.
@@ -59,6 +81,22 @@ pub struct Files {
     pub root: PathBuf,
     /// The program's own credential, if it has one.
     pub credential: Option<CredentialFiles>,
+    /// Where a client may keep a session.
+    pub session: PathBuf,
+    /// [`PSK_IDENTITY`] and [`PSK`], as GnuTLS takes them.
+    pub psk: PathBuf,
+    /// The public keys, if they are what the sides know each other by.
+    pub raw_keys: Option<RawKeyFiles>,
+}
+
+/// Raw public keys in files.
+pub struct RawKeyFiles {
+    /// The program's own, in PEM.
+    pub own_pem: PathBuf,
+    /// The same, in DER.
+    pub own_der: PathBuf,
+    /// The other side's, in DER.
+    pub peer_der: PathBuf,
 }
 
 /// A credential in files.
@@ -109,8 +147,11 @@ impl Pki {
     /// Files with the root and, if there is to be one, the credential of `side`.
     pub fn files(&self, side: Side, holder: Option<Holder>) -> Files {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut files = Files { root: PathBuf::new(), credential: None, directory };
+        let session = directory.path().join("session");
+        let mut files =
+            Files { root: PathBuf::new(), credential: None, session, psk: PathBuf::new(), raw_keys: None, directory };
         files.root = files.write("ca.pem", &self.authority.root_pem());
+        files.psk = files.write("psk", format!("{PSK_IDENTITY}:{}\n", hex(&PSK)));
         files.credential = holder.map(|holder| {
             let issued = self.issued(side, holder);
             let intermediates: String = issued.chain()[1..].iter().map(|der| to_pem("CERTIFICATE", der)).collect();
@@ -121,6 +162,25 @@ impl Pki {
             }
         });
         files
+    }
+
+    /// Files with public keys: that of `side`, whose private key is in its credential, and the other side's.
+    pub fn raw_key_files(&self, provider: &CryptoProvider, side: Side, files: &Files) -> RawKeyFiles {
+        let own = self.raw_key(provider, side);
+        RawKeyFiles {
+            own_pem: files.write("own.pem", to_pem("PUBLIC KEY", &own)),
+            own_der: files.write("own.der", &*own),
+            peer_der: files.write("peer.der", &*self.raw_key(provider, side.other())),
+        }
+    }
+
+    /// The public key of `side`.
+    pub fn raw_key(&self, provider: &CryptoProvider, side: Side) -> SubjectPublicKeyInfoDer<'static> {
+        self.key(provider, side, Holder::Member).public_key().into_owned()
+    }
+
+    fn key(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Arc<dyn SigningKey> {
+        (provider.load_key)(self.issued(side, holder).key()).expect("a key that the provider signs with")
     }
 
     /// The root certificate.
@@ -135,14 +195,25 @@ impl Pki {
 
     /// The credential of `side` for the engine.
     pub fn credential(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Credential {
-        let issued = self.issued(side, holder);
-        let key = (provider.load_key)(issued.key()).expect("a key that the provider signs with");
-        Credential::new(provider, issued.chain().to_vec(), key).expect("key and chain of one credential")
+        let key = self.key(provider, side, holder);
+        let chain = self.issued(side, holder).chain().to_vec();
+        Credential::new(provider, chain, key).expect("key and chain of one credential")
+    }
+
+    /// The same key without the chain.
+    pub fn raw_credential(&self, provider: &CryptoProvider, side: Side) -> Credential {
+        Credential::raw_public_key(provider, self.key(provider, side, Holder::Member)).expect("a public key")
+    }
+
+    /// Trust in the other side's raw public key.
+    pub fn raw_trust(&self, provider: &CryptoProvider, side: Side) -> Trust {
+        Trust::raw_public_keys(provider, &[self.raw_key(provider, side.other())]).expect("a public key")
     }
 }
 
 impl Files {
-    fn write(&self, file: &str, contents: &str) -> PathBuf {
+    /// A file more.
+    pub fn write(&self, file: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.directory.path().join(file);
         fs::write(&path, contents).expect("a temporary file");
         path

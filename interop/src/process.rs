@@ -34,7 +34,7 @@ pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     output: Arc<Output>,
-    _files: Files,
+    files: Arc<Files>,
 }
 
 /// What a program has said on its standard output and standard error.
@@ -48,12 +48,14 @@ struct Output {
 #[derive(Default)]
 struct Said {
     streams: [Vec<u8>; 2],
+    /// What comes before is of an earlier connection.
+    start: [usize; 2],
     closed: usize,
 }
 
 impl Process {
     /// Starts a program that reads `files`.
-    pub fn start(mut command: Command, files: Files) -> Self {
+    pub fn start(mut command: Command, files: impl Into<Arc<Files>>) -> Self {
         let name = format!("{command:?}");
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
@@ -61,7 +63,12 @@ impl Process {
         listen(child.stdout.take().expect("piped above"), 0, output.clone());
         listen(child.stderr.take().expect("piped above"), 1, output.clone());
         EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.clone(), output.clone())));
-        Self { name, stdin: child.stdin.take(), child, output, _files: files }
+        Self { name, stdin: child.stdin.take(), child, output, files: files.into() }
+    }
+
+    /// The files that it reads.
+    pub fn files(&self) -> Arc<Files> {
+        self.files.clone()
     }
 
     /// Writes to its standard input.
@@ -74,6 +81,12 @@ impl Process {
     /// Closes its standard input.
     pub fn end_input(&mut self) {
         self.stdin = None;
+    }
+
+    /// From here on, nothing counts that it has said so far.
+    pub fn forget(&self) {
+        let mut said = lock(&self.output.state);
+        said.start = said.streams.each_ref().map(Vec::len);
     }
 
     /// Waits until it has said `text`.
@@ -106,7 +119,8 @@ impl Process {
         let start = Instant::now();
         let mut said = lock(&self.output.state);
         loop {
-            if let Some(found) = said.streams.iter().find_map(|stream| find(stream)) {
+            let mut streams = said.streams.iter().zip(said.start);
+            if let Some(found) = streams.find_map(|(stream, start)| find(&stream[start..])) {
                 return found;
             }
             let what = String::from_utf8_lossy(what);

@@ -1,12 +1,16 @@
 //! Configurations of a client and a server that fit together, for tests to change.
 
 use alloc::sync::Arc;
+use std::sync::OnceLock;
 
 use terse_tls::cache::{
     ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Schemes, Scope,
     ScopeRecord, ServerCache, ServerStore, Ticket,
 };
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::{
+    ClientResumption, ClientSessionStore, MemoryClientSessions, ServerResumption, StoredSession, TicketKeys,
+};
 use terse_tls::{ClientAuthentication, ClientConfig, Common, ProtocolVersion, ServerConfig};
 
 use crate::pair::{Pair, Side};
@@ -71,6 +75,23 @@ impl Setup {
         self
     }
 
+    /// Has both sides resume, the server without keeping anything.
+    pub fn with_resumption(mut self) -> Self {
+        let aead = self.server.common.provider.tls13_suites[0].aead;
+        let keys = TicketKeys::new(aead, 7200, 64).expect("two hours are allowed");
+        self.server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
+        self.client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4))));
+        self
+    }
+
+    /// Runs a handshake for its session; from here on every handshake resumes that one.
+    pub fn with_frozen_session(mut self) -> Self {
+        self = self.with_resumption();
+        self.client.resumption = Some(ClientResumption::new(Arc::new(FirstSession::default())));
+        self.pair(0).handshake().expect("a handshake");
+        self
+    }
+
     /// What both sides configure alike, of one side.
     pub fn common(&mut self, side: Side) -> &mut Common {
         match side {
@@ -82,6 +103,20 @@ impl Setup {
     /// A new connection.
     pub fn pair(&self, seed: u64) -> Pair {
         Pair::new(&Arc::new(self.client.clone()), &Arc::new(self.server.clone()), seed)
+    }
+}
+
+/// A store that keeps the first session, and gives it to everybody.
+#[derive(Default)]
+struct FirstSession(OnceLock<Vec<u8>>);
+
+impl ClientSessionStore for FirstSession {
+    fn put(&self, _: &Scope, session: StoredSession) {
+        self.0.get_or_init(|| session.to_bytes().to_vec());
+    }
+
+    fn take(&self, _: &Scope) -> Option<StoredSession> {
+        self.0.get().map(|bytes| StoredSession::from_bytes(bytes).expect("what a session gave"))
     }
 }
 

@@ -11,7 +11,7 @@ use pki_types::ServerName;
 
 use crate::cache::{ClientCache, ServerCache};
 use crate::cert::{Credential, Trust};
-use crate::crypto::CryptoProvider;
+use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::summary::CachedObject;
@@ -124,15 +124,20 @@ impl Common {
         if self.groups.is_empty() {
             return Err(ApiMisuse::EmptyConfiguration("group"));
         }
-        let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
-        if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
-            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
-        }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
         }
         if self.alpn_protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
             return Err(ApiMisuse::NameTooLong);
+        }
+        Ok(())
+    }
+
+    /// What peers with certificates need.
+    fn check_signature_schemes(&self) -> Result<(), ApiMisuse> {
+        let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
+        if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
+            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
         }
         Ok(())
     }
@@ -145,6 +150,11 @@ impl Common {
     /// The suites of the versions that are enabled.
     pub(crate) fn enabled_suites(&self) -> impl Iterator<Item = CipherSuite> {
         self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.versions.contains(&of)))
+    }
+
+    /// Those of TLS 1.3, if it is enabled.
+    pub(crate) fn enabled_tls13_suites(&self) -> impl Iterator<Item = &'static Tls13Suite> {
+        self.enabled_suites().filter_map(|id| self.provider.tls13_suite(id))
     }
 
     /// The version that a suite of the provider belongs to.
@@ -180,8 +190,8 @@ pub struct ClientConfig {
     pub cache: Option<ClientCache>,
     /// Resumption; `None`: neither offered nor stored.
     pub resumption: Option<ClientResumption>,
-    /// A key that this client and its server share; `None`: certificates alone.
-    pub psk: Option<ExternalPsk>,
+    /// Pre-shared keys from outside, preferred first. All are offered; a name or two are sent for each.
+    pub psks: Vec<ExternalPsk>,
 }
 
 impl ClientConfig {
@@ -196,13 +206,23 @@ impl ClientConfig {
             compatibility_mode: false,
             cache: None,
             resumption: None,
-            psk: None,
+            psks: Vec::new(),
         }
+    }
+
+    /// The key for TLS 1.2, which has room for one, and its name.
+    pub(crate) fn tls12_psk(&self) -> Option<(&[u8], &[u8])> {
+        self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
+    }
+
+    /// Whether this client knows servers by pre-shared keys, and by nothing else.
+    pub(crate) fn has_psks_only(&self) -> bool {
+        !self.psks.is_empty() && self.trust.certificate_types().is_empty()
     }
 
     /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
     pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
-        let has_psk = self.psk.as_ref().is_some_and(|psk| psk.tls12_key().is_some());
+        let has_psk = self.tls12_psk().is_some();
         let fits = move |id: &CipherSuite| {
             has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
         };
@@ -211,10 +231,9 @@ impl ClientConfig {
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
-        if let Some(psk) = &self.psk {
-            psk.check(&self.common.provider)?;
-        }
-        self.common.check()
+        self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
+        self.common.check()?;
+        if self.has_psks_only() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
 
@@ -236,37 +255,45 @@ pub struct ServerConfig {
     pub cache: Option<ServerCache>,
     /// Resumption; `None`: no tickets are issued, and none are taken.
     pub resumption: Option<ServerResumption>,
-    /// Early data that is accepted from clients that resume; `None`: none.
+    /// Early data that is accepted in resumed sessions; `None`: none.
     pub early_data: Option<ServerEarlyData>,
-    /// Keys that this server shares with clients; `None`: certificates alone.
+    /// Pre-shared keys from outside. A client that has one is not asked for a certificate.
     pub psks: Option<Arc<dyn PskStore>>,
 }
 
 impl ServerConfig {
     /// A server with `credential` that asks clients for nothing.
     pub fn new(provider: &CryptoProvider, credential: Credential) -> Self {
+        Self::with(provider, Vec::from([credential]), None)
+    }
+
+    /// A server without a certificate, whose clients have one of the keys in `psks`.
+    pub fn with_psks(provider: &CryptoProvider, psks: Arc<dyn PskStore>) -> Self {
+        Self::with(provider, Vec::new(), Some(psks))
+    }
+
+    fn with(provider: &CryptoProvider, credentials: Vec<Credential>, psks: Option<Arc<dyn PskStore>>) -> Self {
         Self {
             common: Common::new(provider),
-            credentials: Vec::from([credential]),
+            credentials,
             client_authentication: ClientAuthentication::None,
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
             resumption: None,
             early_data: None,
-            psks: None,
+            psks,
         }
     }
 
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
-        if let Some(resumption) = &self.resumption {
-            resumption.check()?;
-        }
+        self.resumption.as_ref().map_or(Ok(()), ServerResumption::check)?;
         if self.credentials.is_empty() && self.psks.is_none() {
             return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
         }
-        self.common.check()
+        self.common.check()?;
+        if self.credentials.is_empty() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
 

@@ -8,12 +8,13 @@ use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
-use crate::handshake::{client::ExpectServerHello, resumption, server::ExpectClientHello};
+use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Link as _;
 use crate::link::stream::{Receiver, Sender};
+use crate::resume::{Begun, Demands};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
-use crate::wire::{Alert, AlertDescription, ContentType};
+use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 mod drive;
 
@@ -28,7 +29,8 @@ mod drive;
 ///    [`Connection::poll_event`], until it gives `None`.
 /// 4. On [`Event::NeedSignature`], sign what [`Connection::signature_request`] asks for, and hand the signature to
 ///    [`Connection::provide_signature`]. Until then no more input is taken.
-/// 5. From [`Event::Connected`] on, [`Connection::send`] takes application data.
+/// 5. From [`Event::Connected`] on, [`Connection::send`] takes application data. Early data goes another way, since it
+///    can be replayed: [`Connection::send_early_data`], [`Event::EarlyData`].
 /// 6. At the end call [`Connection::close`] and transmit once more. When the transport itself ends, call
 ///    [`Connection::handle_end_of_input`]: it tells whether the peer was done.
 ///
@@ -47,6 +49,8 @@ pub struct Connection {
     started: Instant,
     connected: Progress,
     needs_signature: Progress,
+    /// Of what waits to be read: it is early data, if it happened.
+    early_data: Progress,
     peer_closed: Progress,
     closed: bool,
     failure: Option<Error>,
@@ -82,6 +86,8 @@ pub enum Event {
     Connected,
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
+    /// On a server: early data waits in [`Connection::recv_early_data`]. Until it is read, no more input is taken.
+    EarlyData,
     /// The peer sent `close_notify`: it sends nothing more.
     PeerClosed,
 }
@@ -95,7 +101,7 @@ impl Connection {
         rng: &mut dyn Rng,
     ) -> Result<Self, Error> {
         config.check()?;
-        let cache = config.cache.as_ref().map(|cache| begin_caching(&config, cache, &server, now));
+        let (cache, resumption) = begin(&config, &server, now);
         let sender = Sender::new(config.compatibility_mode);
         let mut connection = Self::new(Config::Client(config.clone()), sender, now);
         connection.cache = cache;
@@ -109,7 +115,7 @@ impl Connection {
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
         };
-        let state = ExpectServerHello::start(config.clone(), server, &mut output)?;
+        let state = ExpectServerHello::start(config.clone(), server, resumption, &mut output)?;
         connection.proceed(Handshake::Client(state), now);
         Ok(connection)
     }
@@ -136,6 +142,7 @@ impl Connection {
             started: now.monotonic,
             connected: Progress::Due,
             needs_signature: Progress::Due,
+            early_data: Progress::Due,
             peer_closed: Progress::Due,
             closed: false,
             failure: None,
@@ -143,7 +150,8 @@ impl Connection {
     }
 
     /// Takes bytes of the stream; they are decrypted in place. Returns how many were taken: fewer than given only while
-    /// application data waits for [`Connection::recv`], or the handshake for [`Connection::provide_signature`].
+    /// application data waits for [`Connection::recv`] or [`Connection::recv_early_data`], or the handshake for
+    /// [`Connection::provide_signature`].
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
@@ -182,6 +190,7 @@ impl Connection {
     pub fn poll_event(&mut self) -> Option<Event> {
         for (progress, event) in [
             (&mut self.needs_signature, Event::NeedSignature),
+            (&mut self.early_data, Event::EarlyData),
             (&mut self.connected, Event::Connected),
             (&mut self.peer_closed, Event::PeerClosed),
         ] {
@@ -217,13 +226,11 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            match self.sender.key_is_exhausted() {
-                true if taken > 0 => break, // that much is sent
-                true => return Err(ApiMisuse::KeyExhausted.into()),
-                false => {}
-            }
             if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
+            }
+            if self.sender.key_is_exhausted() {
+                return if taken > 0 { Ok(taken) } else { Err(ApiMisuse::KeyExhausted.into()) };
             }
             self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
@@ -231,9 +238,55 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Moves received application data to `out`. Returns how many bytes; 0 when there are none.
+    /// Moves received application data to `out`, but no early data. Returns how many bytes; 0 when there are none.
     pub fn recv(&mut self, out: &mut [u8]) -> usize {
-        self.receiver.read(out)
+        if self.early_data == Progress::Due { self.receiver.read(out) } else { 0 }
+    }
+
+    /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
+    /// Returns how many bytes were taken: none without a session that allows it, fewer than given at the limit of the
+    /// session, at [`Common::max_send_buffer`], or once the server does not take them.
+    ///
+    /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
+    /// application. Early data is not forward secret, and a network may deliver it twice.
+    pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Error> {
+        if self.closed || self.failure.is_some() {
+            return Err(ApiMisuse::Closed.into());
+        }
+        let wanted = match &self.config {
+            Config::Client(config) => config.resumption.as_ref().is_some_and(|resumption| resumption.early_data),
+            Config::Server(_) => false,
+        };
+        if !wanted {
+            return Err(ApiMisuse::NoEarlyData.into());
+        }
+        let mut taken = 0;
+        for fragment in data.chunks(self.sender.max_fragment()) {
+            let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
+            let fragment = &fragment[..fragment.len().min(left)];
+            if fragment.is_empty() || self.sender.pending() >= self.config.common().max_send_buffer {
+                break;
+            }
+            self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
+            self.agreed.early_data -= fragment.len() as u32; // at most what is left
+            taken += fragment.len();
+        }
+        Ok(taken)
+    }
+
+    /// Moves early data that was received to `out`. Returns how many bytes; 0 when there are none.
+    ///
+    /// Somebody who has the session sent it, but maybe not now, and maybe not for the first time: act on it only as far as
+    /// the application protocol allows that (RFC 9846, F.5).
+    pub fn recv_early_data(&mut self, out: &mut [u8]) -> usize {
+        if self.early_data == Progress::Due {
+            return 0;
+        }
+        let len = self.receiver.read(out);
+        if !self.receiver.has_plaintext() {
+            self.early_data = Progress::Due;
+        }
+        len
     }
 
     /// Says goodbye: `close_notify` waits in [`Connection::poll_transmit`], or `user_canceled` while the
@@ -370,23 +423,28 @@ impl core::fmt::Debug for Connection {
     }
 }
 
-/// What a client offers from its cache to `server`.
-fn begin_caching(
-    config: &ClientConfig,
-    cache: &crate::cache::ClientCache,
-    server: &ServerAddress,
-    now: Now,
-) -> ClientSession {
+/// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
+/// (`caching`, rule 6).
+fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
     let common = &config.common;
+    let scope = sessions::scope(config, server);
+    let trust_id = sessions::trust_id(config, server, now);
+    let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
+    let demands = Demands { now, trust_id, is_enabled: &is_enabled };
+    let resumption = config.resumption.as_ref();
+    let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
+    let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
     let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
     let context = cache::Context {
         now,
-        trust_id: resumption::trust_id(config, server, now),
-        own_certificate: config.credential.as_ref().map(|credential| credential.fingerprint()),
+        trust_id,
+        certificate_types: config.trust.certificate_types(),
+        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
+        resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    ClientSession::begin(cache, resumption::scope(config, server), context)
+    (config.cache.as_ref().map(|cache| ClientSession::begin(cache, scope, context)), begun)
 }
 
 /// For calls that need none.

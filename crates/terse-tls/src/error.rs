@@ -46,12 +46,14 @@ impl Error {
 }
 
 impl Error {
-    /// The alert for a peer of `version`: TLS 1.2 has no `certificate_required` (RFC 5246, 7.4.6).
+    /// The alert for a peer of `version`, which may not know the alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing
+    /// certificate, RFC 7627, 5.2 and 5.3 for the missing extension.
     pub(crate) fn alert_in(&self, version: Option<ProtocolVersion>) -> Option<AlertDescription> {
         match (self.alert()?, version) {
-            (AlertDescription::CERTIFICATE_REQUIRED, Some(ProtocolVersion::TLS_1_2)) => {
-                Some(AlertDescription::HANDSHAKE_FAILURE)
-            }
+            (
+                AlertDescription::CERTIFICATE_REQUIRED | AlertDescription::MISSING_EXTENSION,
+                Some(ProtocolVersion::TLS_1_2),
+            ) => Some(AlertDescription::HANDSHAKE_FAILURE),
             (alert, _) => Some(alert),
         }
     }
@@ -181,8 +183,20 @@ pub enum PeerMisbehaved {
     BadSignature,
     /// The MAC of Finished is wrong (RFC 9846, 4.5.3).
     BadFinished,
+    /// The binder of a pre-shared key is wrong (RFC 9846, 4.3.11).
+    BadBinder,
+    /// The server selected a pre-shared key that was not offered, that does not fit the suite, or without a key share
+    /// (RFC 9846, 4.3.11).
+    IllegalPskSelection,
+    /// The server takes early data that it must not: with another key than the first one, or with another suite or
+    /// application protocol than those of the key (RFC 9846, 4.3.10).
+    IllegalEarlyData,
+    /// More early data than the ticket allows (RFC 9846, 4.7.1).
+    TooMuchEarlyData,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
+    /// More than one raw public key (RFC 9846, 4.5.1).
+    SeveralRawPublicKeys,
     /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
     /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
@@ -203,12 +217,13 @@ impl PeerMisbehaved {
             | Self::BadChangeCipherSpec
             | Self::TooManyEmptyRecords
             | Self::TooManyRenegotiations
-            | Self::TooManyKeyUpdates => AlertDescription::UNEXPECTED_MESSAGE,
+            | Self::TooManyKeyUpdates
+            | Self::TooMuchEarlyData => AlertDescription::UNEXPECTED_MESSAGE,
             Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
             Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
             Self::UnsolicitedExtension(_) => AlertDescription::UNSUPPORTED_EXTENSION,
-            Self::BadSignature | Self::BadFinished => AlertDescription::DECRYPT_ERROR,
+            Self::BadSignature | Self::BadFinished | Self::BadBinder => AlertDescription::DECRYPT_ERROR,
             Self::EmptyServerCertificate => AlertDescription::DECODE_ERROR,
             Self::IllegalHelloRetryRequest
             | Self::IllegalLegacyField
@@ -220,6 +235,9 @@ impl PeerMisbehaved {
             | Self::IllegalKeyShare
             | Self::IllegalSignatureScheme
             | Self::IllegalRequestContext
+            | Self::SeveralRawPublicKeys
+            | Self::IllegalPskSelection
+            | Self::IllegalEarlyData
             | Self::IllegalCachingReply
             | Self::IllegalCachedMessage => AlertDescription::ILLEGAL_PARAMETER,
         }
@@ -254,7 +272,12 @@ impl fmt::Display for PeerMisbehaved {
             Self::IllegalSignatureScheme => f.write_str("a signature scheme was not offered or is forbidden"),
             Self::BadSignature => f.write_str("the signature of CertificateVerify or ServerKeyExchange is wrong"),
             Self::BadFinished => f.write_str("the Finished message is wrong"),
+            Self::BadBinder => f.write_str("the proof that the client has its pre-shared key is wrong"),
+            Self::IllegalPskSelection => f.write_str("the server selects a pre-shared key that it must not"),
+            Self::IllegalEarlyData => f.write_str("the server takes early data that it must not"),
+            Self::TooMuchEarlyData => f.write_str("the client sends more early data than its ticket allows"),
             Self::EmptyServerCertificate => f.write_str("the server sent no certificate"),
+            Self::SeveralRawPublicKeys => f.write_str("a Certificate has more than one raw public key"),
             Self::IllegalRequestContext => f.write_str("a certificate_request_context is wrong"),
             Self::IllegalCachingReply => f.write_str("a caching reply contradicts the offer"),
             Self::IllegalCachedMessage => f.write_str("a message selected as cached is not in its cached form"),
@@ -282,14 +305,23 @@ pub enum PeerIncompatible {
     UnknownPskIdentity,
     /// No application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
+    /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
+    NoCommonCertificateType,
+    /// No pre-shared key, where there is no certificate (RFC 9846, 4.3.11). The peer cannot tell this from a wrong key
+    /// under a known name.
+    NoCommonPsk,
+    /// The server chose TLS 1.2 although early data was sent (RFC 9846, E.3): connect again without.
+    NoEarlyData,
 }
 
 impl PeerIncompatible {
     const fn alert(self) -> AlertDescription {
         match self {
-            Self::NoCommonVersion => AlertDescription::PROTOCOL_VERSION,
+            Self::NoCommonVersion | Self::NoEarlyData => AlertDescription::PROTOCOL_VERSION,
             Self::UnknownPskIdentity => AlertDescription::UNKNOWN_PSK_IDENTITY,
+            Self::NoCommonPsk => AlertDescription::DECRYPT_ERROR,
             Self::NoCommonApplicationProtocol => AlertDescription::NO_APPLICATION_PROTOCOL,
+            Self::NoCommonCertificateType => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
             | Self::NoCommonSignatureScheme
@@ -310,6 +342,9 @@ impl fmt::Display for PeerIncompatible {
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
             Self::UnknownPskIdentity => "no pre-shared key of that identity",
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
+            Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
+            Self::NoCommonPsk => "no pre-shared key",
+            Self::NoEarlyData => "no version with early data, and some may have been sent",
         })
     }
 }
@@ -354,8 +389,13 @@ pub enum CertificateError {
     ConstraintViolated,
     /// A signature in the chain is wrong.
     BadSignature,
-    /// A signature or key in the chain is of a kind that is not supported or too weak.
+    /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
+    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    UnknownPublicKey {
+        /// Its last bytes, to find it again.
+        end: [u8; 4],
+    },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
 }
@@ -367,7 +407,10 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
-            Self::NoTime | Self::UnknownRevocationStatus => AlertDescription::CERTIFICATE_UNKNOWN,
+            // RFC 7250 names no alert for a key that is not known.
+            Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
+                AlertDescription::CERTIFICATE_UNKNOWN
+            }
             Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
             Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
                 AlertDescription::BAD_CERTIFICATE
@@ -406,6 +449,9 @@ impl CertificateError {
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::UnknownPublicKey { end } => {
+                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })
@@ -446,10 +492,14 @@ pub enum ApiMisuse {
     EmptyChain,
     /// The private key does not belong to the first certificate of the chain.
     KeyDoesNotMatchCertificate,
-    /// No trust anchor is configured, so that no certificate could be accepted.
+    /// No trust anchor or raw public key is configured, so that no peer could be accepted.
     NoTrustAnchors,
     /// A certificate given as trust anchor or own chain does not parse.
     MalformedCertificate,
+    /// A public key given as trusted, or that of an own key, does not parse.
+    MalformedPublicKey,
+    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
@@ -458,12 +508,16 @@ pub enum ApiMisuse {
     NameTooLong,
     /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
     TicketLifetime,
+    /// This side does not send early data.
+    NoEarlyData,
     /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
     ShortPsk,
     /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
     PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    ReservedLabel,
     /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as well
     /// (RFC 7627, 5.4).
     NoExporter,
@@ -483,8 +537,12 @@ impl fmt::Display for ApiMisuse {
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
-            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) is configured"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
+            Self::UnsupportedPublicKey => {
+                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+            }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::NameTooLong => f.write_str("a name is too long"),
@@ -492,11 +550,13 @@ impl fmt::Display for ApiMisuse {
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::NoEarlyData => f.write_str("this side is not configured to send early data"),
             Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
             Self::PskIdentity => {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
         }
     }
 }

@@ -29,7 +29,7 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
+pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
 pub use config::Fault;
 pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};

@@ -1,6 +1,7 @@
 //! A connection's summary: what a handshake did, as data. The command line, metrics, the simulator and the benchmarks
 //! all read this one structure.
 
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -29,8 +30,11 @@ pub struct Summary {
     pub signatures_verified: u32,
     /// Signatures in certificate chains that were not verified again, because the chain was verified before.
     pub signatures_saved: u32,
-    /// Round trips before the client may send application data; 0 until the handshake is complete.
+    /// Round trips before the client may send application data: none where the server takes early data. 0 until the
+    /// handshake is complete.
     pub round_trips: u32,
+    /// What became of early data.
+    pub early_data: EarlyDataStatus,
     /// Why a better mode was not used.
     pub fallback: Option<&'static str>,
     /// What this side sent.
@@ -72,9 +76,9 @@ pub enum Mode {
     Rfc7924,
     /// Objects of both sides, by BiTHaC (paper 000).
     Bithac,
-    /// All certificates: a session was resumed.
+    /// All certificates: the session goes on with the key of an earlier one.
     Resumed,
-    /// All certificates: both sides know a key from elsewhere.
+    /// All certificates: both sides have a pre-shared key from outside.
     Psk,
 }
 
@@ -126,12 +130,22 @@ impl CachedObject {
 /// The peer.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
-    /// The identity in its certificate, the same whether the certificate was sent or cached.
+    /// The identity in its certificate, the same whether the certificate was sent or cached, or the session resumed.
     pub identity: Option<PeerIdentity>,
+    /// The name of the pre-shared key from outside that both sides have.
+    pub psk_identity: Option<Vec<u8>>,
     /// How it proved its identity.
     pub authenticated_by: AuthenticatedBy,
     /// The identity's certificate was accepted although the device does not know the time.
     pub time_unchecked: bool,
+}
+
+impl Peer {
+    /// Who the peer is, for reports: the identity that it proved, else the name of the pre-shared key.
+    pub fn name(&self) -> Option<String> {
+        let key = self.psk_identity.as_deref().map(|name| String::from_utf8_lossy(name).into_owned());
+        self.identity.as_ref().map(ToString::to_string).or(key)
+    }
 }
 
 /// How a peer proved its identity.
@@ -141,11 +155,11 @@ pub enum AuthenticatedBy {
     /// Not at all.
     #[default]
     None,
-    /// With a certificate that it sent.
+    /// With a certificate that it sent, in this handshake or in the one that this session began with.
     Certificate,
     /// With the key of a certificate that was verified in an earlier handshake.
     CachedCertificate,
-    /// With a key that it shares with this side.
+    /// With a pre-shared key from outside.
     Psk,
 }
 
@@ -157,6 +171,29 @@ impl AuthenticatedBy {
             Self::Certificate => "certificate",
             Self::CachedCertificate => "cached_certificate",
             Self::Psk => "psk",
+        }
+    }
+}
+
+/// What became of early data (RFC 9846, 4.3.10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EarlyDataStatus {
+    /// The client offered none.
+    #[default]
+    None,
+    /// The server takes it.
+    Accepted,
+    /// The server does not take it: the application decides whether to send it again.
+    Rejected,
+}
+
+impl EarlyDataStatus {
+    /// As in reports: `none`, `accepted`, `rejected`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
         }
     }
 }

@@ -9,9 +9,14 @@ use clap::{Args, ValueEnum};
 use terse_net::Clock;
 use terse_net::pki_types::UnixTime;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{CipherSuite, MaxFragmentLength, NamedGroup, SignatureScheme};
+use terse_tls::{CipherSuite, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+
+use crate::failure::Failure;
+
+mod psk;
+use psk::PskOptions;
 
 /// What both sides of a connection can be told.
 #[derive(Args, Debug)]
@@ -33,14 +38,17 @@ pub(crate) struct Shared {
     /// The passphrase of an encrypted private key is the first line of this file
     #[arg(long, value_name = "FILE", help_heading = "Certificates")]
     pub(crate) passphrase_file: Option<PathBuf>,
+    /// Trust peers with a public key in this file, and no certificate: raw public keys (PEM or DER; repeatable)
+    #[arg(long = "peer-key", value_name = "FILE", help_heading = "Certificates")]
+    pub(crate) peer_keys: Vec<PathBuf>,
     /// Judge certificates as if it were this time: 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970
     #[arg(long, value_name = "DATE", value_parser = date, help_heading = "Certificates")]
     pub(crate) at: Option<UnixTime>,
 
-    /// Protocol version
-    #[arg(long, value_name = "VERSION", value_parser = ["1.3"], help_heading = "Protocol")]
-    pub(crate) tls: Vec<String>,
-    /// Allow only this cipher suite (repeatable, preferred first)
+    /// Allow only this protocol version (repeatable) [default: both]
+    #[arg(long, value_name = "VERSION", help_heading = "Protocol")]
+    tls: Vec<Version>,
+    /// Allow only this cipher suite, of either version (repeatable, preferred first)
     #[arg(long = "suite", value_name = "NAME", value_parser = suite, help_heading = "Protocol")]
     pub(crate) suites: Vec<CipherSuite>,
     /// Allow only this key exchange group (repeatable, preferred first)
@@ -61,9 +69,15 @@ pub(crate) struct Shared {
     /// Look like TLS 1.2 to middleboxes: TLS 1.3 compatibility mode (a server follows its client)
     #[arg(long, help_heading = "Protocol")]
     pub(crate) compat: bool,
+    /// Accept TLS 1.2 peers without extended_master_secret, which cannot tell two handshakes apart (RFC 7627)
+    #[arg(long, help_heading = "Protocol")]
+    pub(crate) no_extended_master_secret: bool,
     /// Where the cryptography comes from
     #[arg(long, value_name = "PROVIDER", default_value = "aws-lc", help_heading = "Protocol")]
     pub(crate) crypto: Crypto,
+
+    #[command(flatten)]
+    pub(crate) psk: PskOptions,
 
     /// Append the secrets to this file, for Wireshark (NSS key log format)
     #[arg(long, value_name = "FILE", help_heading = "Debugging")]
@@ -82,9 +96,65 @@ impl Shared {
         self.at.map_or_else(Clock::new, Clock::starting_at)
     }
 
+    /// The versions to allow, preferred first. One that was asked for needs a suite; one that was not is left out.
+    pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Failure> {
+        let all = [Version::Tls13, Version::Tls12].into_iter();
+        let versions: Vec<_> = all.filter(|version| self.tls.is_empty() || self.tls.contains(version)).collect();
+        let lacks_suite =
+            |version: &&Version| !self.suites.is_empty() && !self.suites.iter().any(|id| version.has(*id));
+        if self.psk.is_imported() && !versions.contains(&Version::Tls13) {
+            return Err(Failure::Usage(
+                "--psk-import is for TLS 1.3; allow that with --tls 1.3, or leave it out".into(),
+            ));
+        }
+        match versions.iter().find(lacks_suite) {
+            Some(version) if !self.tls.is_empty() => Err(Failure::Usage(format!(
+                "no --suite is one of {}; add one, such as {}, or leave --tls out",
+                version.code_point(),
+                version.example()
+            ))),
+            _ => Ok(versions.into_iter().map(Version::code_point).collect()),
+        }
+    }
+
     /// How long to wait for the peer.
     pub(crate) fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout.into())
+    }
+}
+
+/// A protocol version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Version {
+    /// TLS 1.2 (RFC 5246)
+    #[value(name = "1.2")]
+    Tls12,
+    /// TLS 1.3 (RFC 9846)
+    #[value(name = "1.3")]
+    Tls13,
+}
+
+impl Version {
+    const fn code_point(self) -> ProtocolVersion {
+        match self {
+            Self::Tls12 => ProtocolVersion::TLS_1_2,
+            Self::Tls13 => ProtocolVersion::TLS_1_3,
+        }
+    }
+
+    fn has(self, suite: CipherSuite) -> bool {
+        match self {
+            Self::Tls12 => terse_aws_lc::PROVIDER.tls12_suite(suite).is_some(),
+            Self::Tls13 => terse_aws_lc::PROVIDER.tls13_suite(suite).is_some(),
+        }
+    }
+
+    /// The suite that a peer of this version is most likely to have.
+    const fn example(self) -> CipherSuite {
+        match self {
+            Self::Tls12 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            Self::Tls13 => CipherSuite::TLS_AES_128_GCM_SHA256,
+        }
     }
 }
 
@@ -142,8 +212,9 @@ impl core::str::FromStr for HostPort {
 }
 
 fn suite(name: &str) -> Result<CipherSuite, String> {
-    let known = terse_aws_lc::PROVIDER.tls13_suites.iter().map(|suite| suite.id);
-    named(name, CipherSuite::from_name(name), known)
+    let tls13 = terse_aws_lc::PROVIDER.tls13_suites.iter().map(|suite| suite.id);
+    let tls12 = terse_aws_lc::PROVIDER.tls12_suites.iter().map(|suite| suite.id);
+    named(name, CipherSuite::from_name(name), tls13.chain(tls12))
 }
 
 fn group(name: &str) -> Result<NamedGroup, String> {

@@ -199,10 +199,11 @@ fn wrong_use_is_exit_code_2() {
     let client = "client --connect 127.0.0.1:1 --ca @ca.pem";
     for wrong in [
         "--cert @client.pem", // without its key
-        "--tls 1.2",
+        "--tls 1.1",
         "--dtls",
         "--early-data x",
-        "--resume-file x",
+        "--psk-import",
+        "--crl @crl.pem --psk-identity x",
         "--mtu 500",
         "--psk-identity x",
         "--identity-key x",
@@ -218,10 +219,15 @@ fn wrong_use_is_exit_code_2() {
     }
     assert!(refused("client --ca @ca.pem --connect localhost").contains("HOST:PORT"));
     assert!(refused(&format!("{client} --suite RC4")).contains("TLS_AES_128_GCM_SHA256"));
+    assert!(refused(&format!("{client} --suite RC4")).contains("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"));
+    let conflict = refused(&format!("{client} --tls 1.2 --suite TLS_AES_128_GCM_SHA256"));
+    assert!(conflict.contains("add one, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"), "{conflict}");
     assert!(refused(&format!("{client} --group x448")).contains("secp256r1"));
     assert!(refused(&format!("{client} --sigalg sha1")).contains("ecdsa_secp256r1_sha256"));
     let server = "server --listen 127.0.0.1:0 --cert @server.pem --key @server.key";
-    refused(&format!("{server} --require-client-cert"));
+    assert!(refused(&format!("{server} --require-client-cert")).contains("give --client-ca or --peer-key"));
+    refused(&format!("{server} --no-tickets --stateful-tickets"));
+    refused(&format!("{server} --ca-names"));
     assert!(refused(&format!("{server} --cert @client.pem")).contains("give each --cert its --key"));
     refused(&format!("{server} --echo --reply x"));
 }

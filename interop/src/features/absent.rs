@@ -1,12 +1,17 @@
 //! What a peer does not have, as facts: these cells of the matrix are not tried.
 
+use terse_tls::ProtocolVersion;
+
 use super::Cell;
 use crate::peer::{Peer, Role};
 
 /// Why `feature` cannot be tried in `cell`, if so.
 pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
     let is_this = |fact: &&Fact| {
-        fact.feature == feature && fact.peer == cell.peer && fact.role.is_none_or(|role| role == cell.role)
+        fact.feature == feature
+            && fact.peer == cell.peer
+            && fact.role.is_none_or(|role| role == cell.role)
+            && fact.version.is_none_or(|version| version == cell.version)
     };
     ABSENT.iter().find(is_this).map(|fact| fact.reason)
 }
@@ -17,23 +22,60 @@ struct Fact {
     peer: Peer,
     /// In one role of ours only.
     role: Option<Role>,
+    /// In one version only.
+    version: Option<ProtocolVersion>,
     reason: &'static str,
 }
 
-const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
-    Fact { feature, peer, role, reason }
+impl Fact {
+    const fn tls12(self) -> Self {
+        Self { version: Some(ProtocolVersion::TLS_1_2), ..self }
+    }
+
+    const fn tls13(self) -> Self {
+        Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
+    }
 }
+
+const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
+    Fact { feature, peer, role, version: None, reason }
+}
+
+const MBEDTLS_HASH: &str = "Mbed TLS 2.28's client signs with the hash of the suite, whatever the server accepts";
 
 const ABSENT: &[Fact] = &[
     fact("X25519MLKEM768", Peer::OpenSsl, None, "OpenSSL has it from 3.5 on"),
     fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
+    fact("X25519MLKEM768", Peer::WolfSsl55, None, "wolfSSL has it from 5.7.4 on"),
     fact("TLS_AES_128_CCM_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
     fact("TLS_AES_128_CCM_8_SHA256", Peer::Rustls, None, "rustls has no CCM suites"),
+    fact("TLS_ECDHE_ECDSA_WITH_AES_128_CCM", Peer::Rustls, None, "rustls has no CCM suites"),
+    fact("TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", Peer::Rustls, None, "rustls has no CCM suites"),
+    fact("ed25519", Peer::MbedTls, None, "Mbed TLS has no Ed25519"),
+    fact("rsa_pss_rsae_sha256", Peer::MbedTls, None, "Mbed TLS 2.28 has no RSASSA-PSS in TLS"),
+    fact("rsa_pss_rsae_sha384", Peer::MbedTls, None, "Mbed TLS 2.28 has no RSASSA-PSS in TLS"),
+    fact("rsa_pss_rsae_sha512", Peer::MbedTls, None, "Mbed TLS 2.28 has no RSASSA-PSS in TLS"),
+    fact("ecdsa_secp384r1_sha384", Peer::MbedTls, Some(Role::Server), MBEDTLS_HASH),
+    fact("rsa_pkcs1_sha384", Peer::MbedTls, Some(Role::Server), MBEDTLS_HASH),
+    fact("rsa_pkcs1_sha512", Peer::MbedTls, Some(Role::Server), MBEDTLS_HASH),
     fact("compatibility_mode_off", Peer::Rustls, None, "rustls always sends ChangeCipherSpec, and asks for it"),
+    fact("compatibility_mode_on", Peer::WolfSsl55, None, "wolfSSL has it only if it is compiled so"),
+    fact(
+        "compatibility_mode_on",
+        Peer::WolfSsl,
+        Some(Role::Server),
+        "wolfSSL's client asks for it only if it is compiled so",
+    ),
     fact("record_size_limit_of_ours", Peer::OpenSsl, None, "OpenSSL has no record_size_limit"),
     fact("record_size_limit_of_ours", Peer::Rustls, None, "rustls has no record_size_limit"),
+    fact("record_size_limit_of_ours", Peer::MbedTls, None, "Mbed TLS 2.28 has no record_size_limit"),
+    fact("record_size_limit_of_the_peer", Peer::MbedTls, None, "Mbed TLS 2.28 has no record_size_limit"),
+    fact("record_size_limit_of_ours", Peer::WolfSsl55, None, "wolfSSL has no record_size_limit"),
+    fact("record_size_limit_of_ours", Peer::WolfSsl, None, "wolfSSL has no record_size_limit"),
     fact("record_size_limit_of_the_peer", Peer::OpenSsl, None, "OpenSSL has no record_size_limit"),
     fact("record_size_limit_of_the_peer", Peer::Rustls, None, "rustls has no record_size_limit"),
+    fact("record_size_limit_of_the_peer", Peer::WolfSsl55, None, "wolfSSL has no record_size_limit"),
+    fact("record_size_limit_of_the_peer", Peer::WolfSsl, None, "wolfSSL has no record_size_limit"),
     fact("max_fragment_length", Peer::Rustls, None, "rustls has no max_fragment_length"),
     fact(
         "max_fragment_length",
@@ -43,6 +85,40 @@ const ABSENT: &[Fact] = &[
     ),
     fact("hello_retry_request_with_cookie", Peer::GnuTls, Some(Role::Client), "GnuTLS's server sends no cookies"),
     fact("hello_retry_request_with_cookie", Peer::Rustls, Some(Role::Client), "rustls's server sends no cookies"),
+    fact("resumption_of_kept_sessions", Peer::GnuTls, Some(Role::Client), "GnuTLS's server seals its TLS 1.3 sessions")
+        .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl55,
+        Some(Role::Client),
+        "wolfSSL's server seals its TLS 1.3 sessions",
+    )
+    .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl,
+        Some(Role::Client),
+        "wolfSSL's server seals its TLS 1.3 sessions",
+    )
+    .tls13(),
+    fact(
+        "resumption_of_kept_sessions",
+        Peer::WolfSsl,
+        Some(Role::Server),
+        "wolfSSL's client resumes only by session ids of 32 bytes",
+    )
+    .tls12(),
+    fact("pre_shared_key", Peer::WolfSsl55, None, "Debian's wolfSSL has no plain PSK suites").tls12(),
+    fact("pre_shared_key", Peer::Rustls, None, "rustls has no external pre-shared keys"),
+    fact("raw_public_keys", Peer::OpenSsl, None, "OpenSSL has raw public keys from 3.2 on"),
+    fact("raw_public_keys", Peer::WolfSsl55, None, "wolfSSL has raw public keys from 5.6.4 on"),
+    fact("raw_public_keys", Peer::MbedTls, None, "Mbed TLS has no raw public keys"),
+    fact("raw_public_keys", Peer::Rustls, None, "not tried: rustls takes them only from code of one's own"),
+    fact("extended_master_secret_missing", Peer::OpenSsl, None, "OpenSSL's programs always use it"),
+    fact("extended_master_secret_missing", Peer::GnuTls, None, "GnuTLS's programs always use it"),
+    fact("extended_master_secret_missing", Peer::WolfSsl55, Some(Role::Client), "wolfSSL 5.5's server always uses it"),
+    fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version"),
+    fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) fn features() -> Vec<Feature> {
 
 fn server_only(cell: Cell, provider: &'static CryptoProvider) {
     let summary = cell.complete(&Case::new(provider));
-    if cell.role == Role::Client && cell.peer != Peer::Rustls {
+    if cell.is_tls13() && cell.role == Role::Client && cell.peer != Peer::Rustls {
         // Tickets, though our client has not said that it can use any; they must do no harm.
         assert!(summary.received.post_handshake_bytes > 0, "the peer's server sends tickets");
     }

@@ -1,16 +1,17 @@
 //! Each cipher suite, group and signature scheme, the only one on offer, with both of our crypto providers.
 
+use terse_pki::KeyAlgorithm;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
+use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::{Cell, Feature};
+use super::{Cell, Feature, VERSIONS};
 use crate::case::Case;
 use crate::peer::Role;
 
 const RUSTCRYPTO: &CryptoProvider = &terse_rustcrypto::PROVIDER;
 const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
 
-const SUITES: [CipherSuite; 5] = [
+const TLS13_SUITES: [CipherSuite; 5] = [
     CipherSuite::TLS_AES_128_GCM_SHA256,
     CipherSuite::TLS_AES_256_GCM_SHA384,
     CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
@@ -18,25 +19,50 @@ const SUITES: [CipherSuite; 5] = [
     CipherSuite::TLS_AES_128_CCM_8_SHA256,
 ];
 
+const TLS12_SUITES: [CipherSuite; 8] = [
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
+    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8,
+    CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+];
+
 const GROUPS: [NamedGroup; 4] =
     [NamedGroup::X25519, NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::X25519MLKEM768];
 
-/// Each with the chain whose keys can make it.
-const SCHEMES: [(SignatureScheme, &str); 6] = [
-    (SignatureScheme::ECDSA_SECP256R1_SHA256, "p256x3"),
-    (SignatureScheme::ECDSA_SECP384R1_SHA384, "p384x3"),
-    (SignatureScheme::ED25519, "ed25519x3"),
-    (SignatureScheme::RSA_PSS_RSAE_SHA256, "rsa2048x3"),
-    (SignatureScheme::RSA_PSS_RSAE_SHA384, "rsa2048x3"),
-    (SignatureScheme::RSA_PSS_RSAE_SHA512, "rsa2048x3"),
+/// Each with the chain and the leaves whose keys can make it. An RSA key could make several: its CA has another one.
+const SCHEMES: [(SignatureScheme, &str, Option<KeyAlgorithm>); 6] = [
+    (SignatureScheme::ECDSA_SECP256R1_SHA256, "p256x3", None),
+    (SignatureScheme::ECDSA_SECP384R1_SHA384, "p384x3", None),
+    (SignatureScheme::ED25519, "ed25519x3", None),
+    (SignatureScheme::RSA_PSS_RSAE_SHA256, "p256x3", Some(KeyAlgorithm::Rsa2048)),
+    (SignatureScheme::RSA_PSS_RSAE_SHA384, "p256x3", Some(KeyAlgorithm::Rsa2048)),
+    (SignatureScheme::RSA_PSS_RSAE_SHA512, "p256x3", Some(KeyAlgorithm::Rsa2048)),
+];
+
+const TLS12_SCHEMES: [(SignatureScheme, &str, Option<KeyAlgorithm>); 3] = [
+    (SignatureScheme::RSA_PKCS1_SHA256, "p256x3", Some(KeyAlgorithm::Rsa2048)),
+    (SignatureScheme::RSA_PKCS1_SHA384, "p256x3", Some(KeyAlgorithm::Rsa2048)),
+    (SignatureScheme::RSA_PKCS1_SHA512, "p256x3", Some(KeyAlgorithm::Rsa2048)),
 ];
 
 pub(super) fn features() -> Vec<Feature> {
-    let suites = SUITES.map(|suite| Feature::new(name(suite.name()), move |cell| with_suite(cell, suite)));
-    let groups = GROUPS.map(|group| Feature::new(name(group.name()), move |cell| with_group(cell, group)));
-    let schemes =
-        SCHEMES.map(|(scheme, chain)| Feature::new(name(scheme.name()), move |cell| with_scheme(cell, scheme, chain)));
-    suites.into_iter().chain(groups).chain(schemes).collect()
+    let suites13 = TLS13_SUITES.map(|suite| Feature::tls13(name(suite.name()), move |cell| with_suite(cell, suite)));
+    let suites12 = TLS12_SUITES.map(|suite| Feature::tls12(name(suite.name()), move |cell| with_suite(cell, suite)));
+    let groups = GROUPS.map(|group| Feature {
+        versions: if group == NamedGroup::X25519MLKEM768 { &[ProtocolVersion::TLS_1_3] } else { VERSIONS },
+        ..Feature::new(name(group.name()), move |cell| with_group(cell, group))
+    });
+    let with_schemes = |(scheme, chain, leaf): &(SignatureScheme, _, _), versions| {
+        let (scheme, chain, leaf) = (*scheme, *chain, *leaf);
+        Feature { versions, ..Feature::new(name(scheme.name()), move |cell| with_scheme(cell, scheme, chain, leaf)) }
+    };
+    let schemes = SCHEMES.iter().map(|scheme| with_schemes(scheme, VERSIONS));
+    let schemes = schemes.chain(TLS12_SCHEMES.iter().map(|scheme| with_schemes(scheme, &[ProtocolVersion::TLS_1_2])));
+    suites13.into_iter().chain(suites12).chain(groups).chain(schemes).collect()
 }
 
 fn name(name: Option<&'static str>) -> &'static str {
@@ -44,30 +70,43 @@ fn name(name: Option<&'static str>) -> &'static str {
 }
 
 fn with_suite(cell: Cell, suite: CipherSuite) {
+    let chain = if name(suite.name()).contains("_RSA_") { "rsa2048x3" } else { "p256x3" };
     for provider in [RUSTCRYPTO, AWS_LC] {
-        let _ = cell.complete(&Case { suites: vec![suite], ..Case::mutual(provider) });
+        let case = Case { chain, suites: vec![suite], ..Case::mutual(provider) };
+        if chain == "p256x3" || provider.name != RUSTCRYPTO.name {
+            let _ = cell.complete(&case);
+        } else if cell.role == Role::Client {
+            let _ = cell.complete(&Case { chain, suites: vec![suite], ..Case::new(provider) }); // which does not sign
+        }
     }
 }
 
 fn with_group(cell: Cell, group: NamedGroup) {
+    let mut client_groups = vec![group];
+    let chain = if group == NamedGroup::SECP384R1 { "p384x3" } else { "p256x3" };
+    if !cell.is_tls13() && group == NamedGroup::X25519 {
+        client_groups.push(NamedGroup::SECP256R1); // RFC 8422, 5.1: that of the server's certificate too
+    }
     for provider in [RUSTCRYPTO, AWS_LC] {
-        let groups = || vec![group];
-        let case = Case { client_groups: groups(), server_groups: groups(), ..Case::new(provider) };
-        assert_eq!(cell.complete(&case).round_trips, 1);
+        let case =
+            Case { chain, client_groups: client_groups.clone(), server_groups: vec![group], ..Case::new(provider) };
+        assert_eq!(cell.complete(&case).round_trips, if cell.is_tls13() { 1 } else { 2 });
     }
 }
 
-/// Both sides sign with `scheme`, and accept nothing else but what RSA chains are signed with.
-fn with_scheme(cell: Cell, scheme: SignatureScheme, chain: &'static str) {
-    let is_rsa = chain.starts_with("rsa");
+/// Both sides sign with `scheme`, and accept nothing else but what the chain is signed with.
+fn with_scheme(cell: Cell, scheme: SignatureScheme, chain: &'static str, leaf: Option<KeyAlgorithm>) {
     let mut schemes = vec![scheme];
-    schemes.extend(is_rsa.then_some(SignatureScheme::RSA_PKCS1_SHA256));
+    // GnuTLS's server would name no certificate type at all beside Ed25519.
+    if leaf.is_some() || scheme == SignatureScheme::ED25519 && !cell.is_tls13() {
+        schemes.push(SignatureScheme::ECDSA_SECP256R1_SHA256);
+    }
     for provider in [RUSTCRYPTO, AWS_LC] {
-        let case = Case { chain, schemes: schemes.clone(), ..Case::mutual(provider) };
-        if is_rsa && provider.name == RUSTCRYPTO.name {
+        let case = Case { chain, leaf, schemes: schemes.clone(), ..Case::mutual(provider) };
+        if leaf.is_some() && provider.name == RUSTCRYPTO.name {
             // It verifies with RSA, and does not sign: a client without a certificate, and no server.
             if cell.role == Role::Client {
-                let _ = cell.complete(&Case { chain, schemes: schemes.clone(), ..Case::new(provider) });
+                let _ = cell.complete(&Case { chain, leaf, schemes: schemes.clone(), ..Case::new(provider) });
             }
             continue;
         }

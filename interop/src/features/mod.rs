@@ -1,5 +1,7 @@
 //! The rows of the matrix: what is tried with every peer, in both roles.
 
+use terse_tls::ProtocolVersion;
+
 use crate::case::Case;
 use crate::meeting::Meeting;
 use crate::peer::{Peer, Role};
@@ -10,22 +12,38 @@ mod caching;
 mod crypto;
 mod extensions;
 mod hello_retry;
+mod keys;
 mod refusals;
+mod resumption;
 mod traffic;
+mod versions;
 
 pub use absent::absent;
 
-/// A row of the matrix.
+/// The versions that our engine speaks.
+const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+
+/// A row of the matrix for each of its versions.
 pub struct Feature {
     /// As in reports and for filters.
     pub name: &'static str,
+    /// Where it is tried.
+    pub versions: &'static [ProtocolVersion],
     /// Panics if it does not work.
     pub run: Box<dyn Fn(Cell) + Send + Sync>,
 }
 
 impl Feature {
     fn new(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
-        Self { name, run: Box::new(run) }
+        Self { name, versions: VERSIONS, run: Box::new(run) }
+    }
+
+    fn tls13(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_3], ..Self::new(name, run) }
+    }
+
+    fn tls12(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_2], ..Self::new(name, run) }
     }
 }
 
@@ -36,24 +54,45 @@ pub struct Cell {
     pub peer: Peer,
     /// What we are.
     pub role: Role,
+    /// What both sides are to agree on.
+    pub version: ProtocolVersion,
 }
 
 impl Cell {
     /// All places of a row.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Peer::ALL.into_iter().flat_map(|peer| [Role::Client, Role::Server].map(|role| Self { peer, role }))
+    pub fn all(version: ProtocolVersion) -> impl Iterator<Item = Self> {
+        let peers = Peer::ALL.into_iter().filter(move |peer| peer.speaks(version));
+        peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version }))
+    }
+
+    /// `case` in this version: what it does not say about versions. Our side always has both.
+    fn case(self, case: &Case) -> Case {
+        let mut case = case.clone();
+        if case.our_versions.is_empty() {
+            case.our_versions = VERSIONS.into();
+        }
+        if case.peer_versions.is_empty() {
+            // Suites are those of one version.
+            let only = self.version == ProtocolVersion::TLS_1_2 || !case.suites.is_empty();
+            case.peer_versions = if only { vec![self.version] } else { VERSIONS.into() };
+        }
+        case
+    }
+
+    fn is_tls13(self) -> bool {
+        self.version == ProtocolVersion::TLS_1_3
     }
 
     fn meet(self, case: &Case) -> Meeting {
-        Meeting::new(self.peer, self.role, case)
+        Meeting::new(self.peer, self.role, &self.case(case))
     }
 
     fn connect(self, case: &Case) -> Meeting {
-        Meeting::connected(self.peer, self.role, case)
+        Meeting::connected(self.peer, self.role, &self.case(case))
     }
 
     fn complete(self, case: &Case) -> terse_tls::Summary {
-        Meeting::complete(self.peer, self.role, case)
+        Meeting::complete(self.peer, self.role, &self.case(case))
     }
 }
 
@@ -65,6 +104,9 @@ pub fn all() -> Vec<Feature> {
         hello_retry::features(),
         extensions::features(),
         traffic::features(),
+        versions::features(),
+        keys::features(),
+        resumption::features(),
         refusals::features(),
         caching::features(),
     ]

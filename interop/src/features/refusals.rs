@@ -26,10 +26,7 @@ pub(super) fn features() -> Vec<Feature> {
             let case = Case { client: Some(Holder::Expired), ..case() };
             server_refuses(cell, &case, AlertDescription::CERTIFICATE_EXPIRED);
         }),
-        Feature::new("server_refuses_missing_certificate", |cell| {
-            let case = Case { client: None, ..case() };
-            server_refuses(cell, &case, AlertDescription::CERTIFICATE_REQUIRED);
-        }),
+        Feature::new("server_refuses_missing_certificate", missing_certificate),
         Feature::new("server_refuses_when_no_suite_is_common", no_common_suite),
     ]
 }
@@ -57,10 +54,26 @@ fn server_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
 /// How a peer says `alert`: GnuTLS's programs have one alert each for whatever displeases them in a certificate.
 fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
     match (cell.peer, cell.role) {
-        (_, _) if alert == AlertDescription::CERTIFICATE_REQUIRED => alert,
         (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
         (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
-        (Peer::OpenSsl | Peer::Rustls, _) => alert,
+        (Peer::OpenSsl | Peer::WolfSsl55 | Peer::WolfSsl | Peer::MbedTls | Peer::Rustls, _) => alert,
+    }
+}
+
+/// TLS 1.2 has no word for it, and two peers have none at all.
+fn missing_certificate(cell: Cell) {
+    let alert =
+        if cell.is_tls13() { AlertDescription::CERTIFICATE_REQUIRED } else { AlertDescription::HANDSHAKE_FAILURE };
+    let mut meeting = cell.meet(&Case { client: None, ..case() });
+    match (cell.role, cell.peer) {
+        (Role::Server, _) => {
+            assert_eq!(meeting.ours_fails(), Error::Certificate(CertificateError::Required));
+            meeting.remote.expect_alert(alert);
+        }
+        (Role::Client, Peer::Rustls) => meeting.peer_refuses(AlertDescription::CERTIFICATE_REQUIRED),
+        (Role::Client, Peer::WolfSsl55 | Peer::MbedTls) if !cell.is_tls13() => meeting.peer_leaves(),
+        (Role::Client, Peer::GnuTls) if !cell.is_tls13() => meeting.peer_refuses(AlertDescription::DECODE_ERROR),
+        (Role::Client, _) => meeting.peer_refuses(alert),
     }
 }
 
@@ -76,9 +89,15 @@ fn wrong_name(cell: Cell) {
 }
 
 fn no_common_suite(cell: Cell) {
-    let ours = Case { suites: vec![CipherSuite::TLS_CHACHA20_POLY1305_SHA256], ..case() };
-    let theirs = Case { suites: vec![CipherSuite::TLS_AES_256_GCM_SHA384], ..case() };
-    let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &ours, &theirs);
+    let (one, other) = if cell.is_tls13() {
+        (CipherSuite::TLS_CHACHA20_POLY1305_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384)
+    } else {
+        let one = CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
+        (one, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384)
+    };
+    let ours = Case { suites: vec![one], ..case() };
+    let theirs = Case { suites: vec![other], ..case() };
+    let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &cell.case(&ours), &cell.case(&theirs));
     match cell.role {
         Role::Client => meeting.peer_refuses(AlertDescription::HANDSHAKE_FAILURE),
         Role::Server => drop(meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE)),

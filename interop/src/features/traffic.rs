@@ -13,8 +13,8 @@ use crate::meeting::Meeting;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
-        Feature::new("key_update_by_ours", key_update_by_ours),
-        Feature::new("key_update_by_the_peer", key_update_by_the_peer),
+        Feature::tls13("key_update_by_ours", key_update_by_ours),
+        Feature::tls13("key_update_by_the_peer", key_update_by_the_peer),
         Feature::new("close_notify_by_ours", close_by_ours),
         Feature::new("close_notify_by_the_peer", close_by_the_peer),
         Feature::new("end_without_close_notify_is_noticed", truncation),
@@ -120,7 +120,7 @@ fn large_data(cell: Cell) {
 
 /// Nothing may depend on how the transport cuts the stream.
 fn byte_by_byte(cell: Cell) {
-    let case = case();
+    let case = cell.case(&case());
     let mut meeting = Meeting::in_stretches(cell.peer, cell.role, &case, 1);
     meeting.handshake(&case);
     meeting.exchange("once");

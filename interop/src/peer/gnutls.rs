@@ -5,13 +5,13 @@
 
 use std::process::Command;
 
-use terse_tls::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
+use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::openssl::from_hex;
-use super::{Remote, Role};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::{Files, Side};
-use crate::process::{Process, connect, listener};
+use super::{Remote, Role, Running};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
+use crate::process::Process;
 use crate::tap::Wire;
 
 /// What both programs say when a handshake is complete.
@@ -28,19 +28,6 @@ pub(super) fn version() -> Result<String, String> {
     Ok(found.join(", "))
 }
 
-pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let (process, port) = server_program(case);
-    let wire = connect(port);
-    (Box::new(Program::new(process, Role::Client)), Box::new(wire))
-}
-
-pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let (listener, port) = listener();
-    let mut process = client_program(case, port);
-    let wire = process.accept(&listener);
-    (Box::new(Program::new(process, Role::Server)), Box::new(wire))
-}
-
 pub(super) fn server_program(case: &Case) -> (Process, u16) {
     let files = case.files(Side::Server);
     let mut command = program("gnutls-serv", case, &files, &case.server_groups, &case.server_protocols);
@@ -48,6 +35,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     match case.asks {
         Asks::No => drop(command.arg("--disable-client-cert")),
         Asks::Optional => drop(command.arg("--verify-client-cert")),
+        Asks::Required if case.means == Means::RawPublicKeys => drop(command.arg("--require-client-cert")),
         Asks::Required => drop(command.args(["--require-client-cert", "--verify-client-cert"])),
     }
     if !case.server_protocols.is_empty() {
@@ -56,8 +44,14 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.shows_name {
         command.args(["--sni-hostname", case.name(), "--sni-hostname-fatal"]);
     }
-    if case.no_tickets {
+    if case.no_tickets || case.sessions == Some(Sessions::Kept) {
         command.arg("--noticket");
+    }
+    if case.means == Means::PreSharedKey {
+        command.arg("--pskpasswd").arg(&files.psk);
+    }
+    if case.early_data {
+        command.args(["--earlydata", "--maxearlydata", "1024"]);
     }
     let mut process = Process::start(command, files);
     let port = process.listening_port();
@@ -76,6 +70,21 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
     if !case.client_groups.is_empty() {
         command.arg("--single-key-share");
     }
+    if case.means == Means::PreSharedKey {
+        command.args(["--pskusername", PSK_IDENTITY, "--pskkey", &hex(&PSK)]);
+    }
+    if case.means == Means::RawPublicKeys {
+        command.arg("--no-ca-verification"); // it believes any key
+    }
+    if case.connections > 1 {
+        command.args(["--resume", "--waitresumption"]);
+    }
+    if case.sessions == Some(Sessions::Kept) {
+        command.arg("--noticket");
+    }
+    if case.early_data {
+        command.arg("--earlydata").arg(files.write("early", EARLY_DATA));
+    }
     command.arg("127.0.0.1");
     Process::start(command, files)
 }
@@ -84,7 +93,9 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
 fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protocols: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.arg("--x509cafile").arg(&files.root);
-    if let Some(own) = &files.credential {
+    if let Some((keys, own)) = files.raw_keys.as_ref().zip(files.credential.as_ref()) {
+        command.arg("--rawpkfile").arg(&keys.own_pem).arg("--rawpkkeyfile").arg(&own.key);
+    } else if let Some(own) = &files.credential {
         command.arg("--x509certfile").arg(&own.chain).arg("--x509keyfile").arg(&own.key);
     }
     command.args(["--priority", &priority(case, groups)]);
@@ -102,11 +113,18 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
 
 /// GnuTLS's own language for suites, groups, signature schemes and versions.
 fn priority(case: &Case, groups: &[NamedGroup]) -> String {
-    let mut priority = String::from("NORMAL");
+    let mut priority = String::from("NORMAL:-VERS-ALL");
+    for version in case.peer_versions.iter().rev() {
+        priority += if *version == ProtocolVersion::TLS_1_2 { ":+VERS-TLS1.2" } else { ":+VERS-TLS1.3" };
+    }
     if !case.suites.is_empty() {
-        // NORMAL leaves out CCM with short tags; TLS 1.3 alone, so that nothing else can be agreed on.
-        priority += ":-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL";
-        case.suites.iter().for_each(|suite| priority += cipher_name(*suite));
+        priority += ":-CIPHER-ALL:-KX-ALL"; // NORMAL leaves out CCM with short tags
+        case.suites.iter().for_each(|suite| priority += suite_name(*suite));
+    }
+    match case.means {
+        Means::Certificates => {}
+        Means::RawPublicKeys => priority += ":-CTYPE-ALL:+CTYPE-CLI-RAWPK:+CTYPE-SRV-RAWPK",
+        Means::PreSharedKey => priority += ":+ECDHE-PSK:+PSK",
     }
     if !groups.is_empty() {
         priority += ":-GROUP-ALL";
@@ -122,8 +140,17 @@ fn priority(case: &Case, groups: &[NamedGroup]) -> String {
     priority
 }
 
-fn cipher_name(suite: CipherSuite) -> &'static str {
+fn suite_name(suite: CipherSuite) -> &'static str {
     match suite {
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => ":+ECDHE-ECDSA:+AES-128-GCM",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => ":+ECDHE-ECDSA:+AES-256-GCM",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => ":+ECDHE-ECDSA:+CHACHA20-POLY1305",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => ":+ECDHE-ECDSA:+AES-128-CCM",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => ":+ECDHE-ECDSA:+AES-128-CCM-8",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => ":+ECDHE-RSA:+AES-128-GCM",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => ":+ECDHE-RSA:+AES-256-GCM",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => ":+ECDHE-RSA:+CHACHA20-POLY1305",
+        CipherSuite::TLS_PSK_WITH_AES_128_CCM_8 => ":+PSK:+AES-128-CCM-8",
         CipherSuite::TLS_AES_128_GCM_SHA256 => ":+AES-128-GCM",
         CipherSuite::TLS_AES_256_GCM_SHA384 => ":+AES-256-GCM",
         CipherSuite::TLS_CHACHA20_POLY1305_SHA256 => ":+CHACHA20-POLY1305",
@@ -151,49 +178,53 @@ fn scheme_name(scheme: SignatureScheme) -> &'static str {
         SignatureScheme::RSA_PSS_RSAE_SHA384 => ":+SIGN-RSA-PSS-RSAE-SHA384",
         SignatureScheme::RSA_PSS_RSAE_SHA512 => ":+SIGN-RSA-PSS-RSAE-SHA512",
         SignatureScheme::RSA_PKCS1_SHA256 => ":+SIGN-RSA-SHA256",
+        SignatureScheme::RSA_PKCS1_SHA384 => ":+SIGN-RSA-SHA384",
+        SignatureScheme::RSA_PKCS1_SHA512 => ":+SIGN-RSA-SHA512",
         other => panic!("no name for {other}"),
     }
 }
 
 /// A running program.
-struct Program {
-    process: Process,
-    /// Ours.
-    role: Role,
+pub(super) struct Program {
+    running: Running,
+    /// What it says when it is refused.
+    refused: &'static str,
     key_updates: usize,
 }
 
 impl Program {
-    const fn new(process: Process, role: Role) -> Self {
-        Self { process, role, key_updates: 0 }
+    pub(super) fn new(running: Running, case: &Case) -> Self {
+        let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
+        let refused = if only_tls12 { "Error in handshake" } else { "A TLS fatal alert has been received" };
+        Self { running, refused, key_updates: 0 }
     }
 }
 
 impl Remote for Program {
     fn echoes(&self) -> bool {
-        self.role == Role::Client
+        self.running.role() == Role::Client
     }
 
     fn send(&mut self, data: &[u8]) {
-        self.process.write(data);
+        self.running.process.write(data);
     }
 
     fn expect(&mut self, data: &[u8]) {
-        self.process.wait_for_data(data);
+        self.running.process.wait_for_data(data);
     }
 
     fn updates_keys_on(&self) -> Option<(&'static [u8], &'static [u8])> {
-        (self.role == Role::Client).then_some((b"**REHANDSHAKE**\n", b"Successfully executed command\n"))
+        (self.running.role() == Role::Client).then_some((b"**REHANDSHAKE**\n", b"Successfully executed command\n"))
     }
 
     fn update_keys(&mut self) {
-        self.process.write(b"^rekey^\n");
+        self.running.process.write(b"^rekey^\n");
         self.key_updates += 1;
-        self.process.wait_for_times(self.key_updates, "Rekey was completed");
+        self.running.process.wait_for_times(self.key_updates, "Rekey was completed");
     }
 
     fn keying_material(&mut self) -> Vec<u8> {
-        from_hex(&self.process.wait_for_line("- Key material: "))
+        from_hex(&self.running.process.wait_for_line("- Key material: "))
     }
 
     fn expect_server_name(&mut self, _: &str) {
@@ -201,33 +232,43 @@ impl Remote for Program {
     }
 
     fn expect_protocol(&mut self, name: &str) {
-        self.process.wait_for(&format!("- Application protocol: {name}"));
+        self.running.process.wait_for(&format!("- Application protocol: {name}"));
     }
 
     fn closes_on(&self) -> Option<&'static [u8]> {
-        (self.role == Role::Client).then_some(b"GET / HTTP/1.0\r\n\r\n")
+        (self.running.role() == Role::Client).then_some(b"GET / HTTP/1.0\r\n\r\n")
     }
 
     fn close(&mut self) {
-        self.process.end_input();
+        self.running.process.end_input();
     }
 
     fn expect_close(&mut self) {
-        if self.role == Role::Server {
-            self.process.wait_for("- Peer has closed the GnuTLS connection");
-            let status = self.process.wait();
+        if self.running.role() == Role::Server {
+            self.running.process.wait_for("- Peer has closed the GnuTLS connection");
+            let status = self.running.process.wait();
             assert!(status.success(), "gnutls-cli ended with {status} after our close_notify");
         }
     }
 
     fn expect_alert(&mut self, alert: AlertDescription) {
-        match self.role {
-            Role::Client => self.process.wait_for("A TLS fatal alert has been received"), // it does not say which
-            Role::Server => self.process.wait_for(&format!("[{}]", alert.0)),
+        match self.running.role() {
+            Role::Client => self.running.process.wait_for(self.refused), // it does not say which
+            Role::Server => self.running.process.wait_for(&format!("[{}]", alert.0)),
         }
     }
 
     fn vanish(&mut self) {
-        self.process.kill();
+        self.running.process.kill();
+    }
+
+    /// `--resume`
+    fn leaves_first(&self) -> bool {
+        self.running.role() == Role::Server
+    }
+
+    fn again(&mut self) -> Box<dyn Wire> {
+        self.key_updates = 0;
+        self.running.meet_again()
     }
 }

@@ -1,11 +1,15 @@
 //! The other implementations, behind one face.
 
-use terse_tls::AlertDescription;
+use std::net::TcpListener;
+
+use terse_tls::{AlertDescription, ProtocolVersion};
 
 use crate::case::Case;
-use crate::process::Process;
+use crate::compile::Library;
+use crate::process::{Process, connect, listener};
 use crate::tap::Wire;
 
+mod c;
 mod gnutls;
 mod openssl;
 pub(crate) mod rustls;
@@ -26,19 +30,29 @@ pub enum Peer {
     OpenSsl,
     /// `gnutls-cli` and `gnutls-serv`.
     GnuTls,
+    /// Debian's wolfSSL 5.5.
+    WolfSsl55,
+    /// The current wolfSSL.
+    WolfSsl,
+    /// Debian's Mbed TLS 2.28.
+    MbedTls,
     /// The `rustls` crate, in this process and without sockets.
     Rustls,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::OpenSsl, Self::GnuTls, Self::Rustls];
+    pub const ALL: [Self; 6] =
+        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls];
 
     /// As in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenSsl => "openssl",
             Self::GnuTls => "gnutls",
+            Self::WolfSsl55 => "wolfssl55",
+            Self::WolfSsl => "wolfssl",
+            Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
         }
     }
@@ -48,38 +62,65 @@ impl Peer {
         match self {
             Self::OpenSsl => openssl::version(),
             Self::GnuTls => gnutls::version(),
+            Self::WolfSsl55 => Library::WolfSsl55.version(),
+            Self::WolfSsl => Library::WolfSsl.version(),
+            Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
         }
     }
 
+    /// Whether it speaks `version` of TLS.
+    pub fn speaks(self, version: ProtocolVersion) -> bool {
+        self != Self::MbedTls || version == ProtocolVersion::TLS_1_2
+    }
+
     /// Makes the peer ready to meet us, who have `role`. Nothing has been sent yet by our side.
     pub fn start(self, role: Role, case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-        match (self, role) {
-            (Self::OpenSsl, Role::Client) => openssl::server(case),
-            (Self::OpenSsl, Role::Server) => openssl::client(case),
-            (Self::GnuTls, Role::Client) => gnutls::server(case),
-            (Self::GnuTls, Role::Server) => gnutls::client(case),
-            (Self::Rustls, Role::Client) => rustls::server(case),
-            (Self::Rustls, Role::Server) => rustls::client(case),
+        if self == Self::Rustls {
+            return rustls::start(role, case);
         }
+        let mut running = match role {
+            Role::Client => {
+                let (process, port) = self.server_program(case).expect("rustls is no program");
+                Running { process, way: Way::To(port) }
+            }
+            Role::Server => {
+                let (listener, port) = listener();
+                let process = self.client_program(case, port).expect("rustls is no program");
+                Running { process, way: Way::From(listener) }
+            }
+        };
+        let wire = running.meet();
+        let remote: Box<dyn Remote> = match self {
+            Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
+            Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::Rustls => Box::new(c::Program::new(running, case)),
+        };
+        (remote, wire)
     }
 
     /// Its server alone, as a program, and the port that it listens on; `None` if it is no program.
     pub fn server_program(self, case: &Case) -> Option<(Process, u16)> {
-        match self {
-            Self::OpenSsl => Some(openssl::server_program(case)),
-            Self::GnuTls => Some(gnutls::server_program(case)),
-            Self::Rustls => None,
-        }
+        Some(match self {
+            Self::OpenSsl => openssl::server_program(case),
+            Self::GnuTls => gnutls::server_program(case),
+            Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
+            Self::WolfSsl => c::server_program(Library::WolfSsl, case),
+            Self::MbedTls => c::server_program(Library::MbedTls, case),
+            Self::Rustls => return None,
+        })
     }
 
     /// Its client alone, as a program that connects to `port`; `None` if it is no program.
     pub fn client_program(self, case: &Case, port: u16) -> Option<Process> {
-        match self {
-            Self::OpenSsl => Some(openssl::client_program(case, port)),
-            Self::GnuTls => Some(gnutls::client_program(case, port)),
-            Self::Rustls => None,
-        }
+        Some(match self {
+            Self::OpenSsl => openssl::client_program(case, port),
+            Self::GnuTls => gnutls::client_program(case, port),
+            Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
+            Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
+            Self::MbedTls => c::client_program(Library::MbedTls, case, port),
+            Self::Rustls => return None,
+        })
     }
 
     /// What its client and its server say when a handshake is complete; empty if it is no program.
@@ -87,8 +128,45 @@ impl Peer {
         match self {
             Self::OpenSsl => (openssl::CLIENT_CONNECTED, openssl::SERVER_CONNECTED),
             Self::GnuTls => (gnutls::CONNECTED, gnutls::CONNECTED),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls => (c::CONNECTED, c::CONNECTED),
             Self::Rustls => ("", ""),
         }
+    }
+}
+
+/// A program that has been started, and how to meet it.
+struct Running {
+    process: Process,
+    way: Way,
+}
+
+enum Way {
+    /// It listens on a port.
+    To(u16),
+    /// It connects to us.
+    From(TcpListener),
+}
+
+impl Running {
+    /// Ours.
+    const fn role(&self) -> Role {
+        match self.way {
+            Way::To(_) => Role::Client,
+            Way::From(_) => Role::Server,
+        }
+    }
+
+    fn meet(&mut self) -> Box<dyn Wire> {
+        Box::new(match &self.way {
+            Way::To(port) => connect(*port),
+            Way::From(listener) => self.process.accept(listener),
+        })
+    }
+
+    /// The next connection.
+    fn meet_again(&mut self) -> Box<dyn Wire> {
+        self.process.forget();
+        self.meet()
     }
 }
 
@@ -139,4 +217,13 @@ pub trait Remote {
 
     /// Disappears without a farewell.
     fn vanish(&mut self);
+
+    /// Whether it leaves after the first handshake of several, without a word.
+    fn leaves_first(&self) -> bool {
+        false
+    }
+
+    /// The next connection, after the last one has ended: a client offers the session that it was given, a server
+    /// knows those that it gave. [`Case::connections`] says how many there are.
+    fn again(&mut self) -> Box<dyn Wire>;
 }

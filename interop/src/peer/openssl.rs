@@ -5,13 +5,14 @@
 //! has come back in some form.
 
 use std::process::Command;
+use std::sync::Arc;
 
-use terse_tls::{AlertDescription, NamedGroup, SignatureScheme};
+use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::{Remote, Role};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
-use crate::pki::{Files, Side};
-use crate::process::{Process, connect, listener};
+use super::{Remote, Role, Running, Way};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
+use crate::process::Process;
 use crate::tap::Wire;
 
 /// What `s_client` says when its handshake is complete.
@@ -27,23 +28,10 @@ pub(super) fn version() -> Result<String, String> {
     if text.starts_with("OpenSSL 3") { Ok(text) } else { Err(format!("{text} is not OpenSSL 3")) }
 }
 
-pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let (process, port) = server_program(case);
-    let wire = connect(port);
-    (Box::new(Program::new(process, Role::Client)), Box::new(wire))
-}
-
-pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let (listener, port) = listener();
-    let mut process = client_program(case, port);
-    let wire = process.accept(&listener);
-    (Box::new(Program::new(process, Role::Server)), Box::new(wire))
-}
-
 pub(super) fn server_program(case: &Case) -> (Process, u16) {
     let files = case.files(Side::Server);
     let mut command = program("s_server", case, &files, &case.server_groups, &case.server_protocols);
-    command.args(["-accept", "127.0.0.1:0", "-naccept", "1"]);
+    command.args(["-accept", "127.0.0.1:0", "-naccept", &case.connections.to_string()]);
     if let Some(own) = files.credential.as_ref().filter(|_| case.shows_name) {
         command.args(["-servername", case.name()]).arg("-cert2").arg(&own.chain).arg("-key2").arg(&own.key);
     }
@@ -62,7 +50,13 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         command.arg("-rev"); // sends lines back in reverse, and closes after `CLOSE`; ended by `Q`, it just drops
     }
     if case.no_tickets {
-        command.args(["-num_tickets", "0"]);
+        command.args(["-num_tickets", "0", "-no_ticket"]);
+    }
+    if case.means == Means::PreSharedKey {
+        command.arg("-nocert");
+    }
+    if case.early_data {
+        command.arg("-early_data");
     }
     let process = Process::start(command, files);
     let address = process.wait_for_line("ACCEPT ");
@@ -71,7 +65,11 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
 }
 
 pub(super) fn client_program(case: &Case, port: u16) -> Process {
-    let files = case.files(Side::Client);
+    client_with(case, port, Arc::new(case.files(Side::Client)))
+}
+
+/// A client that keeps its session in a file, and offers it if it is there already.
+fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     let mut command = program("s_client", case, &files, &case.client_groups, &case.client_protocols);
     command.args(["-connect", &format!("127.0.0.1:{port}"), "-verify", "4", "-verify_return_error"]);
     command.args(["-verify_hostname", case.name()]);
@@ -86,6 +84,18 @@ pub(super) fn client_program(case: &Case, port: u16) -> Process {
     if let Some(length) = case.max_fragment_length {
         command.args(["-maxfraglen", &length.bytes().to_string()]);
     }
+    if case.no_tickets {
+        command.arg("-no_ticket");
+    }
+    if case.early_data && files.session.exists() {
+        command.arg("-early_data").arg(files.write("early", EARLY_DATA));
+    }
+    if case.connections > 1 {
+        command.arg("-sess_out").arg(&files.session);
+    }
+    if files.session.exists() {
+        command.arg("-sess_in").arg(&files.session);
+    }
     Process::start(command, files)
 }
 
@@ -99,11 +109,28 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
             command.arg("-cert_chain").arg(intermediates);
         }
     }
+    if case.means == Means::PreSharedKey {
+        command.args(["-psk_identity", PSK_IDENTITY, "-psk", &hex(&PSK)]);
+    }
+    if case.sessions == Some(Sessions::Kept) {
+        command.arg("-no_ticket");
+    }
     if !case.compatibility_mode {
         command.arg("-no_middlebox"); // without it, a server sends ChangeCipherSpec even if it was not asked to
     }
-    if !case.suites.is_empty() {
-        command.args(["-ciphersuites", &join(&case.suites)]);
+    match case.peer_versions[..] {
+        [ProtocolVersion::TLS_1_2] => drop(command.arg("-tls1_2")),
+        [ProtocolVersion::TLS_1_3] => drop(command.arg("-tls1_3")),
+        _ => {}
+    }
+    let (suites12, suites13): (Vec<CipherSuite>, Vec<CipherSuite>) =
+        case.suites.iter().partition(|suite| suite.0 >> 8 != 0x13);
+    if !suites13.is_empty() {
+        command.args(["-ciphersuites", &join(&suites13)]);
+    }
+    if !suites12.is_empty() {
+        let names: Vec<_> = suites12.into_iter().map(suite_name).collect();
+        command.args(["-cipher", &names.join(":")]);
     }
     if !groups.is_empty() {
         let groups: Vec<_> = groups.iter().map(|group| group_name(*group)).collect();
@@ -116,6 +143,22 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
         command.args(["-keymatexport", EXPORTER_LABEL, "-keymatexportlen", &EXPORTER_LEN.to_string()]);
     }
     command
+}
+
+/// OpenSSL's own names for the suites of TLS 1.2.
+fn suite_name(suite: CipherSuite) -> &'static str {
+    match suite {
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => "ECDHE-ECDSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => "ECDHE-ECDSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-ECDSA-CHACHA20-POLY1305",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM => "ECDHE-ECDSA-AES128-CCM",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8 => "ECDHE-ECDSA-AES128-CCM8",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305",
+        CipherSuite::TLS_PSK_WITH_AES_128_CCM_8 => "PSK-AES128-CCM8",
+        other => panic!("OpenSSL 3.0 has no suite {other}"),
+    }
 }
 
 fn group_name(group: NamedGroup) -> &'static str {
@@ -131,81 +174,94 @@ fn schemes(schemes: &[SignatureScheme]) -> String {
     join(schemes)
 }
 
-/// OpenSSL spells suites and signature schemes as the registry does.
+/// OpenSSL spells suites of TLS 1.3 and signature schemes as the registry does.
 fn join(code_points: &[impl ToString]) -> String {
     let names: Vec<_> = code_points.iter().map(ToString::to_string).collect();
     names.join(":")
 }
 
 /// A running program.
-struct Program {
-    process: Process,
-    /// Ours.
-    role: Role,
+pub(super) struct Program {
+    running: Running,
+    case: Case,
+    /// Connections after this one.
+    left: usize,
     key_updates: usize,
 }
 
 impl Program {
-    const fn new(process: Process, role: Role) -> Self {
-        Self { process, role, key_updates: 0 }
+    pub(super) fn new(running: Running, case: &Case) -> Self {
+        Self { running, case: case.clone(), left: case.connections - 1, key_updates: 0 }
     }
 }
 
 impl Remote for Program {
     fn send(&mut self, data: &[u8]) {
-        self.process.write(data);
+        self.running.process.write(data);
     }
 
     fn expect(&mut self, data: &[u8]) {
-        self.process.wait_for_data(data);
+        self.running.process.wait_for_data(data);
     }
 
     fn update_keys(&mut self) {
-        self.process.write(b"K\n");
+        self.running.process.write(b"K\n");
         self.key_updates += 1;
-        if self.role == Role::Server {
-            self.process.wait_for_times(self.key_updates, "KEYUPDATE");
+        if self.running.role() == Role::Server {
+            self.running.process.wait_for_times(self.key_updates, "KEYUPDATE");
         } // `s_server` says nothing in time, but looks at its standard input before it reads what we send next
     }
 
     fn keying_material(&mut self) -> Vec<u8> {
-        from_hex(&self.process.wait_for_line("Keying material: "))
+        from_hex(&self.running.process.wait_for_line("Keying material: "))
     }
 
     fn expect_server_name(&mut self, name: &str) {
-        self.process.wait_for(&format!("Hostname in TLS extension: \"{name}\""));
+        self.running.process.wait_for(&format!("Hostname in TLS extension: \"{name}\""));
     }
 
     fn expect_protocol(&mut self, name: &str) {
-        match self.role {
-            Role::Client => self.process.wait_for(&format!("ALPN protocols selected: {name}")),
-            Role::Server => self.process.wait_for(&format!("ALPN protocol: {name}")),
+        match self.running.role() {
+            Role::Client => self.running.process.wait_for(&format!("ALPN protocols selected: {name}")),
+            Role::Server => self.running.process.wait_for(&format!("ALPN protocol: {name}")),
         }
     }
 
     fn closes_on(&self) -> Option<&'static [u8]> {
-        (self.role == Role::Client).then_some(b"CLOSE\n")
+        (self.running.role() == Role::Client).then_some(b"CLOSE\n")
     }
 
     fn close(&mut self) {
-        self.process.write(b"Q\n");
+        self.running.process.write(b"Q\n");
     }
 
     fn expect_close(&mut self) {
-        match self.role {
-            Role::Client => self.process.wait_for("DONE"),
-            Role::Server => self.process.wait_for("closed"),
+        match self.running.role() {
+            Role::Client => self.running.process.wait_for("DONE"),
+            Role::Server => self.running.process.wait_for("closed"),
         }
-        let status = self.process.wait();
-        assert!(status.success(), "openssl ended with {status} after our close_notify");
+        if self.left == 0 || self.running.role() == Role::Server {
+            let status = self.running.process.wait();
+            assert!(status.success(), "openssl ended with {status} after our close_notify");
+        }
     }
 
     fn expect_alert(&mut self, alert: AlertDescription) {
-        self.process.wait_for(&format!("SSL alert number {}", alert.0));
+        self.running.process.wait_for(&format!("SSL alert number {}", alert.0));
     }
 
     fn vanish(&mut self) {
-        self.process.kill();
+        self.running.process.kill();
+    }
+
+    fn again(&mut self) -> Box<dyn Wire> {
+        self.left -= 1;
+        self.key_updates = 0;
+        if let Way::From(listener) = &self.running.way {
+            let port = listener.local_addr().expect("a listener").port();
+            self.running.process = client_with(&self.case, port, self.running.process.files());
+        }
+        self.running.meet_again()
     }
 }
 

@@ -7,13 +7,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::client::Tls12Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig};
-use terse_tls::{AlertDescription, CipherSuite, NamedGroup, SignatureScheme};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::Remote;
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN};
+use super::{Remote, Role};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
 use crate::pki::Side;
 use crate::tap::Wire;
 
@@ -21,28 +23,41 @@ pub(super) fn version() -> String {
     "rustls 0.23 (aws-lc-rs), in process".into()
 }
 
-pub(super) fn server(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let connection = rustls::ServerConnection::new(server_config(case)).expect("a valid configuration");
-    start(connection.into())
+pub(super) fn start(role: Role, case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+    let party = match role {
+        Role::Client => Party::Server(server_config(case)),
+        Role::Server => Party::Client(client_config(case), ServerName::try_from(case.name()).expect("a valid name")),
+    };
+    let shared = party.connect();
+    (Box::new(Program { party, shared: shared.clone() }), Box::new(MemoryWire(shared)))
 }
 
-pub(super) fn client(case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let name = ServerName::try_from(case.name()).expect("a valid name");
-    let connection = rustls::ClientConnection::new(client_config(case), name).expect("a valid configuration");
-    start(connection.into())
+/// What makes connections; sessions live in its configuration.
+enum Party {
+    Client(Arc<ClientConfig>, ServerName<'static>),
+    Server(Arc<ServerConfig>),
 }
 
-fn start(mut connection: Connection) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    connection.set_buffer_limit(None);
-    let shared = Rc::new(RefCell::new(Shared {
-        connection,
-        outgoing: Vec::new(),
-        received: Vec::new(),
-        error: None,
-        peer_closed: false,
-        gone: false,
-    }));
-    (Box::new(Program(shared.clone())), Box::new(MemoryWire(shared)))
+impl Party {
+    fn connect(&self) -> Rc<RefCell<Shared>> {
+        let mut connection: Connection = match self {
+            Self::Client(config, name) => {
+                rustls::ClientConnection::new(config.clone(), name.clone()).expect("a valid configuration").into()
+            }
+            Self::Server(config) => {
+                rustls::ServerConnection::new(config.clone()).expect("a valid configuration").into()
+            }
+        };
+        connection.set_buffer_limit(None);
+        Rc::new(RefCell::new(Shared {
+            connection,
+            outgoing: Vec::new(),
+            received: Vec::new(),
+            error: None,
+            peer_closed: false,
+            gone: false,
+        }))
+    }
 }
 
 /// A server for `case`.
@@ -50,7 +65,7 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
     let provider = Arc::new(provider(case, &case.server_groups));
     let (chain, key) = credential(case, Side::Server).expect("a server has a certificate");
     let builder = ServerConfig::builder_with_provider(provider.clone());
-    let builder = builder.with_safe_default_protocol_versions().expect("suites for TLS 1.3");
+    let builder = builder.with_protocol_versions(&versions(case)).expect("suites for these versions");
     let clients = WebPkiClientVerifier::builder_with_provider(roots(case), provider);
     let builder = match case.asks {
         Asks::No => builder.with_no_client_auth(),
@@ -61,6 +76,12 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
     };
     let mut config = builder.with_single_cert(chain, key).expect("key and chain of one credential");
     config.alpn_protocols = case.server_protocols.iter().map(|name| name.as_bytes().into()).collect();
+    if case.sessions == Some(Sessions::Sealed) {
+        config.ticketer = aws_lc_rs::Ticketer::new().expect("random bytes");
+    }
+    if case.early_data {
+        config.max_early_data_size = 1024;
+    }
     if case.no_tickets {
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -72,7 +93,7 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
 pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
     let provider = Arc::new(provider(case, &case.client_groups));
     let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().expect("suites for TLS 1.3");
+    let builder = builder.with_protocol_versions(&versions(case)).expect("suites for these versions");
     let builder = builder.with_root_certificates(roots(case));
     let mut config = match credential(case, Side::Client) {
         Some((chain, key)) => builder.with_client_auth_cert(chain, key).expect("key and chain of one credential"),
@@ -80,7 +101,16 @@ pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
     };
     config.alpn_protocols = case.client_protocols.iter().map(|name| name.as_bytes().into()).collect();
     config.enable_sni = case.sends_name;
+    config.enable_early_data = case.early_data;
+    if case.sessions == Some(Sessions::Kept) {
+        config.resumption = config.resumption.tls12_resumption(Tls12Resumption::SessionIdOnly);
+    }
     Arc::new(config)
+}
+
+fn versions(case: &Case) -> Vec<&'static SupportedProtocolVersion> {
+    let version = |version: &ProtocolVersion| if *version == ProtocolVersion::TLS_1_2 { &TLS12 } else { &TLS13 };
+    case.peer_versions.iter().map(version).collect()
 }
 
 fn roots(case: &Case) -> Arc<RootCertStore> {
@@ -190,63 +220,70 @@ impl Wire for MemoryWire {
     fn end(&mut self) {}
 }
 
-struct Program(Rc<RefCell<Shared>>);
+struct Program {
+    party: Party,
+    shared: Rc<RefCell<Shared>>,
+}
 
 impl Remote for Program {
     fn send(&mut self, data: &[u8]) {
-        self.0.borrow_mut().connection.writer().write_all(data).expect("the buffer has no limit");
+        self.shared.borrow_mut().connection.writer().write_all(data).expect("the buffer has no limit");
     }
 
     fn expect(&mut self, data: &[u8]) {
-        let shared = self.0.borrow();
+        let shared = self.shared.borrow();
         assert!(shared.received.ends_with(data), "rustls has not received it: {:?}", shared.error);
     }
 
     fn update_keys(&mut self) {
-        self.0.borrow_mut().connection.refresh_traffic_keys().expect("a finished handshake");
+        self.shared.borrow_mut().connection.refresh_traffic_keys().expect("a finished handshake");
     }
 
     fn keying_material(&mut self) -> Vec<u8> {
         let out = vec![0; EXPORTER_LEN];
         let label = EXPORTER_LABEL.as_bytes();
-        let shared = self.0.borrow();
+        let shared = self.shared.borrow();
         match &shared.connection {
-            Connection::Client(client) => client.export_keying_material(out, label, Some(&[])),
-            Connection::Server(server) => server.export_keying_material(out, label, Some(&[])),
+            Connection::Client(client) => client.export_keying_material(out, label, None),
+            Connection::Server(server) => server.export_keying_material(out, label, None),
         }
         .expect("a finished handshake")
     }
 
     fn expect_server_name(&mut self, name: &str) {
-        match &self.0.borrow().connection {
+        match &self.shared.borrow().connection {
             Connection::Server(server) => assert_eq!(server.server_name(), Some(name)),
             Connection::Client(_) => panic!("a client is asked for no name"),
         }
     }
 
     fn expect_protocol(&mut self, name: &str) {
-        assert_eq!(self.0.borrow().connection.alpn_protocol(), Some(name.as_bytes()));
+        assert_eq!(self.shared.borrow().connection.alpn_protocol(), Some(name.as_bytes()));
     }
 
     fn close(&mut self) {
-        self.0.borrow_mut().connection.send_close_notify();
+        self.shared.borrow_mut().connection.send_close_notify();
     }
 
     fn expect_close(&mut self) {
-        let shared = self.0.borrow();
+        let shared = self.shared.borrow();
         assert!(shared.peer_closed, "rustls has not seen our close_notify: {:?}", shared.error);
     }
 
     fn expect_alert(&mut self, alert: AlertDescription) {
-        match &self.0.borrow().error {
+        match &self.shared.borrow().error {
             Some(rustls::Error::AlertReceived(received)) => assert_eq!(u8::from(*received), alert.0),
             other => panic!("rustls has not received the alert {alert}: {other:?}"),
         }
     }
 
     fn vanish(&mut self) {
-        let mut shared = self.0.borrow_mut();
+        let mut shared = self.shared.borrow_mut();
         shared.collect();
         shared.gone = true;
+    }
+    fn again(&mut self) -> Box<dyn Wire> {
+        self.shared = self.party.connect();
+        Box::new(MemoryWire(self.shared.clone()))
     }
 }

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::io;
 
 use pki_types::UnixTime;
-use terse_tls::PeerMisbehaved;
 
 use super::*;
 
@@ -20,6 +19,15 @@ fn an_expired_certificate_says_whose_and_since_when() {
         line(error),
         "the certificate of broker.plant.example expired on 2026-03-01; \
          renew it, or set this machine's clock if it is wrong"
+    );
+}
+
+#[test]
+fn an_unknown_key_is_shown_by_its_end() {
+    assert_eq!(
+        line(Error::Certificate(CertificateError::UnknownPublicKey { end: [0x9f, 0x3c, 0x21, 0xaa] })),
+        "the raw public key …9f3c21aa of broker.plant.example is none that is trusted here; \
+         trust the public key that the peer has now, once you know that it is the peer's"
     );
 }
 
@@ -44,6 +52,18 @@ fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
     ] {
         let line = line(Error::AlertReceived(alert));
         assert!(line.contains(alert.name().unwrap()) && line.contains(expected), "{line}");
+    }
+    for error in [
+        PeerMisbehaved::Downgrade.into(),
+        PeerIncompatible::NoExtendedMasterSecret.into(),
+        PeerIncompatible::NoSecureRenegotiation.into(),
+        PeerIncompatible::UnknownPskIdentity.into(),
+        PeerIncompatible::NoCommonPsk.into(),
+        PeerIncompatible::NoCommonCertificateType.into(),
+        PeerIncompatible::NoEarlyData.into(),
+        PeerMisbehaved::BadBinder.into(),
+    ] {
+        assert!(explain(&NetError::Tls(error), &"the server").advice.is_some());
     }
     let line = line(Error::from(PeerIncompatible::NoCommonVersion));
     assert!(line.ends_with("no protocol version; allow a version that the other side speaks"));

@@ -8,7 +8,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::Unusable;
+use super::entry::{Conditions, Unusable};
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
-use crate::wire::ProtocolVersion;
+use crate::wire::{CertificateType, ProtocolVersion};
 
 /// Handshake caching of a client.
 #[derive(Clone)]
@@ -40,12 +40,16 @@ pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
     pub(crate) trust_id: Option<TrustId>,
+    /// What the server's Certificate may carry.
+    pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
     pub(crate) own_certificate: Option<Fingerprint>,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
     /// What may be negotiated.
     pub(crate) versions: &'a [ProtocolVersion],
+    /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
+    pub(crate) resumes: bool,
 }
 
 /// What a server selected.
@@ -143,7 +147,11 @@ impl ClientSession {
             self.reason = Some("first contact");
         }
         let health = record.health;
-        let permission = record.health.begin(context.now.unix.map(|time| time.as_secs()));
+        let permission = if context.resumes {
+            record.health.beside_resumption()
+        } else {
+            record.health.begin(context.now.unix.map(|time| time.as_secs()))
+        };
         self.bithac = self.own_certificate.is_some()
             && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac))
             && !matches!(permission, Permission::Nothing(_));
@@ -165,7 +173,10 @@ impl ClientSession {
             self.reason = Some("verification here is not cached");
             return;
         };
-        match entry.usable(trust_id, &self.scope.server, context.now, context.without_clock) {
+        let Context { now, certificate_types, without_clock, versions, .. } = context;
+        let server = &self.scope.server;
+        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
+        match entry.usable(&conditions) {
             Ok(()) => self.offer.server_certificate = Some(entry.clone()),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
@@ -220,10 +231,16 @@ impl ClientSession {
         self.offer.certificate_request.as_deref()
     }
 
-    /// An entry for the server's chain, verified under the `trust_id` of this handshake. `None`: not to be kept.
-    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
+    /// An entry for the server's chain or raw public key, whose Certificate message of `version` has `fingerprint`,
+    /// verified under the `trust_id` of this handshake. `None`: not to be kept.
+    pub(crate) fn entry(
+        &self,
+        fingerprint: Fingerprint,
+        version: ProtocolVersion,
+        peer: VerifiedPeer,
+    ) -> Option<PeerEntry> {
         self.cache.as_ref()?;
-        Some(PeerEntry::new(fingerprint, self.trust_id?, self.scope.server.clone(), peer))
+        Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
     }
 
     /// Why less than everything was offered.
@@ -269,6 +286,12 @@ impl ClientSession {
             }
             Save::Now
         });
+    }
+
+    /// The handshake was resumed or had a pre-shared key: nothing is learned from it (`caching`, rule 6).
+    pub(crate) fn resumed(&mut self) {
+        self.stage = Stage::Over;
+        self.release();
     }
 
     /// Application data, NewSessionTicket or close_notify came under application keys: the server has this handshake's

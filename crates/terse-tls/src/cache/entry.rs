@@ -1,4 +1,4 @@
-//! What is kept of a peer's Certificate, and on a client of the server's CertificateRequest.
+//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's CertificateRequest.
 //!
 //! What must always hold: [`PeerEntry::usable`] is asked before every use.
 
@@ -8,7 +8,7 @@ use super::{Fingerprint, ServerId, TrustId};
 use crate::cert::VerifiedPeer;
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
-use crate::wire::{Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
+use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
 
 /// A peer's Certificate that was verified once: its fingerprint, what it was verified for, and what is kept of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,42 +17,64 @@ pub struct PeerEntry {
     trust_id: TrustId,
     server: ServerId,
     peer: VerifiedPeer,
+    /// The only version in which it can be used, for a raw public key. A chain has one fingerprint in every version.
+    version: Option<ProtocolVersion>,
 }
 
 impl PeerEntry {
-    /// An entry for the chain behind `peer`, whose Certificate message has `fingerprint`, verified under `trust_id`. A
-    /// client was connecting to `server`; a server was called `server` by the client.
-    pub(crate) const fn new(fingerprint: Fingerprint, trust_id: TrustId, server: ServerId, peer: VerifiedPeer) -> Self {
-        Self { fingerprint, trust_id, server, peer }
+    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
+    /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
+    pub(crate) const fn new(
+        fingerprint: Fingerprint,
+        version: ProtocolVersion,
+        trust_id: TrustId,
+        server: ServerId,
+        peer: VerifiedPeer,
+    ) -> Self {
+        let version = match peer.certificate_type() {
+            CertificateType::X509 => None,
+            _ => Some(version),
+        };
+        Self { fingerprint, trust_id, server, peer, version }
     }
 
-    /// The fingerprint of the Certificate message, in TLS 1.2 form.
+    /// The fingerprint of the Certificate message: of a chain in TLS 1.2 form, of a raw public key in that of its
+    /// version.
     pub const fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// What is kept of the chain.
+    /// What the Certificate message carried.
+    pub const fn certificate_type(&self) -> CertificateType {
+        self.peer.certificate_type()
+    }
+
+    /// Whether the entry can stand for a Certificate of this type in this version.
+    pub(crate) fn stands_for(&self, certificate_type: CertificateType, version: ProtocolVersion) -> bool {
+        self.certificate_type() == certificate_type && self.version.is_none_or(|own| own == version)
+    }
+
+    /// What is kept of the chain or raw public key.
     pub const fn peer(&self) -> &VerifiedPeer {
         &self.peer
     }
 
-    /// Whether the entry may stand for its Certificate in a handshake of `now` with (or as) `server`, in which a chain
-    /// would be verified under `trust_id`; `without_clock` says whether one would be accepted without knowing the time.
-    pub(super) fn usable(
-        &self,
-        trust_id: TrustId,
-        server: &ServerId,
-        now: Now,
-        without_clock: bool,
-    ) -> Result<(), Unusable> {
-        match now.unix.map(|time| self.peer.validity.check(time)) {
+    /// Whether the entry may stand for its Certificate under `conditions`.
+    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
+        let Conditions { trust_id, certificate_types, versions, server, now, without_clock } = *conditions;
+        let validity = &self.peer.validity;
+        match now.unix.map(|time| validity.check(time)) {
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
             Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
-            None if !without_clock => return Err(Unusable::ClockUnknown),
+            None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
             Some(Ok(())) | None => {}
         }
         if self.trust_id != trust_id {
             return Err(Unusable::TrustChanged);
+        }
+        let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
+        if !certificate_types.iter().any(|kind| stands(*kind)) {
+            return Err(Unusable::OtherCertificateType);
         }
         if self.server != *server {
             return Err(Unusable::OtherServerName);
@@ -63,13 +85,27 @@ impl PeerEntry {
     /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
     /// as well as in entries.
     pub(super) fn fits(&self) -> bool {
-        let VerifiedPeer { public_key, identity, .. } = &self.peer;
-        let len = public_key.len() + identity.subject.len() + identity.subject_alt_name.len() + self.server.len();
-        len <= Self::MAX_LEN
+        self.peer.len() + self.server.len() <= Self::MAX_LEN
     }
 
     /// Room for the largest ML-DSA key and 100 long names; the lengths in a snapshot have 16 bits.
     const MAX_LEN: usize = 0x4000;
+}
+
+/// The handshake in which an entry is to be used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions<'a> {
+    /// What a chain or key would be verified under.
+    pub(super) trust_id: TrustId,
+    /// What the Certificate may carry.
+    pub(super) certificate_types: &'a [CertificateType],
+    /// What may be negotiated.
+    pub(super) versions: &'a [ProtocolVersion],
+    /// The server that a client connects to, or that a server is called by the client.
+    pub(super) server: &'a ServerId,
+    pub(super) now: Now,
+    /// Whether a chain would be accepted without knowing the time.
+    pub(super) without_clock: bool,
 }
 
 /// Why an entry is not used.
@@ -81,6 +117,8 @@ pub(super) enum Unusable {
     ClockNotPlausible,
     ClockUnknown,
     TrustChanged,
+    /// Or a raw public key in another version.
+    OtherCertificateType,
     OtherServerName,
 }
 
@@ -91,6 +129,7 @@ impl Unusable {
             Self::ClockNotPlausible => "clock is earlier than the entry",
             Self::ClockUnknown => "time unknown",
             Self::TrustChanged => "trust changed",
+            Self::OtherCertificateType => "certificate type or version changed",
             Self::OtherServerName => "server name changed",
         }
     }
@@ -129,12 +168,15 @@ impl RequestEntry {
 
 impl Parse<'_> for PeerEntry {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            fingerprint: Fingerprint::parse(reader)?,
-            trust_id: TrustId::parse(reader)?,
-            server: ServerId::parse(reader)?,
-            peer: VerifiedPeer::parse(reader)?,
-        })
+        let fingerprint = Fingerprint::parse(reader)?;
+        let trust_id = TrustId::parse(reader)?;
+        let server = ServerId::parse(reader)?;
+        let peer = VerifiedPeer::parse(reader)?;
+        let version = match peer.certificate_type() {
+            CertificateType::X509 => None,
+            _ => Some(ProtocolVersion::parse(reader)?),
+        };
+        Ok(Self { fingerprint, trust_id, server, peer, version })
     }
 }
 
@@ -144,6 +186,9 @@ impl Encode for PeerEntry {
         self.trust_id.encode(writer);
         self.server.encode(writer);
         self.peer.encode(writer);
+        if let Some(version) = self.version {
+            version.encode(writer);
+        }
     }
 }
 

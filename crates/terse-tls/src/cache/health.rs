@@ -65,6 +65,14 @@ impl Health {
         }
     }
 
+    /// Before a connection that offers a session. It decides nothing about the scheme.
+    pub(super) const fn beside_resumption(self) -> Permission {
+        match self {
+            Self::Off { .. } => Permission::Nothing("switched off after repeated failures"),
+            _ => Permission::Support("a session is offered"),
+        }
+    }
+
     /// A connection that offered something, or did not, was answered and authenticated.
     pub(super) fn succeeded(&mut self, offered: bool) {
         match self {

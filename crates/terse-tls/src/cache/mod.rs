@@ -34,7 +34,7 @@ pub use ids::{Fingerprint, Scope, ServerId, Ticket, TrustId};
 pub use memory::{MemoryClientStore, MemoryServerStore};
 pub use record::ScopeRecord;
 pub use server::ServerCache;
-pub(crate) use server::ServerSession;
+pub(crate) use server::{Asked, ServerSession};
 pub use store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
 
 /// Which caching schemes a side takes part in.

@@ -109,7 +109,7 @@ impl World {
         let cache = ServerCache { store: self.server.clone(), schemes: Schemes::BITHAC };
         Connection {
             client: ClientSession::begin(&client_cache(self.client.clone()), scope(), context),
-            server: ServerSession::begin(&cache, Some(TRUST), Some(b"device.example"), at(self.now), false),
+            server: ServerSession::begin(&cache, Some(ASKED), Some(b"device.example"), at(self.now), false),
             own_certificate,
             cached: false,
             reached: Reach::ClientHello,

@@ -6,13 +6,14 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::Unusable;
+use super::entry::{Conditions, Unusable};
 use super::{
     Commit, Fingerprint, FinishedProof, NotSaved, PeerEntry, Row, Scheme, Schemes, ServerId, ServerStore, Ticket,
     TrustId,
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
+use crate::wire::{CertificateType, ProtocolVersion};
 
 /// Handshake caching of a server.
 #[derive(Clone)]
@@ -29,6 +30,16 @@ impl fmt::Debug for ServerCache {
     }
 }
 
+/// The Certificate that a client is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// What it would be verified under.
+    pub(crate) trust_id: TrustId,
+    /// What it is to carry.
+    pub(crate) certificate_type: CertificateType,
+    pub(crate) version: ProtocolVersion,
+}
+
 /// One connection's dealings with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
@@ -42,7 +53,7 @@ pub(crate) struct ServerSession {
 #[derive(Debug)]
 struct Policy {
     cache: ServerCache,
-    trust_id: TrustId,
+    asked: Asked,
     server: ServerId,
     now: Now,
     without_clock: bool,
@@ -52,19 +63,19 @@ impl ServerSession {
     /// How many tickets of one ClientHello are looked up. A client of today has one.
     const MAX_TICKETS: usize = 8;
 
-    /// `trust_id` is what a client's chain would be verified under; `None` if no client certificate is asked for, and
-    /// then nothing is selected or kept. `host_name` is the name of the ClientHello.
+    /// With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name` is the name of
+    /// the ClientHello.
     pub(crate) fn begin(
         cache: &ServerCache,
-        trust_id: Option<TrustId>,
+        asked: Option<Asked>,
         host_name: Option<&[u8]>,
         now: Now,
         without_clock: bool,
     ) -> Self {
         let server = ServerId::from_host_name(host_name);
-        let policy = match (trust_id, server, cache.schemes.contains(Scheme::Bithac)) {
-            (Some(trust_id), Some(server), true) => {
-                Some(Policy { cache: cache.clone(), trust_id, server, now, without_clock })
+        let policy = match (asked, server, cache.schemes.contains(Scheme::Bithac)) {
+            (Some(asked), Some(server), true) => {
+                Some(Policy { cache: cache.clone(), asked, server, now, without_clock })
             }
             _ => None,
         };
@@ -92,10 +103,11 @@ impl ServerSession {
         self.used.as_ref().map(|(_, row)| &*row.entry)
     }
 
-    /// An entry for a client's chain that was verified under the `trust_id` of this handshake. `None`: not to be kept.
+    /// An entry for the Certificate that was asked for, verified as [`Asked`] says. `None`: not to be kept.
     pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
         let policy = self.policy.as_ref()?;
-        Some(PeerEntry::new(fingerprint, policy.trust_id, policy.server.clone(), peer))
+        let Asked { trust_id, version, .. } = policy.asked;
+        Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))
     }
 
     /// Why no ticket was selected though the client sent some.
@@ -119,7 +131,16 @@ impl ServerSession {
 impl Policy {
     fn find(&self, ticket: Ticket) -> Result<Row, &'static str> {
         let row = self.cache.store.find(&ticket).ok_or("ticket unknown")?;
-        match row.entry.usable(self.trust_id, &self.server, self.now, self.without_clock) {
+        let Asked { trust_id, certificate_type, version } = self.asked;
+        let conditions = Conditions {
+            trust_id,
+            certificate_types: &[certificate_type],
+            versions: &[version],
+            server: &self.server,
+            now: self.now,
+            without_clock: self.without_clock,
+        };
+        match row.entry.usable(&conditions) {
             Ok(()) => Ok(row),
             Err(unusable) => {
                 if unusable == Unusable::Expired {

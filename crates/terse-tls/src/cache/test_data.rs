@@ -8,12 +8,14 @@ use core::time::Duration;
 use pki_types::{ServerName, UnixTime};
 
 use super::*;
-use crate::cert::{PeerIdentity, Validity, VerifiedPeer};
+use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
-use crate::wire::{ProtocolVersion, SignatureScheme};
+use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
 
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
+pub(super) const ASKED: Asked =
+    Asked { trust_id: TRUST, certificate_type: CertificateType::X509, version: ProtocolVersion::TLS_1_3 };
 pub(super) const OWN: Fingerprint = fingerprint(1);
 pub(super) const SERVER: Fingerprint = fingerprint(2);
 pub(super) const REQUEST: Fingerprint = fingerprint(3);
@@ -46,16 +48,23 @@ pub(super) fn scope() -> Scope {
 }
 
 pub(super) fn peer() -> VerifiedPeer {
-    VerifiedPeer {
-        public_key: Box::from([4; 91]),
-        validity: Validity { not_before: TODAY - 1000, not_before_depth: 0, not_after: NOT_AFTER, not_after_depth: 1 },
-        identity: PeerIdentity { subject: Box::from([0x30; 20]), subject_alt_name: Box::default() },
-        signatures: 2,
-    }
+    peer_named(Box::from([0x30; 20]))
+}
+
+pub(super) fn peer_named(subject: Box<[u8]>) -> VerifiedPeer {
+    let validity = Validity { not_before: TODAY - 1000, not_before_depth: 0, not_after: NOT_AFTER, not_after_depth: 1 };
+    let identity = CertificateIdentity { subject, subject_alt_name: Box::default() };
+    VerifiedPeer::of_chain(Box::from([4; 91]), validity, identity, 2)
+}
+
+/// For a raw public key that was seen in `version`.
+pub(super) fn raw_entry(fingerprint: Fingerprint, version: ProtocolVersion) -> PeerEntry {
+    let peer = VerifiedPeer::of_raw_public_key(Box::from([4; 91]));
+    PeerEntry::new(fingerprint, version, TRUST, server_id(), peer)
 }
 
 pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
-    PeerEntry::new(fingerprint, TRUST, server_id(), peer())
+    PeerEntry::new(fingerprint, ProtocolVersion::TLS_1_3, TRUST, server_id(), peer())
 }
 
 pub(super) fn request(length: u16) -> RequestEntry {
@@ -71,8 +80,10 @@ pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
         trust_id: Some(TRUST),
+        certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         without_clock: false,
+        resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }
 }

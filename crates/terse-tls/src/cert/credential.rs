@@ -1,27 +1,33 @@
-//! What a side proves its identity with: a certificate chain and the private key of its leaf.
+//! What a side proves its identity with: a private key, and a certificate chain for it or the public key alone.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use pki_types::CertificateDer;
+use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use webpki::EndEntityCert;
 
+use super::split_public_key;
 use crate::cache::Fingerprint;
 use crate::crypto::{CryptoProvider, SigningKey};
 use crate::error::ApiMisuse;
+use crate::wire::{CertificateType, ProtocolVersion};
 
-/// A certificate chain, leaf first, root left out, and the key of its leaf. The two belong together: this is checked
-/// when the credential is made.
+/// A certificate chain, leaf first, root left out, and the key of its leaf; or a raw public key (RFC 7250) and its
+/// private half. The two belong together: this is checked when the credential is made.
 #[derive(Clone)]
 pub struct Credential {
     inner: Arc<Inner>,
 }
 
 struct Inner {
+    /// Empty for a raw public key.
     chain: Vec<CertificateDer<'static>>,
+    raw_public_key: Option<SubjectPublicKeyInfoDer<'static>>,
     key: Arc<dyn SigningKey>,
     fingerprint: Fingerprint,
+    /// In TLS 1.2.
+    fingerprint12: Fingerprint,
 }
 
 impl Credential {
@@ -37,12 +43,47 @@ impl Credential {
             return Err(ApiMisuse::KeyDoesNotMatchCertificate);
         }
         let fingerprint = Fingerprint::of_chain(provider.sha256, chain.iter().map(AsRef::as_ref));
-        Ok(Self { inner: Arc::new(Inner { chain, key, fingerprint }) })
+        let inner = Inner { chain, raw_public_key: None, key, fingerprint, fingerprint12: fingerprint };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The chain, leaf first.
+    /// A credential that is only a key: the peer must have been told its public half, and knows this side by it.
+    /// Checks that the public half parses.
+    pub fn raw_public_key(provider: &CryptoProvider, key: Arc<dyn SigningKey>) -> Result<Self, ApiMisuse> {
+        let public_key = key.public_key().into_owned();
+        split_public_key(&public_key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
+        let fingerprint = |version| Fingerprint::of_raw_public_key(provider.sha256, version, &public_key);
+        let inner = Inner {
+            chain: Vec::new(),
+            fingerprint: fingerprint(ProtocolVersion::TLS_1_3),
+            fingerprint12: fingerprint(ProtocolVersion::TLS_1_2),
+            raw_public_key: Some(public_key),
+            key,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// What the Certificate message carries (RFC 7250, 3).
+    pub fn certificate_type(&self) -> CertificateType {
+        match self.inner.raw_public_key {
+            None => CertificateType::X509,
+            Some(_) => CertificateType::RAW_PUBLIC_KEY,
+        }
+    }
+
+    /// The chain, leaf first; empty for a raw public key.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.inner.chain
+    }
+
+    /// The `cert_data` of each CertificateEntry in TLS 1.3: the chain, or the raw public key (RFC 9846, 4.5.1).
+    pub(crate) fn cert_data(&self) -> impl Iterator<Item = &[u8]> {
+        self.chain().iter().map(AsRef::as_ref).chain(self.inner.raw_public_key.as_deref())
+    }
+
+    /// The public key, a DER SubjectPublicKeyInfo (RFC 5280, 4.1.2.7).
+    pub fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.inner.key.public_key()
     }
 
     /// The private key.
@@ -50,14 +91,24 @@ impl Credential {
         &*self.inner.key
     }
 
-    /// The fingerprint of the Certificate message that carries the chain (RFC 7924, 5).
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.inner.fingerprint
+    /// The fingerprint of the Certificate message of `version` (RFC 7924, 5). A chain has the same in every version, a
+    /// raw public key has not.
+    pub fn fingerprint(&self, version: ProtocolVersion) -> Fingerprint {
+        match version {
+            ProtocolVersion::TLS_1_2 => self.inner.fingerprint12,
+            _ => self.inner.fingerprint,
+        }
     }
 }
 
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credential").field("certificates", &self.inner.chain.len()).finish_non_exhaustive()
+        f.debug_struct("Credential")
+            .field("certificate_type", &self.certificate_type())
+            .field("certificates", &self.inner.chain.len())
+            .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

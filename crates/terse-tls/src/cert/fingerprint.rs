@@ -1,11 +1,13 @@
 //! Fingerprints of handshake messages (RFC 7924, 5): what a cached object is named by.
 //!
-//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header, in the one form that stands for
-//! it in every version.
+//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header. A chain has one form that stands
+//! for it in every version; a raw public key and a CertificateRequest have one for each version.
+
+use core::iter::once;
 
 use crate::cache::Fingerprint;
 use crate::crypto::Hash;
-use crate::wire::{CertificateRequest, Encode as _, HandshakeType, Writer};
+use crate::wire::{CertificateRequest, Encode as _, HandshakeType, ProtocolVersion, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,20 @@ impl Fingerprint {
         kind.encode(&mut writer);
         writer.u24(body.len());
         Self::from_digest(sha256.hash(&[&header, body]))
+    }
+
+    /// Of a Certificate message with a raw public key: in TLS 1.2 the key alone (RFC 7250, 3), in TLS 1.3 the chain of
+    /// one that RFC 9846, 4.5.1 makes of it.
+    pub(crate) fn of_raw_public_key(sha256: &dyn Hash, version: ProtocolVersion, key: &[u8]) -> Self {
+        if version != ProtocolVersion::TLS_1_2 {
+            return Self::of_chain(sha256, once(key));
+        }
+        let mut header = [0; 7];
+        let mut writer = Writer::new(&mut header);
+        writer.u8(HandshakeType::CERTIFICATE.0);
+        writer.u24(key.len() + 3);
+        writer.u24(key.len());
+        Self::from_digest(sha256.hash(&[&header, key]))
     }
 
     /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.

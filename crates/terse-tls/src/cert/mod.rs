@@ -1,9 +1,10 @@
-//! Certificates: what is trusted, what a side proves its identity with, and what is kept of a verified chain.
+//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a verified one.
 
 mod credential;
 mod fields;
 mod fingerprint;
 mod peer;
+mod raw_public_keys;
 mod trust;
 
 #[cfg(test)]
@@ -11,6 +12,6 @@ mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
-pub use peer::{PeerIdentity, Validity, VerifiedPeer};
+pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

@@ -1,8 +1,8 @@
 //! What is kept of a verified chain: the leaf's key, the narrowest validity, and the identity that the application
-//! sees (`caching`: the chain itself is dropped).
+//! sees (`caching`: the chain itself is dropped). Of a raw public key that is the key.
 //!
-//! What must always hold: a [`VerifiedPeer`] comes from a chain that was verified, just now or before it entered the
-//! cache. Nothing else makes one.
+//! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
+//! the cache. Nothing else makes one.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -14,18 +14,60 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
+use super::fields;
 use crate::error::{CertificateError, InvalidMessage};
-use crate::wire::{Encode, Parse, Reader, Writer};
+use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
-/// What is kept of a verified chain.
+/// What is kept of a verified chain or raw public key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedPeer {
-    /// The leaf's SubjectPublicKeyInfo, DER.
-    pub(crate) public_key: Box<[u8]>,
+    /// The leaf's SubjectPublicKeyInfo, DER; empty for a raw public key, which is kept once, as the identity.
+    public_key: Box<[u8]>,
     pub(crate) validity: Validity,
     pub(crate) identity: PeerIdentity,
     /// How many signatures were verified on the way to the trust anchor.
     pub(crate) signatures: u8,
+}
+
+impl VerifiedPeer {
+    pub(crate) const fn of_chain(
+        public_key: Box<[u8]>,
+        validity: Validity,
+        identity: CertificateIdentity,
+        signatures: u8,
+    ) -> Self {
+        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures }
+    }
+
+    pub(crate) fn of_raw_public_key(key: Box<[u8]>) -> Self {
+        let identity = PeerIdentity::RawPublicKey(key);
+        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0 }
+    }
+
+    /// The peer's SubjectPublicKeyInfo, DER.
+    pub fn public_key(&self) -> &[u8] {
+        self.identity.raw_public_key_der().unwrap_or(&self.public_key)
+    }
+
+    /// What the Certificate message carried.
+    pub const fn certificate_type(&self) -> CertificateType {
+        self.identity.certificate_type()
+    }
+
+    /// Who the peer is.
+    pub const fn identity(&self) -> &PeerIdentity {
+        &self.identity
+    }
+
+    /// Whether the peer is accepted at `time` without a look at its dates. A raw public key has none.
+    pub(crate) fn is_unchecked_at(&self, time: Option<UnixTime>) -> bool {
+        time.is_none() && !self.validity.is_unbounded()
+    }
+
+    /// How many bytes of it have no fixed size.
+    pub(crate) fn len(&self) -> usize {
+        self.public_key.len() + self.identity.len()
+    }
 }
 
 /// The narrowest validity of a chain: the greatest notBefore and the smallest notAfter (paper 000, IV-C), with the
@@ -39,6 +81,15 @@ pub struct Validity {
 }
 
 impl Validity {
+    /// That of a raw public key: it ends with the trust in it.
+    pub(crate) const UNBOUNDED: Self =
+        Self { not_before: 0, not_before_depth: 0, not_after: u64::MAX, not_after_depth: 0 };
+
+    /// Whether it holds at any time, so that no clock is needed.
+    pub fn is_unbounded(&self) -> bool {
+        *self == Self::UNBOUNDED
+    }
+
     /// Whether `time` lies within.
     pub fn check(&self, time: UnixTime) -> Result<(), CertificateError> {
         if time.as_secs() > self.not_after {
@@ -57,9 +108,19 @@ impl Validity {
     }
 }
 
+/// Who the peer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerIdentity {
+    /// What its certificate says.
+    Certificate(CertificateIdentity),
+    /// Its raw public key, a DER SubjectPublicKeyInfo (RFC 7250, 3). Who has it, only the application knows.
+    RawPublicKey(Box<[u8]>),
+}
+
 /// Who the peer is, as its certificate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerIdentity {
+pub struct CertificateIdentity {
     /// The subject, a DER `Name`.
     pub(crate) subject: Box<[u8]>,
     /// The value of the subjectAltName extension, DER; empty if there is none.
@@ -67,19 +128,63 @@ pub struct PeerIdentity {
 }
 
 impl PeerIdentity {
-    /// The subject, a DER `Name` (RFC 5280, 4.1.2.6).
+    /// The subject, a DER `Name` (RFC 5280, 4.1.2.6); empty for a raw public key.
     pub fn subject_der(&self) -> &[u8] {
-        &self.subject
+        match self {
+            Self::Certificate(identity) => &identity.subject,
+            Self::RawPublicKey(_) => &[],
+        }
     }
 
     /// The subject alternative names, DER `GeneralNames` (RFC 5280, 4.2.1.6); empty if there are none.
     pub fn subject_alt_name_der(&self) -> &[u8] {
-        &self.subject_alt_name
+        match self {
+            Self::Certificate(identity) => &identity.subject_alt_name,
+            Self::RawPublicKey(_) => &[],
+        }
+    }
+
+    /// The raw public key, a DER SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), of a peer that has no certificate.
+    pub fn raw_public_key_der(&self) -> Option<&[u8]> {
+        match self {
+            Self::Certificate(_) => None,
+            Self::RawPublicKey(key) => Some(key),
+        }
+    }
+
+    /// What the peer's Certificate message carried.
+    pub const fn certificate_type(&self) -> CertificateType {
+        match self {
+            Self::Certificate(_) => CertificateType::X509,
+            Self::RawPublicKey(_) => CertificateType::RAW_PUBLIC_KEY,
+        }
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Certificate(CertificateIdentity { subject, subject_alt_name }) => {
+                subject.len() + subject_alt_name.len()
+            }
+            Self::RawPublicKey(key) => key.len(),
+        }
+    }
+}
+
+/// That of a certificate; or `raw public key …9f3c21aa`, with the end of the key.
+impl fmt::Display for PeerIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate(identity) => identity.fmt(f),
+            Self::RawPublicKey(key) => {
+                write!(f, "raw public key …{:08x}", u32::from_be_bytes(fields::key_end(key)))
+            }
+        }
     }
 }
 
 /// The first DNS name, else the common name, else the subject as RFC 4514 writes it.
-impl fmt::Display for PeerIdentity {
+impl fmt::Display for CertificateIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = SubjectAltName::from_der(&self.subject_alt_name);
         let dns_name = names.iter().flat_map(|names| names.0.iter()).find_map(|name| match name {
@@ -112,31 +217,61 @@ impl fmt::Write for Printable<'_, '_> {
     }
 }
 
-impl<'a> Parse<'a> for VerifiedPeer {
+impl<'a> Parse<'a> for PeerIdentity {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            public_key: reader.vec16()?.into(),
-            validity: Validity {
-                not_before: reader.u64()?,
-                not_before_depth: reader.u8()?,
-                not_after: reader.u64()?,
-                not_after_depth: reader.u8()?,
-            },
-            identity: PeerIdentity { subject: reader.vec16()?.into(), subject_alt_name: reader.vec16()?.into() },
-            signatures: reader.u8()?,
+        Ok(match CertificateType::parse(reader)? {
+            CertificateType::X509 => Self::Certificate(CertificateIdentity {
+                subject: reader.vec16()?.into(),
+                subject_alt_name: reader.vec16()?.into(),
+            }),
+            CertificateType::RAW_PUBLIC_KEY => Self::RawPublicKey(reader.vec16()?.into()),
+            _ => return Err(InvalidMessage::IllegalValue),
         })
     }
 }
 
+impl Encode for PeerIdentity {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.certificate_type().encode(writer);
+        match self {
+            Self::Certificate(CertificateIdentity { subject, subject_alt_name }) => {
+                writer.vec16(subject);
+                writer.vec16(subject_alt_name);
+            }
+            Self::RawPublicKey(key) => writer.vec16(key),
+        }
+    }
+}
+
+impl<'a> Parse<'a> for VerifiedPeer {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let identity = match PeerIdentity::parse(reader)? {
+            PeerIdentity::Certificate(identity) => identity,
+            PeerIdentity::RawPublicKey(key) => return Ok(Self::of_raw_public_key(key)),
+        };
+        let public_key = reader.vec16()?.into();
+        let validity = Validity {
+            not_before: reader.u64()?,
+            not_before_depth: reader.u8()?,
+            not_after: reader.u64()?,
+            not_after_depth: reader.u8()?,
+        };
+        Ok(Self::of_chain(public_key, validity, identity, reader.u8()?))
+    }
+}
+
+/// A raw public key is all that there is to know of its peer.
 impl Encode for VerifiedPeer {
     fn encode(&self, writer: &mut Writer<'_>) {
+        self.identity.encode(writer);
+        if let PeerIdentity::RawPublicKey(_) = self.identity {
+            return;
+        }
         writer.vec16(&self.public_key);
         writer.u64(self.validity.not_before);
         writer.u8(self.validity.not_before_depth);
         writer.u64(self.validity.not_after);
         writer.u8(self.validity.not_after_depth);
-        writer.vec16(&self.identity.subject);
-        writer.vec16(&self.identity.subject_alt_name);
         writer.u8(self.signatures);
     }
 }

@@ -7,10 +7,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, unix_time, validity};
+use webpki::EndEntityCert;
 
 use super::fields::{self, Fields};
 use super::*;
@@ -23,8 +24,14 @@ fn pki() -> Arc<Pki> {
     Pki::shared("p256x3")
 }
 
+/// The public key of a certificate.
+pub(super) fn key_of(certificate: &[u8]) -> SubjectPublicKeyInfoDer<'static> {
+    let certificate = certificate.into();
+    EndEntityCert::try_from(&certificate).unwrap().subject_public_key_info().into_owned()
+}
+
 /// Verifies signatures with a provider's code, and does nothing else.
-fn provider() -> CryptoProvider {
+pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         name: "certificates only",
         tls13_suites: &[],
@@ -47,8 +54,10 @@ fn read_everything(der: &[u8]) {
     let _ = Fields::read(der);
     let _ = fields::next_update(der);
     let _ = split_public_key(der);
-    let identity = PeerIdentity { subject: der.into(), subject_alt_name: der.into() };
-    assert!(!identity.to_string().is_empty());
+    let certificate = CertificateIdentity { subject: der.into(), subject_alt_name: der.into() };
+    for identity in [PeerIdentity::Certificate(certificate), PeerIdentity::RawPublicKey(der.into())] {
+        assert!(!identity.to_string().is_empty());
+    }
 }
 
 #[test]
@@ -59,9 +68,10 @@ fn fields_of_a_certificate() {
     let (peer, time_unchecked) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
     assert!(!time_unchecked);
     assert_eq!(peer.signatures, 2);
+    assert!(peer.is_unchecked_at(None) && !peer.is_unchecked_at(Some(unix_time(0))));
     assert_eq!(peer.identity.subject_alt_name_der(), fields.subject_alt_name);
     assert_eq!(peer.identity.to_string(), SERVER_NAME);
-    let (algorithm, key) = split_public_key(&peer.public_key).unwrap();
+    let (algorithm, key) = split_public_key(peer.public_key()).unwrap();
     assert_eq!((algorithm.len(), key.len(), key[0]), (19, 65, 4));
 }
 
@@ -84,8 +94,8 @@ fn a_truncated_or_longer_certificate_is_malformed() {
     }
     assert_eq!(Fields::read(&[leaf, &[0][..]].concat()).err(), Some(CertificateError::Malformed));
     let (peer, _) = verify(pki.server.chain(), Some(unix_time(0))).unwrap();
-    for len in 0..peer.public_key.len() {
-        assert_eq!(split_public_key(&peer.public_key[..len]), Err(CertificateError::Malformed));
+    for len in 0..peer.public_key().len() {
+        assert_eq!(split_public_key(&peer.public_key()[..len]), Err(CertificateError::Malformed));
     }
 }
 
@@ -155,8 +165,8 @@ proptest! {
         (not_before_depth, not_after_depth, signatures) in any::<(u8, u8, u8)>(),
     ) {
         let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
-        let identity = PeerIdentity { subject, subject_alt_name };
-        let peer = VerifiedPeer { public_key, validity, identity, signatures };
+        let identity = CertificateIdentity { subject, subject_alt_name };
+        let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures);
         let encoded = peer.to_vec().unwrap();
         prop_assert_eq!(VerifiedPeer::parse_all(&encoded), Ok(peer));
         for len in 0..encoded.len() {
@@ -225,7 +235,7 @@ fn common_name(name: &str) -> Vec<u8> {
 #[test]
 fn an_identity_prints_the_first_name_that_it_has() {
     let printed = |subject: &[u8], subject_alt_name: &[u8]| {
-        PeerIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() }.to_string()
+        CertificateIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() }.to_string()
     };
     let subject = common_name("sensor");
     assert_eq!(printed(&subject, &[0x30, 3, 0x82, 1, b'a']), "a");
@@ -239,10 +249,10 @@ fn an_identity_prints_the_first_name_that_it_has() {
 #[test]
 fn an_identity_prints_no_control_characters() {
     let printed =
-        |name: &str| PeerIdentity { subject: common_name(name).into(), subject_alt_name: [].into() }.to_string();
+        |name: &str| CertificateIdentity { subject: common_name(name).into(), subject_alt_name: [].into() }.to_string();
     assert_eq!(printed("a\nb\u{1b}[2J\u{202e}c"), "a\\nb\\u{1b}[2J\\u{202e}c");
     assert_eq!(printed("o'Brien \"é\" \\ 漢"), "o'Brien \"é\" \\ 漢");
-    let dns_name = PeerIdentity { subject: [].into(), subject_alt_name: [0x30, 4, 0x82, 2, b'a', 7].into() };
+    let dns_name = CertificateIdentity { subject: [].into(), subject_alt_name: [0x30, 4, 0x82, 2, b'a', 7].into() };
     assert_eq!(dns_name.to_string(), "a\\u{7}");
 }
 
@@ -256,7 +266,7 @@ fn errors_name_the_peer_and_the_day() {
         assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
         assert_eq!(expired.to_string(), "the certificate of the peer expired on 2026-03-01");
     }
-    let texts: [(CertificateError, &str); 17] = [
+    let texts: [(CertificateError, &str); 18] = [
         (CertificateError::Required, "broker.plant.example sent no certificate, and one is required"),
         (CertificateError::Malformed, "a certificate of broker.plant.example does not parse"),
         (
@@ -294,6 +304,10 @@ fn errors_name_the_peer_and_the_day() {
         (
             CertificateError::UnsupportedAlgorithm,
             "the chain of broker.plant.example uses an algorithm or key size that is refused",
+        ),
+        (
+            CertificateError::UnknownPublicKey { end: [0x0f, 0x3c, 0x21, 0xaa] },
+            "the raw public key …0f3c21aa of broker.plant.example is none that is trusted here",
         ),
         (CertificateError::Invalid, "the certificate chain of broker.plant.example is not valid"),
     ];

@@ -1,6 +1,8 @@
-//! Path validation (RFC 5280) through `rustls-webpki`, and the errors that it gives a name.
+//! Whom to believe: path validation (RFC 5280) through `rustls-webpki`, with the errors that it gives a name, and raw
+//! public keys (RFC 7250).
 //!
-//! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates.
+//! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates, and
+//! [`Trust::verify_raw_public_key`] from a raw public key.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,7 +10,8 @@ use core::fmt;
 use core::time::Duration;
 
 use pki_types::{
-    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm, TrustAnchor, UnixTime,
+    CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer,
+    TrustAnchor, UnixTime,
 };
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList, RevocationCheckDepth,
@@ -18,16 +21,18 @@ use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
 use super::fields::{self, Fields};
-use super::{PeerIdentity, Validity, VerifiedPeer};
+use super::raw_public_keys::RawPublicKeys;
+use super::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::cache::TrustId;
 use crate::crypto::{CryptoProvider, Digest, Hash};
 use crate::error::{ApiMisuse, CertificateError};
-use crate::wire::SignatureScheme;
+use crate::wire::{CertificateType, SignatureScheme};
 
-/// Which certificates are believed: trust anchors, revocation lists, and what to do without a clock.
+/// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.
 #[derive(Clone)]
 pub struct Trust {
     inner: Arc<Inner>,
+    raw_public_keys: Option<Arc<RawPublicKeys>>,
     accept_without_clock: bool,
 }
 
@@ -61,9 +66,40 @@ impl Trust {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| ApiMisuse::MalformedCertificate)?;
         anchors.sort_by(|a, b| a.subject_public_key_info.cmp(&b.subject_public_key_info));
+        Ok(Self::of_anchors(provider, anchors))
+    }
+
+    /// Believes these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no certificate.
+    ///
+    /// A raw public key says nothing about names or time: a client takes each of these keys from any server, whatever
+    /// name it connects to. To expect one key of one server, give the connections to it a `Trust` of that key alone. A
+    /// key is believed until it is no longer configured.
+    pub fn raw_public_keys(provider: &CryptoProvider, keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
+        Self::nobody(provider).with_raw_public_keys(provider, keys)
+    }
+
+    /// Believes nobody: for a side whose peers are known by pre-shared keys.
+    pub fn nobody(provider: &CryptoProvider) -> Self {
+        Self::of_anchors(provider, Vec::new())
+    }
+
+    fn of_anchors(provider: &CryptoProvider, anchors: Vec<TrustAnchor<'static>>) -> Self {
         let policy = policy_of(provider.sha256, &anchors, &[]);
         let inner = Inner { anchors, crls: Vec::new(), next_update: None, policy };
-        Ok(Self { inner: Arc::new(inner), accept_without_clock: false })
+        Self { inner: Arc::new(inner), raw_public_keys: None, accept_without_clock: false }
+    }
+
+    /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
+    pub fn with_raw_public_keys(
+        self,
+        provider: &CryptoProvider,
+        keys: &[SubjectPublicKeyInfoDer<'_>],
+    ) -> Result<Self, ApiMisuse> {
+        if keys.is_empty() {
+            return Err(ApiMisuse::NoTrustAnchors);
+        }
+        let keys = RawPublicKeys::new(provider, self.raw_public_keys.as_deref(), keys)?;
+        Ok(Self { raw_public_keys: Some(Arc::new(keys)), ..self })
     }
 
     /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where a CRL
@@ -90,6 +126,22 @@ impl Trust {
         Self { accept_without_clock: true, ..self }
     }
 
+    /// What a peer's Certificate message can carry to be believed, preferred first: a raw public key is the shorter one.
+    pub fn certificate_types(&self) -> &'static [CertificateType] {
+        const ALL: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
+        match (&self.raw_public_keys, self.inner.anchors.is_empty()) {
+            (Some(_), false) => ALL,
+            (Some(_), true) => &ALL[..1],
+            (None, false) => &ALL[1..],
+            (None, true) => &[],
+        }
+    }
+
+    /// Whether a Certificate message that carries this can be believed.
+    pub fn accepts(&self, certificate_type: CertificateType) -> bool {
+        self.certificate_types().contains(&certificate_type)
+    }
+
     pub(crate) const fn accepts_without_clock(&self) -> bool {
         self.accept_without_clock
     }
@@ -104,8 +156,8 @@ impl Trust {
         !self.inner.crls.is_empty()
     }
 
-    /// What a cached result depends on (`caching`): role, trust anchors, extended key usage, the signatures accepted in
-    /// chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
+    /// What a cached result depends on (`caching`): role, trust anchors, raw public keys, extended key usage, the
+    /// signatures accepted in chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
     /// `None`: a CRL is past its nextUpdate at `time`, and nothing cached can be used.
     pub(crate) fn id(
         &self,
@@ -125,6 +177,10 @@ impl Trust {
             PeerRole::Client => b"client, id-kp-clientAuth",
         });
         context.update(self.inner.policy.as_ref());
+        if let Some(keys) = &self.raw_public_keys {
+            context.update(b"raw public keys");
+            context.update(keys.digest().as_ref());
+        }
         for scheme in schemes {
             context.update(&scheme.0.to_be_bytes());
         }
@@ -186,16 +242,23 @@ impl Trust {
             validity.narrow(&Fields::read(&intermediate.der())?, signatures);
             signatures = signatures.saturating_add(1);
         }
-        let peer = VerifiedPeer {
-            public_key: end_entity.subject_public_key_info().as_ref().into(),
-            validity,
-            identity: PeerIdentity {
-                subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-                subject_alt_name: fields.subject_alt_name.into(),
-            },
-            signatures,
+        let identity = CertificateIdentity {
+            subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
+            subject_alt_name: fields.subject_alt_name.into(),
         };
-        Ok((peer, time.is_none()))
+        let public_key = end_entity.subject_public_key_info().as_ref().into();
+        Ok((VerifiedPeer::of_chain(public_key, validity, identity, signatures), time.is_none()))
+    }
+
+    /// Believes a raw public key, in either role and at any time, if it is one of those configured (RFC 7250, 4.3 and
+    /// 4.4) and of a kind that `algorithms` verify.
+    pub(crate) fn verify_raw_public_key(
+        &self,
+        key: &[u8],
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+    ) -> Result<VerifiedPeer, CertificateError> {
+        let unknown = CertificateError::UnknownPublicKey { end: fields::key_end(key) };
+        self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
     }
 }
 
@@ -204,6 +267,7 @@ impl fmt::Debug for Trust {
         f.debug_struct("Trust")
             .field("anchors", &self.inner.anchors.len())
             .field("crls", &self.inner.crls.len())
+            .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.len()))
             .finish_non_exhaustive()
     }
 }

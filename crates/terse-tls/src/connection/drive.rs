@@ -104,6 +104,7 @@ impl Connection {
         if handshake.is_finished() && self.connected == Progress::Due {
             self.connected = Progress::Happened;
             self.summary.handshake_ms = now.monotonic.since(self.started);
+            // Tickets count apart: those of TLS 1.2 come within the handshake, a server's of TLS 1.3 in the same step.
             self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
             self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
@@ -116,6 +117,13 @@ impl Connection {
 
     fn handle_application_data(&mut self) -> Result<(), Error> {
         match &mut self.handshake {
+            Some(Handshake::Tls13Server(state)) => {
+                state.early_data(self.receiver.plaintext_len())?;
+                if self.receiver.has_plaintext() {
+                    self.early_data = Progress::Happened;
+                }
+                return Ok(());
+            }
             Some(Handshake::Tls13Traffic(traffic)) if self.receiver.has_plaintext() => traffic.received_data(),
             Some(Handshake::Tls12Traffic(_) | Handshake::Tls13Traffic(_)) => {}
             _ => return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
@@ -156,6 +164,7 @@ impl Connection {
     /// The connection is over: tells the peer and the cache.
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
+        self.early_data = Progress::Due;
         if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 pub const MAX_HASH_LEN: usize = 48;
 
 /// The output of a hash or an HMAC. Compared in constant time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroize)]
 pub struct Digest {
     bytes: [u8; MAX_HASH_LEN],
     len: usize,

@@ -83,7 +83,7 @@ const fn content_type(version: ProtocolVersion) -> u16 {
 }
 
 fn limit_records(theirs: u16, ours: u16, version: ProtocolVersion, output: &mut Output<'_>) {
-    output.link.limit_records(usize::from(theirs - content_type(version))); // at least 64
+    output.link.limit_protected_records(usize::from(theirs - content_type(version))); // at least 64
     output.receive.max_inner = Some(ours.min(RecordSizeLimit::max(version)).into());
 }
 

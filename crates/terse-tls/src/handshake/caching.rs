@@ -7,15 +7,16 @@
 use alloc::vec::Vec;
 
 use super::Output;
-use crate::cache::{Fingerprint, Scheme, Selection, ServerCache, ServerSession, Ticket, TrustId};
+use crate::cache::{Asked, Fingerprint, Scheme, Selection, ServerCache, ServerSession, Ticket, TrustId};
 use crate::cert::PeerRole;
 use crate::config::ServerConfig;
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::Mode;
 use crate::time::Now;
 use crate::wire::{
-    CachedInformation, CachedInformationType, ClientCachedInfo, EncodeError, ExtensionType, Extensions,
-    ExtensionsBuilder, List, SelectedClientInfo, SelectedClientObject, SelectedInformation,
+    CachedInformation, CachedInformationType, CertificateType, ClientCachedInfo, EncodeError, ExtensionType,
+    Extensions, ExtensionsBuilder, List, ProtocolVersion, SelectedClientInfo, SelectedClientObject,
+    SelectedInformation,
 };
 
 /// Whether the server replies to the caching extensions at all.
@@ -113,11 +114,12 @@ impl Selected {
         Self { server_certificate: false, certificate_request: None, bithac: None, session: None }
     }
 
-    /// `certificate` is what would be sent, `request` as well, unless its fingerprint would be longer.
+    /// `client` is what its Certificate may carry, and in which version; `certificate` is what would be sent, `request` as well, unless its fingerprint would be longer.
     pub(super) fn new(
         config: &ServerConfig,
         offered: &Offered<'_>,
         server_name: Option<&str>,
+        client: (CertificateType, ProtocolVersion),
         certificate: Fingerprint,
         request: Option<&dyn Fn() -> Fingerprint>,
         output: &mut Output<'_>,
@@ -129,7 +131,7 @@ impl Selected {
         let request = request.filter(|_| offered.cached_info.is_some()).map(|fingerprint| fingerprint());
         let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request);
         selected.certificate_request = request.filter(is_offered);
-        selected.select_ticket(config, cache, offered, server_name, output.now);
+        selected.select_ticket(config, cache, offered, server_name, client, output.now);
         let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
         output.summary.mode = Mode::of(any, selected.bithac.is_some());
@@ -149,12 +151,14 @@ impl Selected {
         cache: &ServerCache,
         offered: &Offered<'_>,
         server_name: Option<&str>,
+        (certificate_type, version): (CertificateType, ProtocolVersion),
         now: Now,
     ) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let host_name = server_name.map(str::as_bytes);
         let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let mut session = ServerSession::begin(cache, trust_id(config, now), host_name, now, without_clock);
+        let asked = trust_id(config, now).map(|trust_id| Asked { trust_id, certificate_type, version });
+        let mut session = ServerSession::begin(cache, asked, host_name, now, without_clock);
         self.bithac = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {

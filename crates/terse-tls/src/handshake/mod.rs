@@ -16,9 +16,10 @@ use crate::wire::{Encode, HandshakeType, Parse, ProtocolVersion};
 
 mod agreement;
 mod caching;
+mod certificate_types;
 pub(crate) mod client;
-pub(crate) mod resumption;
 pub(crate) mod server;
+pub(crate) mod sessions;
 mod signature;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
@@ -76,8 +77,8 @@ pub(crate) struct Receive {
     pub(crate) keys: Option<EpochKeys>,
     /// Longest content of a protected record, in TLS 1.3 with its type.
     pub(crate) max_inner: Option<usize>,
-    /// Unwanted early data follows, or no more of it.
-    pub(crate) skip_early_data: Option<bool>,
+    /// So many bytes of unwanted early data may follow.
+    pub(crate) skip_early_data: Option<usize>,
 }
 
 /// What a handshake agreed on for the application.
@@ -87,6 +88,8 @@ pub(crate) struct Agreed {
     pub(crate) application_protocol: Option<Vec<u8>>,
     /// The name that a client asked for (RFC 6066, 3).
     pub(crate) server_name: Option<Box<str>>,
+    /// How many bytes of early data a client may still send.
+    pub(crate) early_data: u32,
 }
 
 /// A handshake, from its beginning to the end of the connection.
@@ -198,6 +201,17 @@ impl Output<'_> {
             trace.event(TraceEvent::Sent(kind, message.len()));
         }
         Ok(message)
+    }
+
+    /// Says that early data ends, if the link has a message for that.
+    pub(crate) fn end_of_early_data(&mut self, transcript: &mut Transcript) -> Result<(), Error> {
+        let Some(message) = self.link.end_of_early_data()? else { return Ok(()) };
+        transcript.add(message);
+        self.summary.sent.count_message(HandshakeType::END_OF_EARLY_DATA, message.len());
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::Sent(HandshakeType::END_OF_EARLY_DATA, message.len()));
+        }
+        Ok(())
     }
 
     /// Notes an object that was cached.

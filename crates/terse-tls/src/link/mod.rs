@@ -18,14 +18,28 @@ pub(crate) trait Link {
     /// Adds a message to the flight. Returns it with its 4-byte header, as the transcript hashes it.
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 
-    /// What is pushed from here on goes under `keys`.
+    /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
+
+    /// What is pushed from here on is not protected any more: nobody reads the early data that was sent (RFC 9846,
+    /// 4.3.10).
+    fn abandon_early_data(&mut self);
+
+    /// Early data ends here, and the peer takes it. Returns the message that says so, if this link has one (RFC 9846,
+    /// 4.6; RFC 9147, 5.6).
+    fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error>;
+
+    /// How many bytes of content go into one protected record at most.
+    fn record_limit(&self) -> usize;
 
     /// Sends a warning alert.
     fn warn(&mut self, description: AlertDescription) -> Result<(), Error>;
 
-    /// From here on at most `bytes` of content go into one record (RFC 6066, 4; RFC 8449, 4).
+    /// From here on at most `bytes` of content go into one record (RFC 6066, 4).
     fn limit_records(&mut self, bytes: usize);
+
+    /// From here on at most `bytes` of content go into one record that is protected (RFC 8449, 4).
+    fn limit_protected_records(&mut self, bytes: usize);
 
     /// The client speaks to middleboxes as TLS 1.2 does, so its server must as well (RFC 9846, E.4).
     fn compatibility_mode(&mut self);

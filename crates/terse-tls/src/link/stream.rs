@@ -1,8 +1,9 @@
 //! The link over a stream: joins records into handshake messages, and packs flights into as few records as possible
-//! (RFC 9846, 5.1).
+//! (RFC 9846, 5.1; RFC 5246, 6.2.1). ChangeCipherSpec is made and understood here, in both versions.
 //!
 //! What must always hold: no more is buffered than one record, one handshake message of the configured size, and what
-//! waits to be sent; no handshake message crosses a change of keys.
+//! waits to be sent; no handshake message crosses a change of keys; in TLS 1.2 a ChangeCipherSpec changes the keys
+//! where the handshake says so, and comes nowhere else (CVE-2014-0224).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,9 +13,9 @@ use zeroize::Zeroize;
 use super::Link;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Parse, Writer};
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Parse, Writer};
 
 #[cfg(test)]
 mod tests;
@@ -22,11 +23,11 @@ mod tests;
 /// Records without content, or ignored ones, that may come in a row.
 const MAX_IGNORED_RECORDS: u8 = 32;
 
-/// What an AEAD may add to a record (RFC 9846, 5.2).
-const MAX_EXPANSION: usize = 255;
+/// What a protected record has beside its content: the content type, and a tag (RFC 9846, 5.2).
+const MIN_EXPANSION: usize = 1 + 16;
 
-/// Bytes of unwanted early data that are skipped, in records. No ticket of this engine allows any; others allow 16 KiB.
-const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
+/// As how many bytes of early data a record counts at least when it is skipped: small ones cost work, too.
+const MIN_SKIPPED: usize = 8;
 
 /// Length of a handshake message's header.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
@@ -55,13 +56,15 @@ pub(crate) struct Receiver {
     plaintext: Vec<u8>,
     read: usize,
     key: Option<RecordKey>,
-    /// In TLS 1.2: what takes effect with a ChangeCipherSpec, which must come now.
+    /// In TLS 1.2, the key that the peer's next ChangeCipherSpec puts in force. Nothing but that and alerts may come.
     next_key: Option<RecordKey>,
-    /// Longest content of a protected record, in TLS 1.3 with its type.
-    max_inner: usize,
+    /// Longest content of a protected record; TLS 1.3 counts its type as well.
+    limit: usize,
     max_message: usize,
     /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
     ignores_change_cipher_spec: bool,
+    /// One came.
+    ignored_change_cipher_spec: bool,
     ignored_records: u8,
     last_record_len: usize,
     /// Bytes of early data that are still skipped.
@@ -80,9 +83,10 @@ impl Receiver {
             read: 0,
             key: None,
             next_key: None,
-            max_inner: MAX_FRAGMENT + 1,
+            limit: MAX_FRAGMENT + 1,
             max_message,
             ignores_change_cipher_spec: false,
+            ignored_change_cipher_spec: false,
             ignored_records: 0,
             last_record_len: 0,
             early_data: 0,
@@ -141,29 +145,33 @@ impl Receiver {
         }
     }
 
-    /// From here on, or in TLS 1.2 from the ChangeCipherSpec on that must come now, records come under `keys`. Nothing may
-    /// be left of the old ones (RFC 9846, 5.1).
+    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a ChangeCipherSpec,
+    /// which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
     pub(crate) fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
         }
-        let key = RecordKey::of(keys)?;
+        let key = Some(RecordKey::new(keys)?);
         match keys {
-            EpochKeys::Tls12(_) => self.next_key = Some(key),
-            EpochKeys::Tls13(_) => self.key = Some(key),
+            EpochKeys::Tls12(_) if self.ignored_change_cipher_spec => {
+                return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+            }
+            EpochKeys::Tls12(_) => self.next_key = key,
+            EpochKeys::Tls13(_) => self.key = key,
         }
         Ok(())
     }
 
-    /// From here on protected records with more than `bytes` of content and type are refused.
+    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
+    /// (RFC 8449, 4).
     pub(crate) fn limit_records(&mut self, bytes: usize) {
-        self.max_inner = bytes;
+        self.limit = bytes;
     }
 
-    /// The client sends early data, which is not wanted: from here on, records are skipped until one can be decrypted
-    /// (RFC 9846, 4.3.10). Or it sends none.
-    pub(crate) fn skip_early_data(&mut self, skip: bool) {
-        self.early_data = if skip { MAX_SKIPPED_EARLY_DATA } else { 0 };
+    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until one
+    /// can be decrypted (RFC 9846, 4.3.10).
+    pub(crate) fn skip_early_data(&mut self, bytes: usize) {
+        self.early_data = bytes;
     }
 
     /// Whether ChangeCipherSpec is ignored from here on.
@@ -172,7 +180,12 @@ impl Receiver {
     }
 
     pub(crate) fn has_plaintext(&self) -> bool {
-        self.read < self.plaintext.len()
+        self.plaintext_len() > 0
+    }
+
+    /// How many bytes of application data wait to be read.
+    pub(crate) fn plaintext_len(&self) -> usize {
+        self.plaintext.len() - self.read
     }
 
     /// Moves application data to `out`.
@@ -201,10 +214,11 @@ impl Receiver {
 
     fn check(&self, header: Header) -> Result<Header, Error> {
         let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
-        header.check(self.key.is_some() || is_early)?;
-        if self.key.is_some() && header.len > self.max_inner + MAX_EXPANSION {
-            return Err(InvalidMessage::RecordTooLarge.into()); // before anything of it is buffered
-        }
+        header.check(match &self.key {
+            Some(key) => key.max_len(self.limit),
+            None if is_early => MAX_ENCRYPTED,
+            None => MAX_FRAGMENT,
+        })?; // before anything of it is buffered
         Ok(header)
     }
 
@@ -221,16 +235,14 @@ impl Receiver {
             return self.change_cipher_spec(&record[HEADER_LEN..]);
         }
         if self.next_key.is_some() && content_type != ContentType::ALERT {
-            return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()); // ChangeCipherSpec is due
+            return Err(PeerMisbehaved::UnexpectedRecord(content_type).into());
         }
-        let is_early = !self.authenticated && record.len() <= self.early_data;
-        let (content_type, len) = match &mut self.key {
-            Some(key) if key.is_tls12() => key.deprotect(record, self.max_inner)?,
-            // An alert from a peer that failed before it had keys.
-            Some(_) if content_type == ContentType::ALERT && !self.authenticated => (content_type, header.len),
-            Some(key) if content_type == ContentType::APPLICATION_DATA => match key.deprotect(record, self.max_inner) {
+        let skipped = header.len.saturating_sub(MIN_EXPANSION).max(MIN_SKIPPED);
+        let is_early = !self.authenticated && skipped <= self.early_data;
+        let (content_type, content) = match &mut self.key {
+            Some(key) if key.covers(content_type) => match key.deprotect(record, self.limit) {
                 Err(Error::Crypto(CryptoError::DecryptFailed)) if is_early => {
-                    self.early_data -= record.len();
+                    self.early_data -= skipped;
                     return Ok(Received::Nothing);
                 }
                 opened => {
@@ -238,14 +250,18 @@ impl Receiver {
                     opened?
                 }
             },
+            // An alert from a peer that failed before it had keys.
+            Some(_) if content_type == ContentType::ALERT && !self.authenticated => {
+                (content_type, &record[HEADER_LEN..])
+            }
             None if content_type == ContentType::APPLICATION_DATA && is_early => {
-                self.early_data -= record.len();
+                self.early_data -= skipped;
                 return Ok(Received::Nothing);
             }
-            None if content_type != ContentType::APPLICATION_DATA => (content_type, header.len),
+            None if content_type != ContentType::APPLICATION_DATA => (content_type, &record[HEADER_LEN..]),
             _ => return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()),
         };
-        self.content(content_type, &record[HEADER_LEN..HEADER_LEN + len])
+        self.content(content_type, content)
     }
 
     fn content(&mut self, content_type: ContentType, content: &[u8]) -> Result<Received, Error> {
@@ -281,14 +297,14 @@ impl Receiver {
         if content != [1] || !self.joined.is_empty() {
             return Err(PeerMisbehaved::BadChangeCipherSpec.into());
         }
-        if let Some(key) = self.next_key.take() {
-            self.key = Some(key);
-            return Ok(Received::Nothing);
+        match self.next_key.take() {
+            Some(key) => self.key = Some(key),
+            None if self.ignores_change_cipher_spec => {
+                self.ignored_change_cipher_spec = true;
+                self.ignored()?;
+            }
+            None => return Err(PeerMisbehaved::BadChangeCipherSpec.into()),
         }
-        if !self.ignores_change_cipher_spec {
-            return Err(PeerMisbehaved::BadChangeCipherSpec.into());
-        }
-        self.ignored()?;
         Ok(Received::Nothing)
     }
 
@@ -317,6 +333,8 @@ pub(crate) struct Sender {
     flight: Vec<u8>,
     key: Option<RecordKey>,
     max_fragment: usize,
+    /// As `max_fragment`, for protected records.
+    max_protected: usize,
     /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
     owes_change_cipher_spec: bool,
     /// All bytes of records that were made.
@@ -335,6 +353,7 @@ impl Sender {
             flight: Vec::new(),
             key: None,
             max_fragment: MAX_FRAGMENT,
+            max_protected: MAX_FRAGMENT,
             owes_change_cipher_spec: compatibility_mode,
             produced: 0,
             closed: false,
@@ -374,14 +393,17 @@ impl Sender {
         self.key.as_ref().is_some_and(RecordKey::is_worn)
     }
 
-    /// Whether the key may protect nothing more, and cannot be replaced.
+    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
     pub(crate) fn key_is_exhausted(&self) -> bool {
         self.key.as_ref().is_some_and(RecordKey::is_exhausted)
     }
 
-    /// The most application data that fits into one record.
-    pub(crate) const fn max_fragment(&self) -> usize {
-        self.max_fragment
+    /// The most content that fits into the next record.
+    pub(crate) fn max_fragment(&self) -> usize {
+        match self.key {
+            Some(_) => self.max_fragment.min(self.max_protected),
+            None => self.max_fragment,
+        }
     }
 
     /// Makes one record; none after the last alert (RFC 9846, 6.1).
@@ -414,6 +436,15 @@ impl Sender {
         self.alert(alert)?;
         self.closed = true;
         Ok(())
+    }
+
+    /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
+    fn change_cipher_spec(&mut self) {
+        if !self.closed {
+            let before = self.output.len();
+            write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
+            self.produced += (self.output.len() - before) as u64;
+        }
     }
 
     /// Sends an alert after which more follows.
@@ -457,12 +488,25 @@ impl Link for Sender {
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         self.end_of_flight()?;
+        let key = RecordKey::new(keys)?;
         if let EpochKeys::Tls12(_) = keys {
-            self.owes_change_cipher_spec = true;
-            self.compatibility_point()?; // the real one
+            self.owes_change_cipher_spec = false;
+            self.change_cipher_spec();
         }
-        self.key = Some(RecordKey::of(keys)?);
+        self.key = Some(key);
         Ok(())
+    }
+
+    fn abandon_early_data(&mut self) {
+        self.key = None;
+    }
+
+    fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error> {
+        self.push(HandshakeType::END_OF_EARLY_DATA, &EndOfEarlyData).map(Some)
+    }
+
+    fn record_limit(&self) -> usize {
+        self.max_fragment.min(self.max_protected)
     }
 
     fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
@@ -473,6 +517,10 @@ impl Link for Sender {
         self.max_fragment = bytes.min(MAX_FRAGMENT);
     }
 
+    fn limit_protected_records(&mut self, bytes: usize) {
+        self.max_protected = bytes.min(MAX_FRAGMENT);
+    }
+
     fn compatibility_mode(&mut self) {
         self.owes_change_cipher_spec = true;
     }
@@ -480,17 +528,13 @@ impl Link for Sender {
     fn compatibility_point(&mut self) -> Result<(), Error> {
         if core::mem::take(&mut self.owes_change_cipher_spec) {
             self.end_of_flight()?;
-            if !self.closed {
-                let before = self.output.len();
-                write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
-                self.produced += (self.output.len() - before) as u64;
-            }
+            self.change_cipher_spec();
         }
         Ok(())
     }
 
     fn end_of_flight(&mut self) -> Result<(), Error> {
         let flight = core::mem::take(&mut self.flight);
-        flight.chunks(self.max_fragment).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
+        flight.chunks(self.max_fragment()).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
     }
 }

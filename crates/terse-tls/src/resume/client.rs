@@ -13,12 +13,14 @@ use zeroize::Zeroizing;
 use super::{MAX_LIFETIME, seconds};
 use crate::cache::{Scope, TrustId};
 use crate::cert::{PeerIdentity, Validity};
-use crate::crypto::Secret;
+use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
 use crate::time::Now;
 use crate::wire::{CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
 
+mod keeper;
 mod memory;
+pub(crate) use keeper::{Begun, Keeper, NewSession};
 pub use memory::MemoryClientSessions;
 #[cfg(test)]
 mod tests;
@@ -28,8 +30,13 @@ mod tests;
 pub struct ClientResumption {
     /// Where sessions are kept.
     pub store: Arc<dyn ClientSessionStore>,
-    /// Whether [`crate::Connection::send_early_data`] may be used.
+    /// Whether the application sends early data with [`crate::Connection::send_early_data`] when it can. A ClientHello
+    /// then says so each time, which costs some bytes. Early data is not forward secret, and a network may deliver it to
+    /// the server twice.
     pub early_data: bool,
+    /// Whether a ClientHello that offers a session offers cached objects as well, in case the server does not resume:
+    /// fewer bytes then, but an observer can tell clients apart by them.
+    pub offers_cached_objects: bool,
 }
 
 /// What a client keeps, by scope: for each any number of sessions.
@@ -59,8 +66,16 @@ pub struct StoredSession {
 /// What differs between the versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SessionKind {
-    Tls13 { ticket_age_add: u32, max_early_data_size: u32 },
-    Tls12 { session_id: Box<[u8]>, extended_master_secret: bool },
+    /// `record_limit` is what the server took in one record when it issued the ticket (RFC 8449, 4): early data keeps to it.
+    Tls13 {
+        ticket_age_add: u32,
+        max_early_data_size: u32,
+        record_limit: u16,
+    },
+    Tls12 {
+        session_id: Box<[u8]>,
+        extended_master_secret: bool,
+    },
 }
 
 /// What a session keeps of the handshake with certificates that it began with.
@@ -86,8 +101,13 @@ pub(crate) struct Demands<'a> {
 }
 
 impl ClientResumption {
+    /// Without early data.
+    pub fn new(store: Arc<dyn ClientSessionStore>) -> Self {
+        Self { store, early_data: false, offers_cached_objects: false }
+    }
+
     /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.
-    pub(crate) fn take(&self, scope: &Scope, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
+    fn take(&self, scope: &Scope, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
         let now = seconds(demands.now).ok_or("time unknown")?;
         let trust_id = demands.trust_id.ok_or("verification here is not cached")?;
         let mut reason = "no session";
@@ -134,8 +154,7 @@ impl StoredSession {
 
     /// Whether it is worth keeping, and small enough. The server chose the ticket and its names.
     pub(crate) fn fits(&self) -> bool {
-        let PeerIdentity { subject, subject_alt_name } = &self.origin.identity;
-        self.lifetime > 0 && self.ticket.len() + subject.len() + subject_alt_name.len() <= Self::MAX_LEN
+        self.lifetime > 0 && self.ticket.len() + self.origin.identity.len() <= Self::MAX_LEN
     }
 
     /// Room for the ticket of a server that puts the client's certificates into it.
@@ -146,6 +165,19 @@ impl StoredSession {
         match self.kind {
             SessionKind::Tls13 { .. } => ProtocolVersion::TLS_1_3,
             SessionKind::Tls12 { .. } => ProtocolVersion::TLS_1_2,
+        }
+    }
+
+    /// The `session_id` to offer (TLS 1.2): the server's, or one by whose return a server says that it took the ticket (RFC
+    /// 5077, 3.4).
+    pub(crate) fn offered_id(&self, rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
+        match &self.kind {
+            SessionKind::Tls12 { session_id, .. } if !session_id.is_empty() => Ok(session_id.to_vec()),
+            _ => {
+                let mut chosen = Vec::from([0; 8]);
+                rng.fill(&mut chosen)?;
+                Ok(chosen)
+            }
         }
     }
 
@@ -192,7 +224,7 @@ impl Parse<'_> for StoredSession {
             secret: Secret::new(reader.vec8()?),
             ticket: reader.vec16()?.into(),
             received: reader.u64()?,
-            lifetime: u32::from_be_bytes(reader.array()?),
+            lifetime: reader.u32()?,
             origin: Origin::parse(reader)?,
         })
     }
@@ -206,7 +238,7 @@ impl Encode for StoredSession {
         writer.vec8(self.secret.as_ref());
         writer.vec16(&self.ticket);
         writer.u64(self.received);
-        writer.bytes(&self.lifetime.to_be_bytes());
+        writer.u32(self.lifetime);
         self.origin.encode(writer);
     }
 }
@@ -218,8 +250,9 @@ impl Parse<'_> for SessionKind {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         match ProtocolVersion(reader.u16()?) {
             ProtocolVersion::TLS_1_3 => Ok(Self::Tls13 {
-                ticket_age_add: u32::from_be_bytes(reader.array()?),
-                max_early_data_size: u32::from_be_bytes(reader.array()?),
+                ticket_age_add: reader.u32()?,
+                max_early_data_size: reader.u32()?,
+                record_limit: reader.u16()?,
             }),
             ProtocolVersion::TLS_1_2 => {
                 Ok(Self::Tls12 { extended_master_secret: reader.u8()? == 1, session_id: reader.vec8()?.into() })
@@ -232,10 +265,11 @@ impl Parse<'_> for SessionKind {
 impl Encode for SessionKind {
     fn encode(&self, writer: &mut Writer<'_>) {
         match self {
-            Self::Tls13 { ticket_age_add, max_early_data_size } => {
+            Self::Tls13 { ticket_age_add, max_early_data_size, record_limit } => {
                 writer.u16(ProtocolVersion::TLS_1_3.0);
-                writer.bytes(&ticket_age_add.to_be_bytes());
-                writer.bytes(&max_early_data_size.to_be_bytes());
+                writer.u32(*ticket_age_add);
+                writer.u32(*max_early_data_size);
+                writer.u16(*record_limit);
             }
             Self::Tls12 { session_id, extended_master_secret } => {
                 writer.u16(ProtocolVersion::TLS_1_2.0);
@@ -251,7 +285,7 @@ impl Parse<'_> for Origin {
         Ok(Self {
             authenticated: reader.u64()?,
             trust_id: TrustId::parse(reader)?,
-            identity: PeerIdentity { subject: reader.vec16()?.into(), subject_alt_name: reader.vec16()?.into() },
+            identity: PeerIdentity::parse(reader)?,
             validity: Validity {
                 not_before: reader.u64()?,
                 not_before_depth: reader.u8()?,
@@ -271,8 +305,7 @@ impl Encode for Origin {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.u64(self.authenticated);
         self.trust_id.encode(writer);
-        writer.vec16(&self.identity.subject);
-        writer.vec16(&self.identity.subject_alt_name);
+        self.identity.encode(writer);
         writer.u64(self.validity.not_before);
         writer.u8(self.validity.not_before_depth);
         writer.u64(self.validity.not_after);

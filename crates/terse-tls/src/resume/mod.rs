@@ -13,8 +13,6 @@
 //! - The application sees the same peer as in that handshake.
 //! - A TLS 1.3 ticket is shown once by a client; early data under it is accepted once by a server.
 
-#![allow(dead_code, unused_imports)] // until the handshakes use it
-
 mod binding;
 mod client;
 mod import;
@@ -29,11 +27,10 @@ mod tickets;
 mod test_data;
 
 pub(crate) use binding::{Binding, ClientPolicy, Context};
+pub(crate) use client::{Begun, Demands, Keeper, NewSession, Origin, SessionKind};
 pub use client::{ClientResumption, ClientSessionStore, MemoryClientSessions, StoredSession};
-pub(crate) use client::{Demands, Origin, SessionKind};
+pub(crate) use psk::PskKind;
 pub use psk::{ExternalPsk, MemoryPskStore, PskHash, PskStore};
-pub(crate) use psk::{Psk, PskKind};
-pub(crate) use server::NewTicket;
 pub use server::{ServerEarlyData, ServerResumption};
 pub(crate) use session::{ResumedClient, Session};
 pub use store::{MemorySessionStore, ServerSessionStore, SessionId, SessionRecord};

@@ -9,7 +9,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use super::MAX_LIFETIME;
-use crate::cert::PeerIdentity;
+use crate::cert::{CertificateIdentity, PeerIdentity};
 use crate::crypto::{Hash, Secret};
 use crate::error::InvalidMessage;
 use crate::wire::{CipherSuite, Encode, Parse, Reader, Writer};
@@ -65,7 +65,7 @@ impl Session {
     /// Whether it is small enough to be kept: the client chose its names.
     pub(super) fn fits(&self) -> bool {
         let names = self.client.iter().map(|client| &client.identity);
-        names.map(|names| names.subject.len() + names.subject_alt_name.len()).sum::<usize>() <= Self::MAX_NAMES
+        names.map(PeerIdentity::len).sum::<usize>() <= Self::MAX_NAMES
     }
 
     const MAX_NAMES: usize = 0x800;
@@ -86,7 +86,7 @@ impl fmt::Debug for Session {
 mod flags {
     pub(super) const LONG_SECRET: u8 = 0x01;
     pub(super) const EXTENDED_MASTER_SECRET: u8 = 0x02;
-    /// Subject and subjectAltName, in DER.
+    /// Type, subject and subjectAltName in DER, or the raw public key.
     pub(super) const CLIENT: u8 = 0x04;
     /// One name, which makes up both.
     pub(super) const CLIENT_NAME: u8 = 0x08;
@@ -108,15 +108,12 @@ impl Encode for Session {
         flags |= client.map_or(0, |client| client.signatures.min(0x0f)) << flags::SIGNATURES;
         writer.u16(self.suite.0);
         writer.u8(flags);
-        writer.bytes(&(self.created as u32).to_be_bytes()); // until 2106
+        writer.u32(self.created as u32); // until 2106
         writer.u24(self.end.saturating_sub(self.created).min(MAX_LIFETIME.into()) as usize);
         writer.bytes(self.secret.as_ref());
         match (name, client) {
             (Some(name), _) => writer.vec8(name),
-            (None, Some(client)) => {
-                writer.vec16(&client.identity.subject);
-                writer.vec16(&client.identity.subject_alt_name);
-            }
+            (None, Some(client)) => client.identity.encode(writer),
             (None, None) => {}
         }
     }
@@ -126,15 +123,13 @@ impl Parse<'_> for Session {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let suite = CipherSuite(reader.u16()?);
         let flags = reader.u8()?;
-        let created = u32::from_be_bytes(reader.array()?).into();
+        let created = reader.u32()?.into();
         let end = created + reader.u24()? as u64;
         let is_set = |flag| flags & flag != 0;
         let secret = Secret::new(reader.take(if is_set(flags::LONG_SECRET) { LONG_SECRET_LEN } else { SECRET_LEN })?);
         let identity = match (is_set(flags::CLIENT), is_set(flags::CLIENT_NAME)) {
             (false, false) => None,
-            (true, false) => {
-                Some(PeerIdentity { subject: reader.vec16()?.into(), subject_alt_name: reader.vec16()?.into() })
-            }
+            (true, false) => Some(PeerIdentity::parse(reader)?),
             (false, true) => Some(named(reader.vec8()?).ok_or(InvalidMessage::IllegalValue)?),
             (true, true) => return Err(InvalidMessage::IllegalValue),
         };
@@ -158,7 +153,7 @@ const LONG_SECRET_LEN: usize = 48;
 /// The name of a device whose certificate has just that: as common name, and as its only subjectAltName. Most have, and
 /// each byte of a ticket travels twice.
 fn only_name(identity: &PeerIdentity) -> Option<&[u8]> {
-    let (_, name) = identity.subject_alt_name.split_at_checked(SAN_HEADER_LEN)?;
+    let (_, name) = identity.subject_alt_name_der().split_at_checked(SAN_HEADER_LEN)?;
     (named(name)? == *identity).then_some(name)
 }
 
@@ -175,5 +170,5 @@ fn named(name: &[u8]) -> Option<PeerIdentity> {
     let attribute = [&OID_COMMON_NAME[..], &wrapped(0x0c, name)?].concat();
     let subject: Box<[u8]> = wrapped(0x30, &wrapped(0x31, &wrapped(0x30, &attribute)?)?)?.into();
     let subject_alt_name: Box<[u8]> = wrapped(0x30, &wrapped(0x82, name)?)?.into();
-    Some(PeerIdentity { subject, subject_alt_name })
+    Some(PeerIdentity::Certificate(CertificateIdentity { subject, subject_alt_name }))
 }

@@ -10,7 +10,7 @@ use sha2::Sha384;
 
 use super::*;
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{PeerIdentity, Validity};
+use crate::cert::{CertificateIdentity, PeerIdentity, Validity};
 use crate::crypto::{
     CryptoError, CryptoProvider, Digest, Hash, HashContext, KeyError, Rng, Secret, SignatureAlgorithms, Tls13Suite,
 };
@@ -65,7 +65,13 @@ pub(super) fn named_identity(name: &str) -> PeerIdentity {
     let subject =
         [&[0x30, len + 11, 0x31, len + 9, 0x30, len + 7, 6, 3, 0x55, 4, 3, 0x0c, len], name.as_bytes()].concat();
     let subject_alt_name = [&[0x30, len + 2, 0x82, len], name.as_bytes()].concat();
-    PeerIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() }
+    identity(&subject, &subject_alt_name)
+}
+
+/// That of a certificate with these fields.
+pub(super) fn identity(subject: &[u8], subject_alt_name: &[u8]) -> PeerIdentity {
+    let identity = CertificateIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() };
+    PeerIdentity::Certificate(identity)
 }
 
 pub(super) fn binding(version: ProtocolVersion) -> Binding {
@@ -86,7 +92,7 @@ pub(super) fn context(version: ProtocolVersion, server: &ServerId) -> Context<'_
 pub(super) fn stored() -> StoredSession {
     StoredSession {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
-        kind: SessionKind::Tls13 { ticket_age_add: 0xffff_ff00, max_early_data_size: 0 },
+        kind: SessionKind::Tls13 { ticket_age_add: 0xffff_ff00, max_early_data_size: 0, record_limit: 0x4000 },
         secret: Secret::new(&[5; 32]),
         ticket: [9; 70].into(),
         received: TODAY,

@@ -2,14 +2,17 @@
 
 pub(crate) mod tls12;
 pub(crate) mod tls13;
+#[cfg(test)]
+mod trace;
 mod transcript;
 
 pub(crate) use transcript::{Pending, Transcript};
 
-/// What protects one direction from a point on.
+/// What protects the records of one direction from some point on.
 #[derive(Clone)]
 pub(crate) enum EpochKeys {
-    /// From the ChangeCipherSpec on.
+    /// From the next ChangeCipherSpec on.
     Tls12(tls12::RecordKeys),
+    /// From the next record on.
     Tls13(tls13::TrafficSecret),
 }

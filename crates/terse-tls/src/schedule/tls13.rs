@@ -3,12 +3,15 @@
 //! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
 
 use crate::cache::{Fingerprint, FinishedProof, Ticket};
-use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, Tls13Suite};
+use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Writer};
 
+mod early;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use early::EarlySecret;
 
 /// What the key schedule is told once: the suite, and the label prefix of the link.
 #[derive(Clone, Copy)]
@@ -18,15 +21,6 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Without a pre-shared key the Early Secret is HKDF-Extract(0, 0), straight on to the Handshake Secret.
-    pub(crate) fn handshake_secret(self, shared: &SharedSecret) -> Result<HandshakeSecret, CryptoError> {
-        let zeros = [0; crate::crypto::MAX_HASH_LEN];
-        let zeros = &zeros[..self.hash().output_len()];
-        let early_secret = self.hash().hkdf_extract(zeros, zeros);
-        let salt = self.derive_secret(&early_secret, b"derived", &self.hash().hash(&[]))?;
-        Ok(HandshakeSecret { schedule: self, secret: self.hash().hkdf_extract(salt.as_ref(), shared.as_ref()) })
-    }
-
     fn hash(&self) -> &'static dyn Hash {
         self.suite.hash
     }
@@ -62,6 +56,13 @@ pub(crate) fn hkdf_expand_label(
     writer.vec8(context);
     let len = writer.finish().map_err(|_| CryptoError::InvalidLength)?;
     hash.hkdf_expand(secret.as_ref(), &[&info[..len]], out)
+}
+
+/// The MAC of a Finished, and of a binder, under a base key (RFC 9846, 4.5.3).
+fn finished(hash: &dyn Hash, label_prefix: &[u8], base_key: &Secret, messages: &Digest) -> Result<Digest, CryptoError> {
+    let mut finished_key = Secret::zero(hash.output_len());
+    hkdf_expand_label(hash, label_prefix, base_key, b"finished", &[], finished_key.as_mut())?;
+    Ok(hash.hmac(finished_key.as_ref(), &[messages.as_ref()]))
 }
 
 /// The Handshake Secret.
@@ -159,10 +160,7 @@ impl TrafficSecret {
 
     /// `verify_data` of a Finished (RFC 9846, 4.5.3).
     pub(crate) fn verify_data(&self, messages: &Digest) -> Result<Digest, CryptoError> {
-        let hash = self.schedule.hash();
-        let mut finished_key = Secret::zero(hash.output_len());
-        self.schedule.expand_label(&self.secret, b"finished", &[], finished_key.as_mut())?;
-        Ok(hash.hmac(finished_key.as_ref(), &[messages.as_ref()]))
+        finished(self.schedule.hash(), self.schedule.label_prefix, &self.secret, messages)
     }
 
     /// Checks a Finished of the peer, in constant time.
@@ -215,6 +213,17 @@ pub(crate) struct ResumptionSecret {
 }
 
 impl ResumptionSecret {
+    pub(crate) fn hash(&self) -> &'static dyn Hash {
+        self.schedule.hash()
+    }
+
+    /// The pre-shared key of the ticket with `ticket_nonce` (RFC 9846, 4.7.1).
+    pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> Result<Secret, CryptoError> {
+        let mut psk = Secret::zero(self.schedule.hash().output_len());
+        self.schedule.expand_label(&self.secret, b"resumption", ticket_nonce, psk.as_mut())?;
+        Ok(psk)
+    }
+
     /// The ticket that names a cached client object in the next handshake (paper 000, IV-B, for TLS 1.3):
     /// `HKDF-Expand-Label(resumption_secret, "ssc_ticket", object_type || object_hash, 8)`.
     pub(crate) fn ssc_ticket(

@@ -1,5 +1,6 @@
-//! The transcript (RFC 9846, 4.1): the running hash over all handshake messages, with what caching leaves out put back
-//! in (`caching`, rule 1: the transcript always binds the full content).
+//! The transcript (RFC 9846, 4.1; RFC 5246, 7.4.9): the running hash over all handshake messages, with what caching
+//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the CertificateVerify
+//! of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as well.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,6 +8,9 @@ use alloc::vec::Vec;
 use crate::cache::Fingerprint;
 use crate::crypto::{Digest, Hash, HashContext};
 use crate::wire::HandshakeType;
+
+#[cfg(test)]
+mod tests;
 
 /// Messages before the hash is known: at most the ClientHello.
 pub(crate) struct Pending(Vec<u8>);
@@ -20,14 +24,15 @@ impl Pending {
     pub(crate) fn start(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, messages: None }
+        Transcript { hash, context, kept: None }
     }
 
-    /// The same, and keeps the messages, until [`Transcript::stop_keeping`].
+    /// As [`Pending::start`], and keeps the messages for the CertificateVerify of TLS 1.2 (RFC 5246, 7.4.8), until
+    /// [`Transcript::stop_keeping`].
     pub(crate) fn start_keeping(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, messages: Some(self.0) }
+        Transcript { hash, context, kept: Some(self.0) }
     }
 }
 
@@ -35,27 +40,17 @@ impl Pending {
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     context: Box<dyn HashContext>,
-    /// For TLS 1.2, in which CertificateVerify signs the messages and not their hash.
-    messages: Option<Vec<u8>>,
+    /// All that was hashed, while it is kept.
+    kept: Option<Vec<u8>>,
 }
 
 impl Transcript {
     /// Adds a message, header included.
     pub(crate) fn add(&mut self, message: &[u8]) {
         self.context.update(message);
-        if let Some(messages) = &mut self.messages {
-            messages.extend_from_slice(message);
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(message);
         }
-    }
-
-    /// All messages so far, as long as they are kept.
-    pub(crate) fn messages(&self) -> Option<&[u8]> {
-        self.messages.as_deref()
-    }
-
-    /// Nobody signs the messages, or somebody has.
-    pub(crate) fn stop_keeping(&mut self) {
-        self.messages = None;
     }
 
     /// Adds the synthetic message for one that is left out or reduced to less than its fingerprint:
@@ -64,10 +59,11 @@ impl Transcript {
         self.add_message_hash(&fingerprint.0);
     }
 
-    /// HelloRetryRequest: replaces the first ClientHello by its hash (RFC 9846, 4.1).
+    /// HelloRetryRequest: replaces the first ClientHello by its hash (RFC 9846, 4.1). There is none in TLS 1.2, so
+    /// nothing is kept.
     pub(crate) fn replace_by_hash(self) -> Self {
         let client_hello = self.context.finish();
-        let mut transcript = Self { hash: self.hash, context: self.hash.start(), messages: None };
+        let mut transcript = Self { hash: self.hash, context: self.hash.start(), kept: None };
         transcript.add_message_hash(client_hello.as_ref());
         transcript
     }
@@ -75,6 +71,24 @@ impl Transcript {
     /// The hash of everything so far.
     pub(crate) fn current(&self) -> Digest {
         self.context.fork().finish()
+    }
+
+    /// The hash of everything so far and `message`, which is not whole: a ClientHello without its binders (RFC 9846,
+    /// 4.3.11.2).
+    pub(crate) fn current_with(&self, message: &[u8]) -> Digest {
+        let mut context = self.context.fork();
+        context.update(message);
+        context.finish()
+    }
+
+    /// All messages so far, if they are kept.
+    pub(crate) fn messages(&self) -> Option<&[u8]> {
+        self.kept.as_deref()
+    }
+
+    /// Lets go of the messages: no CertificateVerify comes any more.
+    pub(crate) fn stop_keeping(&mut self) {
+        self.kept = None;
     }
 
     fn add_message_hash(&mut self, hash: &[u8]) {

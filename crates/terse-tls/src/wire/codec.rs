@@ -39,6 +39,15 @@ pub(crate) trait Encode {
     }
 }
 
+/// A value that is encoded already.
+pub(crate) struct Encoded<'a>(pub(crate) &'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.bytes(self.0);
+    }
+}
+
 /// Something did not fit: into the buffer, or into its length field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EncodeError;
@@ -227,11 +236,9 @@ impl<'a, T: Parse<'a> + Clone> List<'a, T> {
         parsed.chain(items.iter().cloned())
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        match self {
-            Self::Wire(bytes) => bytes.is_empty(),
-            Self::Items(items) => items.is_empty(),
-        }
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
     }
 }
 

@@ -28,7 +28,7 @@ pub use code_points::{
     AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
     ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
-pub(crate) use codec::{Encode, EncodeError, List, Parse, Reader, Writer, non_empty};
+pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
@@ -42,8 +42,8 @@ pub(crate) use messages::{
     EncryptedExtensions, Finished, KeyUpdate, Random, ServerHello,
 };
 pub(crate) use resumption::{
-    EarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello, PskBinder,
-    PskIdentity, PskKeyExchangeModes, SessionTicket,
+    EarlyData, EndOfEarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello,
+    PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,
 };
 pub(crate) use tls12::{
     Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk,

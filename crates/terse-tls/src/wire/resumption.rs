@@ -166,6 +166,9 @@ impl<'a> Extension<'a> for PskKeyExchangeModes<'a> {
 empty! {
     /// `early_data` in a ClientHello or EncryptedExtensions (RFC 9846, 4.3.10).
     EarlyData
+
+    /// `EndOfEarlyData` (RFC 9846, 4.6).
+    EndOfEarlyData
 }
 
 impl Extension<'_> for EarlyData {

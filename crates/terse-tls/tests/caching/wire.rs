@@ -6,7 +6,7 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
 use terse_tls::summary::{CachedObject, Mode};
-use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, SignatureScheme, Summary};
+use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme, Summary};
 
 use crate::issued::{issue, server_leaf};
 use crate::messages::Messages;
@@ -23,7 +23,7 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
 fn wire_fingerprint_is_over_the_tls12_form_with_its_header() {
     let world = World::new();
     let [server, _] = fingerprints(&world);
-    assert_eq!(world.server.credentials[0].fingerprint().0, server);
+    assert_eq!(world.server.credentials[0].fingerprint(ProtocolVersion::TLS_1_3).0, server);
 }
 
 /// 4 bytes each way, and nothing else: an empty extension that says "supported".

@@ -2,15 +2,15 @@
 
 use alloc::sync::Arc;
 
-use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 use terse_testkit::pair::{Failed, Side, at};
 use terse_testkit::pki::{Pki, server_address};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
 use terse_tls::{
-    AlertDescription, ApiMisuse, CipherSuite, Common, Connection, Credential, Error, NamedGroup, ProtocolVersion,
-    SignatureScheme, Trust,
+    AlertDescription, ApiMisuse, CertificateType, CipherSuite, Common, Connection, Credential, Error, NamedGroup,
+    ProtocolVersion, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS};
@@ -166,4 +166,29 @@ fn no_signature() {
         let alert = Error::AlertReceived(AlertDescription::INTERNAL_ERROR);
         assert_eq!(pair.failure(side.other()), Some(&alert));
     }
+}
+
+/// Every kind of key that a provider signs with can be configured as a raw public key, on either side.
+#[test]
+fn raw_public_keys() {
+    for provider in PROVIDERS {
+        for chain in ["p256x2", "p384x2", "ed25519x2", "rsa2048x2"] {
+            let Ok(key) = (provider.load_key)(Pki::shared(chain).client.key()) else { continue };
+            let credential = Credential::raw_public_key(provider, key).unwrap();
+            assert_eq!(credential.certificate_type(), CertificateType::RAW_PUBLIC_KEY);
+            let trust = Trust::raw_public_keys(provider, &[credential.public_key()]).unwrap();
+            assert!(trust.accepts(CertificateType::RAW_PUBLIC_KEY) && !trust.accepts(CertificateType::X509), "{chain}");
+        }
+    }
+    for (malformed, error) in [
+        (&b"no key"[..], ApiMisuse::MalformedPublicKey),
+        // An algorithm that nobody knows (1.2.3.4).
+        (&[0x30, 11, 0x30, 5, 6, 3, 0x2a, 3, 4, 3, 2, 0, 7], ApiMisuse::UnsupportedPublicKey),
+    ] {
+        let keys = [SubjectPublicKeyInfoDer::from(malformed)];
+        assert_eq!(Trust::raw_public_keys(PROVIDER, &keys).err(), Some(error));
+        let trust = Pki::shared(CHAIN).trust(PROVIDER);
+        assert_eq!(trust.with_raw_public_keys(PROVIDER, &keys).err(), Some(error));
+    }
+    assert_eq!(Trust::raw_public_keys(PROVIDER, &[]).err(), Some(ApiMisuse::NoTrustAnchors));
 }

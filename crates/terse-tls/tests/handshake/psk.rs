@@ -22,7 +22,7 @@ fn psk(identity: &[u8], key: u8) -> ExternalPsk {
 fn setup(client: &CryptoProvider, server: &CryptoProvider, suite: CipherSuite) -> Setup {
     let mut setup = Setup::mutual(client, server, "ed25519x2").only(ProtocolVersion::TLS_1_2);
     setup.client.common.suites = vec![suite];
-    setup.client.psk = Some(psk(b"sensor", 7));
+    setup.client.psks = vec![psk(b"sensor", 7)];
     setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk(b"valve", 8), psk(b"sensor", 7)])));
     setup
 }
@@ -54,7 +54,7 @@ fn both_suites() {
 fn unknown_identity() {
     for suite in [PLAIN, ECDHE] {
         let mut setup = setup(PROVIDER, PROVIDER, suite);
-        setup.client.psk = Some(psk(b"stranger", 7));
+        setup.client.psks = vec![psk(b"stranger", 7)];
         let mut pair = setup.pair(1);
         let error = PeerIncompatible::UnknownPskIdentity.into();
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
@@ -68,7 +68,7 @@ fn unknown_identity() {
 fn another_key() {
     for suite in [PLAIN, ECDHE] {
         let mut setup = setup(PROVIDER, PROVIDER, suite);
-        setup.client.psk = Some(psk(b"sensor", 6));
+        setup.client.psks = vec![psk(b"sensor", 6)];
         let mut pair = setup.pair(1);
         let error = Error::Crypto(CryptoError::DecryptFailed);
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
@@ -83,7 +83,7 @@ fn only_one_side_has_a_key() {
         setup.client.common.suites.push(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
         match side {
             Side::Client => setup.server.psks = None,
-            Side::Server => setup.client.psk = None,
+            Side::Server => setup.client.psks.clear(),
         }
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();

@@ -132,8 +132,10 @@ fn worn_keys() {
 /// TLS 1.2 cannot replace keys: one that has protected enough protects nothing more of the application's.
 #[test]
 fn exhausted_keys() {
-    static WORN: Tls12Suite =
-        Tls12Suite { confidentiality_limit: 8, ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 };
+    static WORN: Tls12Suite = Tls12Suite {
+        confidentiality_limit: 64 + 8,
+        ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+    };
     static SUITES: [&Tls12Suite; 1] = [&WORN];
     let provider = CryptoProvider { tls12_suites: &SUITES, ..*PROVIDER };
     for side in Side::BOTH {
@@ -157,8 +159,10 @@ fn exhausted_keys() {
 /// A piece of data that needs more records than are left: what was taken was sent.
 #[test]
 fn exhausted_in_the_middle() {
-    static WORN: Tls12Suite =
-        Tls12Suite { confidentiality_limit: 3, ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 };
+    static WORN: Tls12Suite = Tls12Suite {
+        confidentiality_limit: 64 + 3,
+        ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+    };
     static SUITES: [&Tls12Suite; 1] = [&WORN];
     let provider = CryptoProvider { tls12_suites: &SUITES, ..*PROVIDER };
     let mut pair = Setup::mutual(&provider, &provider, CHAIN).only(ProtocolVersion::TLS_1_2).pair(1);

@@ -71,6 +71,7 @@ pub(crate) static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
             Scenario::new(SERVER, version, Setup::new(provider, provider, CHAIN).only(version)),
             Scenario::new(MUTUAL, version, mutual(version)),
             Scenario::new(CACHED, version, cached.with_frozen_cache(Schemes::BITHAC)),
+            Scenario::new(RESUMED, version, mutual(version).with_frozen_session()),
         ]
     };
     let retry = Scenario::new("HelloRetryRequest", TLS13, mutual(TLS13).with_hello_retry(true));
@@ -80,6 +81,7 @@ pub(crate) static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 const SERVER: &str = "server authentication";
 const MUTUAL: &str = "mutual authentication";
 const CACHED: &str = "cached";
+const RESUMED: &str = "resumed";
 
 /// Of [`SCENARIOS`].
 pub(crate) const CHAIN: &str = "ed25519x3";
@@ -120,10 +122,15 @@ impl Scenario {
         }
         let mut pair = recorded.pair(SEED);
         pair.handshake().unwrap();
-        let mode = if name == CACHED { Mode::Bithac } else { Mode::Full };
+        let mode = match name {
+            CACHED => Mode::Bithac,
+            RESUMED => Mode::Resumed,
+            _ => Mode::Full,
+        };
         assert_eq!(pair.client.summary().mode, mode);
         drop((recorded, pair));
-        let messages = sent.lock().unwrap().clone();
+        let mut messages = sent.lock().unwrap().clone();
+        messages.retain(|sent| sent.kind != HandshakeType::NEW_SESSION_TICKET); // comes after the handshake
         Self { name, version, setup, messages }
     }
 

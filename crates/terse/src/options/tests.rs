@@ -32,3 +32,27 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     assert!(suite("TLS_RSA_WITH_AES_128_CBC_SHA").is_err());
     assert!(signature_scheme("sha1").is_err());
 }
+
+#[test]
+fn versions_follow_from_versions_and_suites() {
+    #[derive(clap::Parser)]
+    struct Program {
+        #[command(flatten)]
+        shared: Shared,
+    }
+    let versions = |options: &str| {
+        let words = core::iter::once("terse").chain(options.split_whitespace());
+        let program: Program = clap::Parser::try_parse_from(words).unwrap();
+        program.shared.versions().map_err(|failure| failure.to_string())
+    };
+    let (tls12, tls13) = (ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3);
+    assert_eq!(versions(""), Ok(vec![tls13, tls12]));
+    assert_eq!(versions("--tls 1.2 --tls 1.3"), Ok(vec![tls13, tls12]));
+    assert_eq!(versions("--tls 1.2"), Ok(vec![tls12]));
+    assert_eq!(versions("--tls 1.3 --suite TLS_AES_128_CCM_8_SHA256"), Ok(vec![tls13]));
+    assert_eq!(versions("--suite TLS_AES_128_CCM_8_SHA256"), Ok(vec![tls13, tls12])); // the engine leaves TLS 1.2 out
+    for (version, suite) in [("1.3", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"), ("1.2", "TLS_AES_128_GCM_SHA256")] {
+        let error = versions(&format!("--tls 1.2 --tls 1.3 --suite {suite}")).unwrap_err();
+        assert!(error.contains(&format!("no --suite is one of TLS {version}; add one, such as ")), "{error}");
+    }
+}

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use super::super::test_data::*;
 use super::super::*;
 use crate::time::Now;
+use crate::wire::{CertificateType, ProtocolVersion};
 
 /// A client with its cache, and a server that answers as each test says.
 struct Client {
@@ -130,12 +131,11 @@ fn request_is_offered_only_if_its_cached_form_is_shorter() {
 #[test]
 fn what_is_too_large_is_not_kept() {
     let client = Client::new();
-    let mut large = peer();
-    large.identity.subject_alt_name = [0; 0x4000].into();
+    let large = peer_named([0; 0x4000].into());
     let schemes = [crate::wire::SignatureScheme(1); 129];
     let mut session = client.begin();
     session.finished(Learned {
-        server_certificate: session.entry(SERVER, large),
+        server_certificate: session.entry(SERVER, ProtocolVersion::TLS_1_3, large),
         certificate_request: Some(RequestEntry { signature_algorithms: schemes.into(), ..request(500) }),
         ..learned(None)
     });
@@ -502,4 +502,43 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
     assert_eq!(offered_at(at(NOT_AFTER), false), (true, None));
     assert_eq!(offered_at(at(NOT_AFTER + 1), false), (false, Some("entry expired")));
     assert_eq!(offered_at(at(TODAY), false), (false, None), "it was deleted");
+}
+
+/// `caching`: usable only under an equal certificate type, and a raw public key in its own version only.
+#[test]
+fn raw_public_key_is_offered_where_it_can_be_taken() {
+    const BOTH: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
+    let (raw, x509) = BOTH.split_at(1);
+    const TLS12: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_2];
+    const TLS13: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3];
+    let tls13 = ProtocolVersion::TLS_1_3;
+    // What the handshake can take, and whether the chain and the key are offered.
+    let table = [
+        (x509, TLS13, [true, false]),
+        (x509, TLS12, [true, false]),
+        (raw, TLS13, [false, true]),
+        (raw, TLS12, [false, false]),
+        (BOTH, TLS13, [true, true]),
+        (BOTH, TLS12, [true, false]),
+        (BOTH, &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2], [true, true]),
+    ];
+    for (certificate_types, versions, offered) in table {
+        let entries = [entry(SERVER), raw_entry(SERVER, tls13)];
+        for (known, offered) in entries.into_iter().zip(offered) {
+            let mut client = Client::new();
+            let mut session = client.begin();
+            let server_certificate = session.entry(SERVER, tls13, known.peer().clone());
+            assert_eq!(server_certificate.as_ref(), Some(&known));
+            session.finished(Learned { server_certificate, ..learned(None) });
+            drop(session);
+            client.context = Context { certificate_types, versions, ..client.context };
+            if known.certificate_type() == CertificateType::RAW_PUBLIC_KEY {
+                client.context.now = no_clock(); // it has no dates, and needs no clock
+            }
+            let session = client.begin();
+            assert_eq!(session.server_certificate(), Some(&known).filter(|_| offered));
+            let reason = if offered { "no ticket" } else { "certificate type or version changed" };
+            assert_eq!(session.reason(), Some(reason));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use core::iter::once;
 use super::super::test_data::*;
 use super::super::*;
 use crate::time::Now;
+use crate::wire::{CertificateType, ProtocolVersion};
 
 const HOST: Option<&[u8]> = Some(b"device.example");
 
@@ -15,7 +16,7 @@ fn store() -> (Arc<MemoryServerStore>, ServerCache) {
 }
 
 fn begin(cache: &ServerCache) -> ServerSession {
-    ServerSession::begin(cache, Some(TRUST), HOST, at(TODAY), false)
+    ServerSession::begin(cache, Some(ASKED), HOST, at(TODAY), false)
 }
 
 /// A handshake that uses the ticket `used`, if it can, and proves `certificate`.
@@ -125,8 +126,9 @@ fn parent_and_child_share_their_entry() {
 fn rule_5_no_use_under_another_policy() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
-    let refused = |trust_id, host, reason| {
-        let mut session = ServerSession::begin(&cache, trust_id, host, at(TODAY), false);
+    let refused = |trust_id: Option<_>, host, reason| {
+        let asked = trust_id.map(|trust_id| Asked { trust_id, ..ASKED });
+        let mut session = ServerSession::begin(&cache, asked, host, at(TODAY), false);
         assert_eq!(session.select(once(ticket(1))), None);
         assert_eq!(session.reason(), reason);
     };
@@ -154,9 +156,9 @@ fn rule_5_changed_client_key_gets_no_use_of_the_old_entry() {
 #[test]
 fn without_client_authentication_or_bithac_nothing_is_kept() {
     let (store, cache) = store();
-    for (trust_id, schemes) in [(None, Schemes::BITHAC), (Some(TRUST), Schemes::RFC7924), (Some(TRUST), Schemes::OFF)] {
+    for (asked, schemes) in [(None, Schemes::BITHAC), (Some(ASKED), Schemes::RFC7924), (Some(ASKED), Schemes::OFF)] {
         let cache = ServerCache { schemes, ..cache.clone() };
-        let mut session = ServerSession::begin(&cache, trust_id, HOST, at(TODAY), false);
+        let mut session = ServerSession::begin(&cache, asked, HOST, at(TODAY), false);
         assert!(session.entry(OWN, peer()).is_none());
         session.commit(FinishedProof::after_finished(), ticket(1), entry(OWN)).expect("nothing to do");
     }
@@ -167,9 +169,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
 fn what_is_too_large_is_not_kept() {
     let (store, cache) = store();
     let mut session = begin(&cache);
-    let mut large = peer();
-    large.identity.subject = [0; 0x4000].into();
-    let entry = session.entry(OWN, large).expect("bithac is on");
+    let entry = session.entry(OWN, peer_named([0; 0x4000].into())).expect("bithac is on");
     session.commit(FinishedProof::after_finished(), ticket(1), entry).expect("nothing to do");
     assert!(store.is_empty());
 }
@@ -179,7 +179,7 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let select = |now: Now, without_clock| {
-        ServerSession::begin(&cache, Some(TRUST), HOST, now, without_clock).select(once(ticket(1))).is_some()
+        ServerSession::begin(&cache, Some(ASKED), HOST, now, without_clock).select(once(ticket(1))).is_some()
     };
     assert!(!select(at(0), false));
     assert!(!select(no_clock(), false));
@@ -194,6 +194,39 @@ fn server_names_compare_without_case() {
     let (_, cache) = store();
     connect(&cache, 0, 1, OWN);
     let host: Option<&[u8]> = Some(b"DEVICE.example.");
-    let mut session = ServerSession::begin(&cache, Some(TRUST), host, at(TODAY), false);
+    let mut session = ServerSession::begin(&cache, Some(ASKED), host, at(TODAY), false);
     assert_eq!(session.select(once(ticket(1))), Some(0));
+}
+
+/// `caching`: usable only under an equal certificate type, and a raw public key in its own version only.
+#[test]
+fn raw_public_key_is_used_as_such_and_in_its_version() {
+    let (_, cache) = store();
+    let commit = |n, entry| begin(&cache).commit(FinishedProof::after_finished(), ticket(n), entry).expect("in memory");
+    let (tls12, tls13) = (ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3);
+    commit(1, entry(OWN));
+    commit(2, raw_entry(fingerprint(5), tls12));
+    commit(3, raw_entry(fingerprint(6), tls13));
+    let (x509, raw) = (CertificateType::X509, CertificateType::RAW_PUBLIC_KEY);
+    let table = [(x509, tls12, 1), (x509, tls13, 1), (raw, tls12, 2), (raw, tls13, 3), (CertificateType(1), tls13, 0)];
+    for (certificate_type, version, usable) in table {
+        for n in 1..=3 {
+            let asked = Asked { certificate_type, version, ..ASKED };
+            // A raw public key has no dates, and needs no clock.
+            let now = if n == 1 { at(TODAY) } else { no_clock() };
+            let mut session = ServerSession::begin(&cache, Some(asked), HOST, now, false);
+            assert_eq!(session.select(once(ticket(n))).is_some(), n == usable, "{n}: {certificate_type}, {version}");
+            assert_eq!(session.reason(), (n != usable).then_some("certificate type or version changed"));
+        }
+    }
+}
+
+#[test]
+fn an_entry_is_of_the_version_that_was_asked_in() {
+    let (_, cache) = store();
+    let asked = Asked { certificate_type: CertificateType::RAW_PUBLIC_KEY, version: ProtocolVersion::TLS_1_2, ..ASKED };
+    let session = ServerSession::begin(&cache, Some(asked), HOST, at(TODAY), false);
+    let expected = raw_entry(OWN, ProtocolVersion::TLS_1_2);
+    assert_eq!(session.entry(OWN, expected.peer().clone()), Some(expected));
+    assert_eq!(session.entry(OWN, peer()), Some(entry(OWN)), "a chain is of every version");
 }

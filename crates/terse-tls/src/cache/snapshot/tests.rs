@@ -13,7 +13,7 @@ use super::super::record::Slot;
 use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
-use crate::cert::{PeerIdentity, Validity, VerifiedPeer};
+use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::summary::Transport;
 use crate::wire::{ProtocolVersion, SignatureScheme};
 
@@ -23,7 +23,8 @@ fn example() -> (MemoryClientStore, MemoryServerStore) {
     for (n, server) in (1..).zip(["device.example", "10.0.0.1", "2001:db8::1"]) {
         let scope = Scope { server: named(server), ..scope() };
         let mut record = ScopeRecord::default();
-        record.server_certificate = Some(Arc::new(entry(SERVER)));
+        let server_certificate = if n == 3 { raw_entry(SERVER, ProtocolVersion::TLS_1_2) } else { entry(SERVER) };
+        record.server_certificate = Some(Arc::new(server_certificate));
         record.learn_request(request(300));
         record.confirm(Slot { ticket: ticket(n), own_certificate: OWN });
         record.learn_ticket(Slot { ticket: ticket(n + 10), own_certificate: OWN }, None);
@@ -169,15 +170,16 @@ fn some_entry() -> impl Strategy<Value = PeerEntry> {
             not_after_depth,
         });
     let peer = (some_bytes(), validity, some_bytes(), some_bytes(), any::<u8>()).prop_map(
-        |(public_key, validity, subject, subject_alt_name, signatures)| VerifiedPeer {
-            public_key,
-            validity,
-            identity: PeerIdentity { subject, subject_alt_name },
-            signatures,
+        |(public_key, validity, subject, subject_alt_name, signatures)| {
+            VerifiedPeer::of_chain(public_key, validity, CertificateIdentity { subject, subject_alt_name }, signatures)
         },
     );
-    (some_fingerprint(), any::<[u8; 8]>(), some_server(), peer)
-        .prop_map(|(fingerprint, trust_id, server, peer)| PeerEntry::new(fingerprint, TrustId(trust_id), server, peer))
+    let peer = prop_oneof![peer, some_bytes().prop_map(VerifiedPeer::of_raw_public_key)];
+    (some_fingerprint(), any::<u16>(), any::<[u8; 8]>(), some_server(), peer).prop_map(
+        |(fingerprint, version, trust_id, server, peer)| {
+            PeerEntry::new(fingerprint, ProtocolVersion(version), TrustId(trust_id), server, peer)
+        },
+    )
 }
 
 fn some_health() -> impl Strategy<Value = Health> {

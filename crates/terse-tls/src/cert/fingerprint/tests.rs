@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use super::*;
 use crate::test_crypto::SHA256;
-use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, Reader};
+use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, RawPublicKey12, Reader};
 
 /// The bytes of a published vector, from beside the workspace or from where `TERSE_VECTORS` points. Without them a test
 /// is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
@@ -64,6 +64,16 @@ fn a_chain_is_hashed_in_its_tls_1_2_form() {
     assert_eq!(of(&[&long]), expected(&[&header[..], &long].concat()));
     assert_ne!(of(&[&[7], &[8, 9]]), of(&[&[8, 9], &[7]]));
     assert_ne!(of(&[&[7], &[8, 9]]), of(&[&[7, 8], &[9]]));
+}
+
+/// RFC 7250, 3: without a list around it in TLS 1.2; RFC 9846, 4.5.1: in a list of one in TLS 1.3.
+#[test]
+fn a_raw_public_key_is_hashed_as_its_version_sends_it() {
+    let of = |version| Fingerprint::of_raw_public_key(SHA256, version, &[7, 8]);
+    let expected = |message: &[u8]| Fingerprint::from_digest(SHA256.hash(&[message]));
+    let body = RawPublicKey12(&[7, 8]).to_vec().unwrap();
+    assert_eq!(of(ProtocolVersion::TLS_1_2), expected(&[&[11, 0, 0, 5][..], &body].concat()));
+    assert_eq!(of(ProtocolVersion::TLS_1_3), expected(&[11, 0, 0, 8, 0, 0, 5, 0, 0, 2, 7, 8]));
 }
 
 #[test]

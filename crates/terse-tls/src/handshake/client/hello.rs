@@ -7,18 +7,22 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::error::Error;
 use crate::handshake::Output;
+use crate::handshake::certificate_types::CertificateTypes;
+use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, Cookie, EncodeError, ExtendedMasterSecret, ExtensionType, ExtensionsBuilder,
-    HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList, ProtocolVersion,
-    RecordSizeLimit, ServerNameList, SignatureAlgorithms, SupportedGroups, SupportedVersions,
+    ClientCachedInfo, ClientHello, Cookie, Encode, EncodeError, Encoded, ExtendedMasterSecret, ExtensionType,
+    ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList,
+    ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms, SupportedGroups,
+    SupportedVersions,
 };
 
 impl ExpectServerHello {
-    /// Sends a ClientHello that fits every version that is enabled.
+    /// Sends a ClientHello that fits every version that is enabled. A second one follows `transcript`.
     pub(super) fn send_client_hello(
         &mut self,
         cookie: Option<Cookie<'_>>,
+        transcript: Option<&Transcript>,
         output: &mut Output<'_>,
     ) -> Result<Vec<u8>, Error> {
         let common = &self.config.common;
@@ -26,14 +30,20 @@ impl ExpectServerHello {
         self.offer_versions(&mut extensions)?;
         self.offer_server_name(&mut extensions)?;
         extensions.push(&SupportedGroups(List::Items(&common.groups)))?;
-        extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
+        if !self.config.has_psks_only() {
+            extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
+        }
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
+        CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;
         }
+        self.offer_session_ticket(&mut extensions)?;
         self.offer_key_share(&mut extensions)?;
+        self.psks.offer(&self.config, &mut extensions)?;
+        self.psks.offer_last(&mut extensions, output.now)?;
         self.offered = extensions.types().into();
         let mut suites: Vec<_> = self.config.offered_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
@@ -49,7 +59,9 @@ impl ExpectServerHello {
             legacy_compression_methods: &[0],
             extensions: extensions.extensions(),
         };
-        let message = output.push(HandshakeType::CLIENT_HELLO, &hello)?.into();
+        let mut hello = hello.to_vec()?;
+        self.psks.bind(&mut hello, transcript)?;
+        let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)
     }
@@ -97,6 +109,15 @@ impl ExpectServerHello {
             extensions.push(&length)?;
         }
         Ok(())
+    }
+
+    /// RFC 5077, 3.2: the ticket of TLS 1.2, or that one is welcome.
+    fn offer_session_ticket(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        if self.config.resumption.is_none() || !self.config.common.enables(ProtocolVersion::TLS_1_2) {
+            return Ok(());
+        }
+        let ticket = self.tls12_session.as_ref().map_or(&[][..], |session| &session.ticket);
+        extensions.push(&SessionTicket(ticket))
     }
 
     fn offer_key_share(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {

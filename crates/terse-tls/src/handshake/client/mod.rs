@@ -16,13 +16,18 @@ use super::{Handshake, Message, Output, tls12, tls13};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{KeyExchange, Tls13Suite};
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
+use crate::resume::{Begun, Keeper, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     Cookie, ExtensionType, HandshakeType, KeyShareHelloRetryRequest, KeyShareServerHello, NamedGroup, Place,
-    ProtocolVersion, Random, SelectedVersion, ServerHello,
+    PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
 };
 
 mod hello;
+mod psk;
+
+use psk::OfferedPsks;
+pub(crate) use psk::{PskSource, SelectedPsk};
 
 /// The ClientHello is sent.
 pub(crate) struct ExpectServerHello {
@@ -34,6 +39,11 @@ pub(crate) struct ExpectServerHello {
     legacy_session_id: Vec<u8>,
     /// Of TLS 1.3.
     key_share: Option<KeyShare>,
+    psks: OfferedPsks,
+    /// The session of TLS 1.2 that is offered; `legacy_session_id` is its id, or chosen for its ticket.
+    pub(super) tls12_session: Option<StoredSession>,
+    /// Where the sessions of this connection are kept.
+    keeper: Option<Keeper>,
     progress: Progress,
 }
 
@@ -56,6 +66,7 @@ impl ExpectServerHello {
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server: ServerAddress,
+        resumption: Option<Begun>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
@@ -70,6 +81,22 @@ impl ExpectServerHello {
         } else {
             None
         };
+        let (session, keeper) = match resumption {
+            None => (None, None),
+            Some(Begun { session: Ok(session), keeper }) => (Some(session), keeper),
+            Some(Begun { session: Err(reason), keeper }) => {
+                output.summary.fallback = Some(reason);
+                (None, keeper)
+            }
+        };
+        let (tls12_session, session) = match session {
+            Some(session) if session.version() == ProtocolVersion::TLS_1_2 => (Some(session), None),
+            session => (None, session),
+        };
+        if let Some(session) = &tls12_session {
+            legacy_session_id = session.offered_id(output.rng)?;
+        }
+        let psks = OfferedPsks::new(&config, session, output.link.label_prefix())?;
         let mut hello = Self {
             config: config.clone(),
             server,
@@ -77,9 +104,13 @@ impl ExpectServerHello {
             offered: Vec::new(),
             legacy_session_id,
             key_share,
+            tls12_session,
+            psks,
+            keeper,
             progress: Progress::First(Pending::new(&[])),
         };
-        let client_hello = hello.send_client_hello(None, output)?;
+        let client_hello = hello.send_client_hello(None, None, output)?;
+        hello.psks.begin_early_data(&hello, &client_hello, output)?;
         hello.progress = Progress::First(Pending::new(&client_hello));
         Ok(Box::new(hello))
     }
@@ -131,6 +162,9 @@ impl ExpectServerHello {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
+        if self.psks.has_early_data() {
+            return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
+        }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
         let ours = tls12::client::Hello {
             config: self.config,
@@ -138,7 +172,8 @@ impl ExpectServerHello {
             random: self.random,
             offered: self.offered,
             session_id: self.legacy_session_id,
-            session: None,
+            session: self.tls12_session,
+            keeper: self.keeper,
             client_hello,
         };
         tls12::client::server_hello(ours, hello, message, output)
@@ -188,8 +223,9 @@ impl ExpectServerHello {
         transcript.add(message.bytes);
         self.progress = Progress::First(Pending::new(&[]));
         output.note("the server wants another key share or a cookie: HelloRetryRequest");
+        self.psks.retry(suite, output);
         output.link.compatibility_point()?;
-        let client_hello = self.send_client_hello(cookie, output).map_err(|error| match error {
+        let client_hello = self.send_client_hello(cookie, Some(&transcript), output).map_err(|error| match error {
             // The first ClientHello had room for everything else.
             Error::ApiMisuse(ApiMisuse::NameTooLong) => PeerMisbehaved::IllegalHelloRetryRequest.into(),
             error => error,
@@ -208,7 +244,13 @@ impl ExpectServerHello {
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         hello.extensions.check_response(Place::ServerHello, &self.offered)?;
-        let KeyShareServerHello(share) = hello.extensions.require()?;
+        let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
+        let share: Option<KeyShareServerHello<'_>> = hello.extensions.get()?;
+        let KeyShareServerHello(share) = match (share, &selected) {
+            (Some(share), _) => share,
+            (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
+            (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
+        };
         let ours = self.key_share.filter(|ours| ours.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
         let shared_secret = ours.key_exchange.complete(share.key_exchange)?;
         let (round_trips, mut transcript) = match self.progress {
@@ -216,6 +258,16 @@ impl ExpectServerHello {
             Progress::Retried(_, transcript) => (2, transcript),
         };
         transcript.add(message.bytes);
+        let early_data = self.psks.has_early_data();
+        let psk = match selected {
+            Some(PreSharedKeyServerHello(index)) => Some(self.psks.select(index, suite)?),
+            None => {
+                if !self.psks.is_empty() {
+                    output.summary.fallback = Some("the server does not take the session or key");
+                }
+                None
+            }
+        };
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(suite.id);
         output.summary.group = Some(share.group);
@@ -226,7 +278,8 @@ impl ExpectServerHello {
             random: self.random,
             offered: self.offered,
             transcript,
+            keeper: self.keeper,
         };
-        tls13::client::State::start(hello, suite, &shared_secret, output).map(Handshake::Tls13Client)
+        tls13::client::State::start(hello, suite, &shared_secret, psk, early_data, output).map(Handshake::Tls13Client)
     }
 }

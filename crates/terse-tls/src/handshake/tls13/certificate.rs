@@ -1,12 +1,13 @@
-//! Certificate and CertificateVerify of TLS 1.3 (RFC 9846, 4.5.1 and 4.5.2): the chain, and what is signed.
+//! Certificate and CertificateVerify of TLS 1.3 (RFC 9846, 4.5.1 and 4.5.2): what is presented, and what is signed.
 
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
 use crate::crypto::Digest;
-use crate::error::{Error, InvalidMessage};
-use crate::wire::{Certificate, Place};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::handshake::certificate_types::Presented;
+use crate::wire::{Certificate, CertificateType, Place};
 
 /// Who signs.
 #[derive(Clone, Copy)]
@@ -26,15 +27,29 @@ impl Signer {
     }
 }
 
-/// The chain in a full Certificate. Extensions answer requests (RFC 9846, 4.5.1), and none was made.
-pub(super) fn chain<'a>(certificate: &Certificate<'a>) -> Result<Vec<CertificateDer<'a>>, Error> {
-    let mut chain = Vec::new();
+/// The entries of a full Certificate. Extensions answer requests (RFC 9846, 4.5.1), and none was made.
+pub(super) fn cert_data<'a>(certificate: &Certificate<'a>) -> Result<Vec<&'a [u8]>, Error> {
+    let mut entries = Vec::new();
     for entry in certificate.certificate_list.iter() {
         entry.extensions.check_response(Place::Certificate, &[])?;
         if entry.cert_data.is_empty() {
             return Err(InvalidMessage::IllegalLength.into()); // `cert_data<1..2^24-1>`
         }
-        chain.push(CertificateDer::from(entry.cert_data));
+        entries.push(entry.cert_data);
     }
-    Ok(chain)
+    Ok(entries)
+}
+
+/// What a full Certificate presents; nothing if it is empty. A raw public key comes alone (RFC 9846, 4.5.1).
+pub(super) fn presented<'a>(
+    certificate: &Certificate<'a>,
+    kind: CertificateType,
+) -> Result<Option<Presented<'a>>, Error> {
+    let entries = cert_data(certificate)?;
+    Ok(match (kind, entries.as_slice()) {
+        (_, []) => None,
+        (CertificateType::RAW_PUBLIC_KEY, [key]) => Some(Presented::RawPublicKey(key)),
+        (CertificateType::RAW_PUBLIC_KEY, _) => return Err(PeerMisbehaved::SeveralRawPublicKeys.into()),
+        _ => Some(Presented::Chain(entries.into_iter().map(CertificateDer::from).collect())),
+    })
 }

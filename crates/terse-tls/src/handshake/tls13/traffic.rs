@@ -1,7 +1,8 @@
-//! After the handshake (RFC 9846, 4.7): KeyUpdate, tickets that are not wanted, exporters.
+//! After the handshake (RFC 9846, 4.7): KeyUpdate, tickets, exporters.
 
 use alloc::boxed::Box;
 
+use super::client::Tickets;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::EpochKeys;
@@ -11,9 +12,15 @@ use crate::wire::{HandshakeType, KeyUpdate, NewSessionTicket, Place};
 /// KeyUpdates that may come without application data between them.
 const MAX_KEY_UPDATES: u8 = 32;
 
+/// Which side this is.
+enum Role {
+    Client(Option<Box<Tickets>>),
+    Server,
+}
+
 /// The handshake is complete; application data flows.
 pub(crate) struct Traffic {
-    is_client: bool,
+    role: Role,
     send: TrafficSecret,
     receive: TrafficSecret,
     exporter: ExporterSecret,
@@ -23,8 +30,17 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn new(is_client: bool, send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {
-        Self { is_client, send, receive, exporter, key_updates: 0, owes_update: false }
+    pub(super) fn client(
+        send: TrafficSecret,
+        receive: TrafficSecret,
+        exporter: ExporterSecret,
+        tickets: Option<Tickets>,
+    ) -> Self {
+        Self { role: Role::Client(tickets.map(Box::new)), send, receive, exporter, key_updates: 0, owes_update: false }
+    }
+
+    pub(super) fn server(send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {
+        Self { role: Role::Server, send, receive, exporter, key_updates: 0, owes_update: false }
     }
 
     pub(crate) fn handle(
@@ -34,18 +50,25 @@ impl Traffic {
     ) -> Result<Box<Self>, Error> {
         match message.kind {
             HandshakeType::KEY_UPDATE => self.key_update(&message.expect(HandshakeType::KEY_UPDATE)?, output)?,
-            // RFC 9846, 4.7.1: a client without resumption ignores tickets.
-            HandshakeType::NEW_SESSION_TICKET if self.is_client => {
-                let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
-                ticket.extensions.check_request(Place::NewSessionTicket)?;
-                output.note("a session ticket, not wanted");
-                if let Some(session) = output.cache.as_deref_mut() {
-                    session.confirmed();
-                }
-            }
+            HandshakeType::NEW_SESSION_TICKET => self.new_session_ticket(message, output)?,
             _ => return Err(message.unexpected()),
         }
         Ok(self)
+    }
+
+    /// RFC 9846, 4.7.1: a client without resumption ignores tickets.
+    fn new_session_ticket(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
+        let Role::Client(tickets) = &self.role else { return Err(message.unexpected()) };
+        let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
+        ticket.extensions.check_request(Place::NewSessionTicket)?;
+        match tickets {
+            Some(tickets) => tickets.receive(&ticket, output)?,
+            None => output.note("a session ticket, not wanted"),
+        }
+        if let Some(session) = output.cache.as_deref_mut() {
+            session.confirmed();
+        }
+        Ok(())
     }
 
     /// Application data came: the peer does more than change keys.

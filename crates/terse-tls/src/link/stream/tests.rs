@@ -9,6 +9,7 @@ use crate::wire::{AlertDescription, Finished};
 
 mod receiver;
 mod sender;
+mod tls12;
 
 const MAX_MESSAGE: usize = 1000;
 
@@ -65,12 +66,13 @@ fn assert_bounded(receiver: &Receiver) {
     assert!(receiver.joined.len() <= MESSAGE_HEADER_LEN + receiver.max_message + MAX_FRAGMENT);
 }
 
-fn keys(seed: u8) -> EpochKeys {
+/// The keys of one direction in TLS 1.3.
+fn tls13(seed: u8) -> EpochKeys {
     EpochKeys::Tls13(traffic_secret(&SUITE, seed))
 }
 
 fn record_key(seed: u8) -> RecordKey {
-    RecordKey::new(&traffic_secret(&SUITE, seed)).unwrap()
+    RecordKey::new(&tls13(seed)).unwrap()
 }
 
 fn plaintext(content_type: ContentType, fragment: &[u8]) -> Vec<u8> {

@@ -1,50 +1,7 @@
-//! Records alone: headers, nonces, and everything that a record must not be.
-
-use alloc::vec;
-use alloc::vec::Vec;
-
-use proptest::prelude::*;
+//! Headers, and records without protection.
 
 use super::*;
-use crate::test_crypto::{SUITE, suite, traffic_secret};
-
-const MAX_INNER: usize = MAX_FRAGMENT + 1;
-
-fn key(seed: u8) -> RecordKey {
-    RecordKey::new(&traffic_secret(&SUITE, seed)).unwrap()
-}
-
-fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
-    let mut record = Vec::new();
-    key.protect(content_type, fragment, &mut record).unwrap();
-    record
-}
-
-/// A record whose TLSInnerPlaintext is `inner`, whatever that is.
-fn sealed(key: &mut RecordKey, inner: &[u8]) -> Vec<u8> {
-    let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner.len() + key.tag_len }.bytes();
-    let nonce = key.next_nonce().unwrap();
-    let mut record = [&header, inner].concat();
-    let mut tag = [0; 16];
-    key.key.seal(&nonce, &header, &mut record[HEADER_LEN..], &mut tag).unwrap();
-    record.extend_from_slice(&tag);
-    record
-}
-
-fn opened(key: &mut RecordKey, mut record: Vec<u8>) -> Result<(ContentType, Vec<u8>), Error> {
-    let (content_type, len) = key.deprotect(&mut record, MAX_INNER)?;
-    Ok((content_type, record[HEADER_LEN..HEADER_LEN + len].to_vec()))
-}
-
-const BAD_RECORD_MAC: Error = Error::Crypto(CryptoError::DecryptFailed);
-
-#[test]
-fn a_protected_record_is_laid_out_as_in_section_5_2() {
-    let record = protected(&mut key(1), ContentType::HANDSHAKE, b"hello");
-    assert_eq!(record[..HEADER_LEN], [23, 3, 3, 0, 5 + 1 + 16]);
-    assert_eq!(record.len(), HEADER_LEN + 5 + 1 + 16);
-    assert_eq!(opened(&mut key(1), record).unwrap(), (ContentType::HANDSHAKE, b"hello".to_vec()));
-}
+use crate::test_crypto::{AES_128_GCM, SUITE, key_block, suite12, traffic_secret};
 
 #[test]
 fn plaintext_is_laid_out_as_in_section_5_1() {
@@ -55,139 +12,20 @@ fn plaintext_is_laid_out_as_in_section_5_1() {
 }
 
 #[test]
-fn the_sequence_number_counts_and_stands_at_the_end_of_the_nonce() {
-    let mut key = key(1);
-    let iv = key.iv;
-    for sequence_number in [0, 1, 2] {
-        let nonce = key.next_nonce().unwrap();
-        let difference: Vec<u8> = nonce.iter().zip(iv).map(|(a, b)| a ^ b).collect();
-        assert_eq!(difference, [&[0; 4][..], &u64::to_be_bytes(sequence_number)].concat());
-    }
-    key.sequence_number = 0x0102_0304_0506_0708;
-    let nonce = key.next_nonce().unwrap();
-    assert_eq!(nonce[4] ^ iv[4], 1);
-    assert_eq!(nonce[11] ^ iv[11], 8);
-}
-
-/// RFC 9846, 5.3: no sequence number is used twice.
-#[test]
-fn the_sequence_number_does_not_wrap() {
-    let mut key = key(1);
-    key.sequence_number = u64::MAX;
-    let mut record = Vec::new();
-    assert_eq!(key.protect(ContentType::ALERT, &[1, 0], &mut record), Err(CryptoError::InvalidLength));
-    assert_eq!(record, [], "nothing is sent");
-    let mut record = sealed(&mut self::key(1), &[1, 0, 21]);
-    assert_eq!(key.deprotect(&mut record, MAX_INNER), Err(CryptoError::InvalidLength.into()));
-}
-
-#[test]
-fn records_open_once_and_in_order() {
-    let (mut seal, mut open) = (key(1), key(1));
-    let first = protected(&mut seal, ContentType::APPLICATION_DATA, b"first");
-    let second = protected(&mut seal, ContentType::APPLICATION_DATA, b"second");
-    assert_eq!(opened(&mut key(1), second.clone()), Err(BAD_RECORD_MAC), "too early");
-    assert_eq!(opened(&mut open, first.clone()).unwrap().1, b"first");
-    assert_eq!(opened(&mut open, first), Err(BAD_RECORD_MAC), "a second time");
-    assert_eq!(opened(&mut key(2), second), Err(BAD_RECORD_MAC), "under another key");
-}
-
-#[test]
-fn every_changed_byte_is_noticed() {
-    let record = protected(&mut key(1), ContentType::APPLICATION_DATA, b"some content");
-    for place in 0..record.len() {
-        for bit in 0..8 {
-            let mut changed = record.clone();
-            changed[place] ^= 1 << bit;
-            assert_eq!(opened(&mut key(1), changed), Err(BAD_RECORD_MAC), "bit {bit} of byte {place}");
-        }
-    }
-}
-
-#[test]
-fn a_truncated_or_longer_record_is_refused() {
-    let record = protected(&mut key(1), ContentType::APPLICATION_DATA, b"some content");
-    for len in 0..record.len() {
-        assert_eq!(opened(&mut key(1), record[..len].to_vec()), Err(BAD_RECORD_MAC), "{len} bytes");
-    }
-    assert_eq!(opened(&mut key(1), [&record[..], &[0]].concat()), Err(BAD_RECORD_MAC));
-}
-
-#[test]
-fn padding_is_removed() {
-    for padding in [1, 2, 255, 1000] {
-        let inner = [b"data\x00\x17".as_slice(), &vec![0; padding]].concat();
-        let record = sealed(&mut key(1), &inner);
-        assert_eq!(opened(&mut key(1), record).unwrap(), (ContentType::APPLICATION_DATA, b"data\x00".to_vec()));
-    }
-}
-
-/// RFC 9846, 5.4
-#[test]
-fn an_inner_plaintext_without_a_type_is_refused() {
-    for zeros in [0, 1, 100] {
-        let record = sealed(&mut key(1), &vec![0; zeros]);
-        let error = opened(&mut key(1), record).unwrap_err();
-        assert_eq!(error, PeerMisbehaved::UnexpectedRecord(ContentType(0)).into());
-        assert_eq!(error.alert(), Some(crate::AlertDescription::UNEXPECTED_MESSAGE));
-    }
-}
-
-/// What an unknown type means is for the link to say.
-#[test]
-fn every_other_inner_type_is_handed_on() {
-    for content_type in 1..=255 {
-        let record = sealed(&mut key(1), &[7, content_type]);
-        assert_eq!(opened(&mut key(1), record).unwrap(), (ContentType(content_type), vec![7]));
-    }
-}
-
-/// RFC 9846, 5.4 and RFC 8449, 4: the limit covers content, type and padding.
-#[test]
-fn the_limit_covers_type_and_padding() {
-    for (len, limit) in [(MAX_INNER, MAX_INNER), (64, 64), (513, 513)] {
-        let content = vec![1; len - 1];
-        let full = protected(&mut key(1), ContentType::APPLICATION_DATA, &content);
-        assert!(key(1).deprotect(&mut full.clone(), limit).is_ok());
-        let padded = sealed(&mut key(1), &[&content[..], &[23, 0]].concat());
-        let error = key(1).deprotect(&mut padded.clone(), limit).unwrap_err();
-        assert_eq!(error, InvalidMessage::RecordTooLarge.into());
-        assert_eq!(error.alert(), Some(crate::AlertDescription::RECORD_OVERFLOW));
-    }
-}
-
-#[test]
-fn no_record_with_too_much_content_is_made() {
-    let (mut key, mut out) = (key(1), Vec::new());
-    let long = vec![0; MAX_FRAGMENT + 1];
-    assert_eq!(key.protect(ContentType::APPLICATION_DATA, &long, &mut out), Err(CryptoError::InvalidLength));
-    assert_eq!((out.len(), key.sequence_number), (0, 0));
-    key.protect(ContentType::APPLICATION_DATA, &long[1..], &mut out).unwrap();
-    assert_eq!(opened(&mut self::key(1), out).unwrap().1.len(), MAX_FRAGMENT);
-}
-
-#[test]
-fn empty_content_is_a_record_too() {
-    let record = protected(&mut key(1), ContentType::APPLICATION_DATA, &[]);
-    assert_eq!(opened(&mut key(1), record).unwrap(), (ContentType::APPLICATION_DATA, vec![]));
-}
-
-#[test]
 fn headers_are_checked_before_anything_is_read() {
-    let check = |content_type, len, protected| Header { content_type: ContentType(content_type), len }.check(protected);
+    let check = |content_type, len, max| Header { content_type: ContentType(content_type), len }.check(max);
     for content_type in 0..=255 {
         let expected = match content_type {
             20..=23 => Ok(()),
             _ => Err(InvalidMessage::UnknownContentType),
         };
-        assert_eq!(check(content_type, 0, false), expected);
-        assert_eq!(check(content_type, MAX_FRAGMENT, true), expected);
+        assert_eq!(check(content_type, 0, 0), expected);
+        assert_eq!(check(content_type, MAX_FRAGMENT, MAX_FRAGMENT), expected);
     }
-    assert_eq!(check(22, 0x4000, false), Ok(()));
-    assert_eq!(check(22, 0x4001, false), Err(InvalidMessage::RecordTooLarge));
-    assert_eq!(check(23, 0x4000 + 256, true), Ok(()));
-    assert_eq!(check(23, 0x4000 + 257, true), Err(InvalidMessage::RecordTooLarge));
-    assert_eq!(check(23, 0xffff, true), Err(InvalidMessage::RecordTooLarge));
+    assert_eq!(check(22, 0x4001, MAX_FRAGMENT), Err(InvalidMessage::RecordTooLarge));
+    assert_eq!(check(23, 0x4000 + 256, MAX_ENCRYPTED), Ok(()));
+    assert_eq!(check(23, 0x4000 + 257, MAX_ENCRYPTED), Err(InvalidMessage::RecordTooLarge));
+    assert_eq!(check(23, 0xffff, MAX_ENCRYPTED), Err(InvalidMessage::RecordTooLarge));
 }
 
 /// RFC 9846, 5.1: `legacy_record_version` is ignored for all purposes.
@@ -199,36 +37,53 @@ fn the_version_of_a_header_says_nothing() {
     }
 }
 
-#[test]
-fn a_key_is_worn_at_half_its_limit() {
-    static FOUR: crate::crypto::Tls13Suite = suite(4);
-    let mut key = RecordKey::new(&traffic_secret(&FOUR, 1)).unwrap();
-    let worn: Vec<bool> = (0..3)
-        .map(|_| {
-            let worn = key.is_worn();
-            protected(&mut key, ContentType::APPLICATION_DATA, b"data");
-            worn
-        })
-        .collect();
-    assert_eq!(worn, [false, false, true]);
+/// Keys of both versions.
+fn both() -> [EpochKeys; 2] {
+    [EpochKeys::Tls13(traffic_secret(&SUITE, 1)), EpochKeys::Tls12(key_block(&AES_128_GCM, 1).client)]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
-
-    #[test]
-    fn what_is_protected_is_opened(
-        fragments in prop::collection::vec((1u8.., prop::collection::vec(any::<u8>(), 0..300)), 1..4),
-    ) {
-        let (mut seal, mut open) = (key(1), key(1));
-        for (content_type, fragment) in fragments {
-            let record = protected(&mut seal, ContentType(content_type), &fragment);
-            prop_assert_eq!(opened(&mut open, record).unwrap(), (ContentType(content_type), fragment));
-        }
+/// RFC 9846, 5.3; RFC 5246, 6.1: no sequence number is used twice.
+#[test]
+fn the_sequence_number_does_not_wrap() {
+    for keys in both() {
+        let key = |sequence_number| RecordKey { sequence_number, ..RecordKey::new(&keys).unwrap() };
+        let mut record = Vec::new();
+        let mut last = key(u64::MAX - 1);
+        last.protect(ContentType::ALERT, &[1, 0], &mut record).unwrap();
+        let content = (ContentType::ALERT, &[1, 0][..]);
+        assert_eq!(key(u64::MAX - 1).deprotect(&mut record.clone(), MAX_FRAGMENT + 1), Ok(content));
+        let none_left = Err(CryptoError::InvalidLength.into());
+        assert_eq!(key(u64::MAX).deprotect(&mut record, MAX_FRAGMENT + 1), none_left);
+        record.clear();
+        assert_eq!(last.protect(ContentType::ALERT, &[1, 0], &mut record), Err(CryptoError::InvalidLength));
+        assert_eq!(record, [], "nothing is sent");
     }
+}
 
-    #[test]
-    fn garbage_is_refused(garbage in prop::collection::vec(any::<u8>(), 0..100)) {
-        prop_assert_eq!(opened(&mut key(1), garbage), Err(BAD_RECORD_MAC));
+#[test]
+fn a_record_that_cannot_be_opened_does_not_count() {
+    for keys in both() {
+        let mut key = RecordKey::new(&keys).unwrap();
+        let mut record = Vec::new();
+        RecordKey::new(&keys).unwrap().protect(ContentType::APPLICATION_DATA, b"data", &mut record).unwrap();
+        let mut wrong = record.clone();
+        wrong[HEADER_LEN + 9] ^= 1;
+        let refused = key.deprotect(&mut wrong, MAX_FRAGMENT);
+        assert_eq!(refused, Err(CryptoError::DecryptFailed.into()));
+        assert_eq!(key.deprotect(&mut record, MAX_FRAGMENT).unwrap().1, b"data");
     }
+}
+
+/// A key of TLS 1.2 is not replaced: it ends, early enough to say so.
+#[test]
+fn a_key_of_tls_1_2_is_exhausted_before_its_limit() {
+    static LIMIT: u64 = RESERVED_FOR_ALERTS + 2;
+    static SUITE12: crate::crypto::Tls12Suite = suite12(LIMIT);
+    let mut key = RecordKey::new(&EpochKeys::Tls12(key_block(&SUITE12, 1).client)).unwrap();
+    for record in 0..LIMIT {
+        assert_eq!((key.is_exhausted(), key.is_worn()), (record >= 2, false));
+        key.protect(ContentType::APPLICATION_DATA, b"data", &mut Vec::new()).unwrap();
+    }
+    static SMALL: crate::crypto::Tls12Suite = suite12(3);
+    assert!(RecordKey::new(&EpochKeys::Tls12(key_block(&SMALL, 1).client)).unwrap().is_exhausted());
 }

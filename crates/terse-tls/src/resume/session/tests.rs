@@ -33,12 +33,14 @@ fn is_small() {
 fn an_identity_that_is_more_than_a_name_is_kept_in_full() {
     let one = named_identity("sensor-17.plant.example");
     let other = named_identity("sensor-18.plant.example");
-    let mut printable = one.clone();
-    printable.subject[11] = 0x13; // PrintableString
-    let long = PeerIdentity { subject: [0x30; 300].into(), subject_alt_name: [0x31; 400].into() };
-    let mixed = PeerIdentity { subject_alt_name: other.subject_alt_name, ..one.clone() };
-    let no_names = PeerIdentity { subject_alt_name: Box::default(), ..one };
-    for identity in [printable, long, mixed, no_names] {
+    let mut subject = one.subject_der().to_vec();
+    subject[11] = 0x13; // PrintableString
+    let printable = identity(&subject, one.subject_alt_name_der());
+    let long = identity(&[0x30; 300], &[0x31; 400]);
+    let mixed = identity(one.subject_der(), other.subject_alt_name_der());
+    let no_names = identity(one.subject_der(), &[]);
+    let raw_public_key = PeerIdentity::RawPublicKey([0x30; 91].into());
+    for identity in [printable, long, mixed, no_names, raw_public_key] {
         let session = with_client(identity);
         assert!(same(&again(&session), &session));
     }
@@ -60,10 +62,7 @@ fn named_identity_of_any_length(name: &str) -> PeerIdentity {
         if len < 0x80 { [&[tag, len], content].concat() } else { [&[tag, 0x81, len], content].concat() }
     };
     let attribute = [&[6, 3, 0x55, 4, 3], &wrap(0x0c, name.as_bytes())[..]].concat();
-    PeerIdentity {
-        subject: wrap(0x30, &wrap(0x31, &wrap(0x30, &attribute))).into(),
-        subject_alt_name: wrap(0x30, &wrap(0x82, name.as_bytes())).into(),
-    }
+    identity(&wrap(0x30, &wrap(0x31, &wrap(0x30, &attribute))), &wrap(0x30, &wrap(0x82, name.as_bytes())))
 }
 
 #[test]
@@ -104,7 +103,7 @@ fn ticket_age_add_follows_from_the_secret() {
 
 #[test]
 fn large_identities_are_not_kept() {
-    let of = |len| with_client(PeerIdentity { subject: alloc::vec![0; len].into(), subject_alt_name: [0; 48].into() });
+    let of = |len| with_client(identity(&alloc::vec![0; len], &[0; 48]));
     assert!(of(2000).fits());
     assert!(!of(2001).fits());
 }
@@ -126,7 +125,7 @@ proptest! {
         signatures in 0..16_u8,
     ) {
         let client = names.map(|(subject, subject_alt_name)| ResumedClient {
-            identity: PeerIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() },
+            identity: identity(&subject, &subject_alt_name),
             signatures,
         });
         let secret = Secret::new(&[9; MAX_HASH_LEN][..if long { 48 } else { 32 }]);

@@ -1,18 +1,21 @@
-//! The traces of RFC 8448: every message is parsed, every secret derived, every record opened and made again. Section 4
-//! is left out: it shows resumption and 0-RTT data, and this key schedule begins without a pre-shared key.
+//! The traces of RFC 8448: every message is parsed, every secret derived, every record opened and made again.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
-use crate::schedule::{Pending, Transcript};
+use crate::crypto::SharedSecret;
+use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::resume::PskKind;
+use crate::schedule::trace::Trace;
+use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};
 use crate::wire::{
     Certificate, CertificateRequest, CertificateVerify, ClientHello, ContentType, Cookie, Encode, EncryptedExtensions,
-    ExtensionType, Finished, HandshakeType, KeyShareClientHello, KeyShareHelloRetryRequest, KeyShareServerHello, Parse,
-    Place, ProtocolVersion, Reader, RecordSizeLimit, SelectedVersion, ServerHello, SignatureAlgorithms,
-    SignatureScheme, SupportedGroups, SupportedVersions,
+    EndOfEarlyData, ExtensionType, Finished, HandshakeType, KeyShareClientHello, KeyShareHelloRetryRequest,
+    KeyShareServerHello, MaxEarlyDataSize, NewSessionTicket, Parse, Place, PreSharedKeyClientHello,
+    PreSharedKeyServerHello, ProtocolVersion, PskBinder, Reader, RecordSizeLimit, SelectedVersion, ServerHello,
+    SignatureAlgorithms, SignatureScheme, SupportedGroups, SupportedVersions,
 };
 
 const SCHEDULE: Schedule = Schedule { suite: &SUITE, label_prefix: b"tls13 " };
@@ -22,6 +25,22 @@ fn simple_1_rtt_handshake() {
     let trace = Trace::read(include_str!("rfc8448/simple.hex"));
     trace.replay();
     assert_eq!(trace.all("server record").len(), 5, "two of the handshake, a ticket, data, close_notify");
+}
+
+#[test]
+fn resumed_0_rtt_handshake() {
+    let trace = Trace::read(include_str!("rfc8448/resumed_0_rtt.hex"));
+    trace.replay();
+    let first = Trace::read(include_str!("rfc8448/simple.hex"));
+    let ticket: NewSessionTicket<'_> = body(first.last("server NewSessionTicket"));
+    let resumption = ResumptionSecret { schedule: SCHEDULE, secret: Secret::new(first.last("resumption_secret")) };
+    assert_eq!(resumption.psk(ticket.ticket_nonce).unwrap().as_ref(), trace.last("psk"));
+    assert_eq!(ticket.extensions.require::<MaxEarlyDataSize>().unwrap(), MaxEarlyDataSize(1024));
+    let client: ClientHello<'_> = body(trace.last("client ClientHello"));
+    let offered: PreSharedKeyClientHello<'_> = client.extensions.require().unwrap();
+    assert_eq!(offered.identities.iter().next().unwrap().identity, ticket.ticket);
+    let server: ServerHello<'_> = body(trace.last("server ServerHello"));
+    assert_eq!(server.extensions.require::<PreSharedKeyServerHello>().unwrap(), PreSharedKeyServerHello(0));
 }
 
 #[test]
@@ -93,12 +112,13 @@ fn labels_without_a_published_vector() {
 
 #[test]
 fn the_prefix_of_the_link_is_in_every_label() {
-    let schedule = Schedule { suite: &SUITE, label_prefix: b"dtls13" };
     let shared_secret = || SharedSecret::new(vec![1; 32]);
     let empty = SHA256.hash(&[]);
     let early_secret = SHA256.hkdf_extract(&[0; 32], &[0; 32]);
     let salt = expand(early_secret.as_ref(), 32, b"dtls13derived", empty.as_ref());
-    let handshake = schedule.handshake_secret(&shared_secret()).unwrap();
+    let early = EarlySecret::new(SHA256, b"dtls13", None);
+    assert_eq!(early.secret.as_ref(), early_secret.as_ref());
+    let handshake = early.handshake_secret(&SUITE, &shared_secret()).unwrap();
     assert_eq!(handshake.secret.as_ref(), SHA256.hkdf_extract(&salt, &[1; 32]).as_ref());
     let traffic = handshake.client_traffic(&empty).unwrap();
     assert_eq!(traffic.expose(), expand(handshake.secret.as_ref(), 32, b"dtls13c hs traffic", empty.as_ref()));
@@ -115,6 +135,34 @@ fn an_exporter_refuses_what_hkdf_cannot_give() {
     assert_eq!(exporter.export(&[b'x'; 250], b"", &mut [0; 32]), Err(CryptoError::InvalidLength));
 }
 
+/// RFC 9846, 7.1; RFC 9258, 5.2.
+#[test]
+fn a_binder_has_the_label_of_its_key() {
+    let early = EarlySecret::new(SHA256, b"tls13 ", Some(&[8; 16]));
+    let empty = SHA256.hash(&[]);
+    let messages = SHA256.hash(&[b"truncated ClientHello"]);
+    for (kind, label) in [
+        (PskKind::Resumption, &b"tls13 res binder"[..]),
+        (PskKind::External, b"tls13 ext binder"),
+        (PskKind::Imported, b"tls13 imp binder"),
+    ] {
+        let binder_key = expand(early.secret.as_ref(), 32, label, empty.as_ref());
+        let finished_key = expand(&binder_key, 32, b"tls13 finished", b"");
+        let binder = early.binder(kind, &messages).unwrap();
+        assert_eq!(binder, SHA256.hmac(&finished_key, &[messages.as_ref()]));
+        early.verify_binder(kind, binder.as_ref(), &messages).unwrap();
+    }
+    let binder = early.binder(PskKind::External, &messages).unwrap();
+    let refused = |kind, binder: &[u8]| early.verify_binder(kind, binder, &messages).err();
+    let bad = Some(PeerMisbehaved::BadBinder.into());
+    assert_eq!(refused(PskKind::Imported, binder.as_ref()), bad);
+    assert_eq!(refused(PskKind::External, &binder.as_ref()[..31]), bad);
+    assert_eq!(refused(PskKind::External, &[binder.as_ref(), &[0]].concat()), bad);
+    assert_eq!(refused(PskKind::External, &[0; 32]), bad);
+    let other = early.verify_binder(PskKind::External, binder.as_ref(), &empty);
+    assert_eq!(other.err(), bad, "another ClientHello");
+}
+
 /// `caching`, rule 1: what is left out stands in the transcript as a message_hash message.
 #[test]
 fn a_synthetic_message_binds_the_fingerprint() {
@@ -127,29 +175,17 @@ fn a_synthetic_message_binds_the_fingerprint() {
 }
 
 /// What a section of the RFC shows, in order.
-struct Trace(Vec<(&'static str, Vec<u8>)>);
-
 impl Trace {
-    fn read(text: &'static str) -> Self {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Self(lines.map(|line| line.split_once(" = ").unwrap()).map(|(name, hex)| (name, unhex(hex))).collect())
-    }
-
-    fn all(&self, name: &str) -> Vec<&[u8]> {
-        self.0.iter().filter(|(other, _)| *other == name).map(|(_, bytes)| &bytes[..]).collect()
-    }
-
-    fn last(&self, name: &str) -> &[u8] {
-        self.all(name).pop().unwrap_or_else(|| panic!("the trace has no {name}"))
-    }
-
     fn replay(&self) {
         self.check_messages();
-        let keys = self.check_schedule();
-        for (index, side) in ["client", "server"].into_iter().enumerate() {
-            let (handshake, application) = &keys[index];
-            self.check_records(side, handshake, application);
-        }
+        let early_secret = self.check_early_secret();
+        let early_traffic = self.check_early_traffic(&early_secret);
+        let [(client_handshake, client_application), (server_handshake, server_application)] =
+            self.check_schedule(early_secret);
+        let early = early_traffic.iter().map(|secret| ("EndOfEarlyData", secret));
+        let client = early.chain([("Finished", &client_handshake), ("", &client_application)]);
+        self.check_records("client", &client.collect::<Vec<_>>());
+        self.check_records("server", &[("Finished", &server_handshake), ("", &server_application)]);
     }
 
     fn check_messages(&self) {
@@ -164,8 +200,10 @@ impl Trace {
                 "CertificateRequest" => same::<CertificateRequest<'_>>(bytes, HandshakeType::CERTIFICATE_REQUEST),
                 "Certificate" => same::<Certificate<'_>>(bytes, HandshakeType::CERTIFICATE),
                 "CertificateVerify" => same::<CertificateVerify<'_>>(bytes, HandshakeType::CERTIFICATE_VERIFY),
+                "EndOfEarlyData" => same::<EndOfEarlyData>(bytes, HandshakeType::END_OF_EARLY_DATA),
                 "Finished" => same::<Finished<'_>>(bytes, HandshakeType::FINISHED),
-                "private_key" | "key_share" | "record" | "payload" | "NewSessionTicket" => {}
+                "NewSessionTicket" => same::<NewSessionTicket<'_>>(bytes, HandshakeType::NEW_SESSION_TICKET),
+                "private_key" | "key_share" | "record" | "payload" | "truncated" => {}
                 other => panic!("{other} is not checked"),
             }
         }
@@ -196,9 +234,35 @@ impl Trace {
         assert_eq!(extensions.require::<RecordSizeLimit>().unwrap(), RecordSizeLimit(MAX_FRAGMENT as u16 + 1));
     }
 
+    fn check_early_secret(&self) -> EarlySecret {
+        let Some(psk) = self.all("psk").pop() else { return EarlySecret::new(SHA256, b"tls13 ", None) };
+        let early_secret = EarlySecret::new(SHA256, b"tls13 ", Some(psk));
+        assert_eq!(early_secret.secret.as_ref(), self.last("early_secret"));
+        let hello = self.last("client ClientHello");
+        let offered: PreSharedKeyClientHello<'_> = body::<ClientHello<'_>>(hello).extensions.require().unwrap();
+        let truncated = &hello[..hello.len() - offered.binders_len()];
+        assert_eq!(truncated, self.last("client truncated"));
+        let messages = SHA256.hash(&[truncated]);
+        assert_eq!(messages.as_ref(), self.last("hash_of_truncated"));
+        let binder = early_secret.binder(PskKind::Resumption, &messages).unwrap();
+        assert_eq!(binder.as_ref(), self.last("binder"));
+        assert!(offered.binders.iter().eq([PskBinder(binder.as_ref())]));
+        early_secret
+    }
+
+    fn check_early_traffic(&self, early_secret: &EarlySecret) -> Option<TrafficSecret> {
+        let expected = self.all("client_early_traffic_secret").pop()?;
+        let hello = SHA256.hash(&[self.last("client ClientHello")]);
+        assert_eq!(hello.as_ref(), self.last("hash_of_client_hello"));
+        let secret = early_secret.client_traffic(&SUITE, &hello).unwrap();
+        assert_eq!(secret.expose(), expected);
+        self.check_key("client_early", &secret);
+        Some(secret)
+    }
+
     /// Derives and compares everything. Returns the traffic secrets of handshake and application data, the client's
     /// first.
-    fn check_schedule(&self) -> [(TrafficSecret, TrafficSecret); 2] {
+    fn check_schedule(&self, early_secret: EarlySecret) -> [(TrafficSecret, TrafficSecret); 2] {
         let equal = |name: &str, bytes: &[u8]| assert_eq!(bytes, self.last(name), "{name}");
         let shared_secret = self.shared_secret();
         equal("shared_secret", shared_secret.as_ref());
@@ -206,7 +270,7 @@ impl Trace {
         let mut transcript = self.transcript();
         let hello = transcript.current();
         equal("hash_to_server_hello", hello.as_ref());
-        let handshake = SCHEDULE.handshake_secret(&shared_secret).unwrap();
+        let handshake = early_secret.handshake_secret(&SUITE, &shared_secret).unwrap();
         equal("handshake_secret", handshake.secret.as_ref());
         let handshakes = [handshake.client_traffic(&hello).unwrap(), handshake.server_traffic(&hello).unwrap()];
         for (side, secret) in ["client", "server"].into_iter().zip(&handshakes) {
@@ -227,6 +291,7 @@ impl Trace {
             self.check_key(&[side, "_application"].concat(), secret);
         }
 
+        self.all("client EndOfEarlyData").iter().for_each(|message| transcript.add(message));
         self.check_flight("client", &handshakes[0], &mut transcript);
         equal("hash_to_client_finished", transcript.current().as_ref());
         equal("resumption_secret", main.resumption(&transcript.current()).unwrap().secret.as_ref());
@@ -290,24 +355,27 @@ impl Trace {
         }
     }
 
-    /// Opens and makes again every record of `side`.
-    fn check_records(&self, side: &str, handshake: &TrafficSecret, application: &TrafficSecret) {
-        let mut keys = [handshake, application].map(|secret| [(); 2].map(|()| RecordKey::new(secret).unwrap()));
-        let (mut waiting, mut finished) = (Vec::new(), false);
+    /// Opens and makes again every record of `side`, under each secret up to the message that it ends with.
+    fn check_records(&self, side: &str, secrets: &[(&str, &TrafficSecret)]) {
+        let key = |secret: &TrafficSecret| RecordKey::new(&EpochKeys::Tls13(secret.clone())).unwrap();
+        let mut keys = secrets.iter().map(|(last, secret)| (*last, [key(secret), key(secret)]));
+        let (mut last, [mut open, mut seal]) = keys.next().unwrap();
+        let mut waiting = Vec::new();
         for (name, bytes) in &self.0 {
             let Some(name) = name.strip_prefix(side).and_then(|name| name.strip_prefix(' ')) else { continue };
             match name {
-                "private_key" | "key_share" => {}
+                "private_key" | "key_share" | "truncated" => {}
                 "record" => {
-                    let [open, seal] = &mut keys[usize::from(finished)];
-                    check_record(bytes, &waiting, open, seal);
-                    finished |= waiting.iter().any(|(name, _)| *name == "Finished");
+                    check_record(bytes, &waiting, &mut open, &mut seal);
+                    if waiting.iter().any(|(name, _)| *name == last) {
+                        (last, [open, seal]) = keys.next().unwrap();
+                    }
                     waiting.clear();
                 }
                 content => waiting.push((content, &bytes[..])),
             }
         }
-        assert!(finished && waiting.is_empty());
+        assert!(last.is_empty() && waiting.is_empty());
     }
 }
 
@@ -317,7 +385,7 @@ fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey,
     let header = Header::parse(*record.first_chunk().unwrap());
     assert_eq!(header.len, record.len() - HEADER_LEN);
     let is_protected = header.content_type == ContentType::APPLICATION_DATA;
-    header.check(is_protected).unwrap();
+    header.check(MAX_ENCRYPTED).unwrap();
     let mut again = Vec::new();
     if !is_protected {
         assert_eq!(record[HEADER_LEN..], content);
@@ -327,8 +395,8 @@ fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey,
         return;
     }
     let mut opened = record.to_vec();
-    let (kind, len) = open.deprotect(&mut opened, MAX_FRAGMENT + 1).unwrap();
-    assert_eq!(opened[HEADER_LEN..HEADER_LEN + len], content);
+    let (kind, opened) = open.deprotect(&mut opened, MAX_FRAGMENT + 1).unwrap();
+    assert_eq!(opened, content);
     let expected = match contents {
         [("payload", [1, 0])] => ContentType::ALERT,
         [("payload", _)] => ContentType::APPLICATION_DATA,
@@ -362,9 +430,4 @@ fn same<'a, M: Parse<'a> + Encode>(message: &'a [u8], kind: HandshakeType) {
     assert_eq!(HandshakeType::parse(&mut reader).unwrap(), kind);
     assert_eq!(reader.vec24().unwrap(), &message[4..]);
     assert_eq!(body::<M>(message).to_vec().unwrap(), message[4..]);
-}
-
-fn unhex(hex: &str) -> Vec<u8> {
-    let digit = |digit: &u8| char::from(*digit).to_digit(16).unwrap() as u8;
-    hex.as_bytes().chunks_exact(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
 }

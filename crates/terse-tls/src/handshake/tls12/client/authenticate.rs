@@ -1,21 +1,16 @@
 //! The server's Certificate and ServerKeyExchange: who it is, and its share of the key exchange.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-
-use pki_types::CertificateDer;
 
 use super::flight::ExpectServerHelloDone;
 use super::{Agreed, Learned};
-use crate::cache::{Fingerprint, PeerEntry};
+use crate::cache::PeerEntry;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::tls12::key_exchange;
+use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, signature};
 use crate::summary::{AuthenticatedBy, CachedObject};
-use crate::wire::{
-    CachedMessage12, Certificate12, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe,
-};
+use crate::wire::{CachedMessage12, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe};
 
 /// The ServerHello came, with a suite that is authenticated by a certificate.
 pub(crate) struct ExpectCertificate {
@@ -50,6 +45,8 @@ impl ExpectCertificate {
     fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<VerifiedPeer, Error> {
         let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE)?;
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
+        let types = self.agreed.types;
+        let cached = cached.filter(|cached| cached.stands_for(types.server, ProtocolVersion::TLS_1_2));
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
         if hash_value != cached.fingerprint().0 {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
@@ -57,7 +54,7 @@ impl ExpectCertificate {
         let peer = cached.peer().clone();
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }
@@ -67,21 +64,17 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
-        let Certificate12(certificates) = message.expect(HandshakeType::CERTIFICATE)?;
-        let chain: Vec<_> = certificates.iter().map(|certificate| CertificateDer::from(certificate.0)).collect();
-        if chain.is_empty() {
-            return Err(PeerMisbehaved::EmptyServerCertificate.into());
-        }
-        let Agreed { config, server, .. } = &self.agreed;
-        let algorithms = signature::chain_algorithms(&config.common);
-        let role = PeerRole::Server(&server.name);
-        let (peer, time_unchecked) = config.trust.verify(&chain, role, &algorithms, output.now.unix)?;
+        let Agreed { config, server, types, .. } = &self.agreed;
+        let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
+        let (peer, time_unchecked) =
+            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let version = ProtocolVersion::TLS_1_2;
+        let fingerprint = presented.fingerprint(&config.common, version);
         let session = output.cache.as_deref().filter(|_| self.agreed.extended_master_secret);
-        let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
+        let entry = session.and_then(|session| session.entry(fingerprint, version, peer.clone()));
         Ok((peer, entry))
     }
 }
@@ -103,7 +96,7 @@ impl ExpectServerKeyExchange {
         signature::verify(
             &config.common,
             ProtocolVersion::TLS_1_2,
-            &self.peer.public_key,
+            self.peer.public_key(),
             &CertificateVerify { algorithm, signature },
             &key_exchange::signed_params(randoms, &params)?,
         )?;

@@ -7,8 +7,8 @@ use crate::cache::{self, Fingerprint};
 use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{Handshake, Message, Output, resumption};
-use crate::resume::{MAX_LIFETIME, SessionKind, StoredSession, seconds};
+use crate::handshake::{Handshake, Message, Output};
+use crate::resume::{MAX_LIFETIME, NewSession, SessionKind};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, RecordKeys};
 use crate::wire::{CachedInformationType, Finished, HandshakeType, NewSessionTicket12};
@@ -93,26 +93,23 @@ impl Agreed {
         ticket: Option<Ticket>,
         output: &Output<'_>,
     ) {
-        let Some(resumption) = self.config.resumption.as_ref().filter(|_| self.extended_master_secret) else { return };
-        if ticket.is_none() && self.session_id.is_empty() {
-            return;
-        }
-        let peer = learned.peer.as_ref();
-        let origin = peer.and_then(|peer| resumption::origin(&self.config, &self.server, peer, output));
-        let (Some(origin), Some(received)) = (origin, seconds(output.now)) else { return };
-        let Ticket { ticket, lifetime } = ticket.unwrap_or(Ticket { ticket: Box::default(), lifetime: MAX_LIFETIME });
-        let session_id = if ticket.is_empty() { self.session_id.clone() } else { Box::default() };
-        let session = StoredSession {
+        let keeper = self.keeper.as_ref().filter(|_| self.extended_master_secret);
+        let (Some(keeper), Some(peer)) = (keeper, &learned.peer) else { return };
+        let (ticket, lifetime, session_id) = match ticket {
+            Some(Ticket { ticket, lifetime }) => (ticket, lifetime, Box::default()),
+            None if self.session_id.is_empty() => return,
+            None => (Box::default(), MAX_LIFETIME, self.session_id.clone()),
+        };
+        let new = NewSession {
             suite: self.suite.id,
             kind: SessionKind::Tls12 { session_id, extended_master_secret: true },
             secret: Secret::new(master_secret.expose()),
             ticket,
-            received,
             lifetime,
-            origin,
         };
-        if session.fits() {
-            resumption.store.put(&resumption::scope(&self.config, &self.server), session);
+        let protocol = output.agreed.application_protocol.as_deref();
+        if let Some(origin) = keeper.origin(peer, protocol, output.now) {
+            keeper.keep(new, origin, output.now);
         }
     }
 }

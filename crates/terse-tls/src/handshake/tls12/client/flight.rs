@@ -9,13 +9,13 @@ use crate::cache::{Fingerprint, RequestEntry};
 use crate::cert::Credential;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::tls12::key_exchange;
-use crate::handshake::{Message, Output, SignatureRequest, signature};
+use crate::handshake::tls12::{certificate, key_exchange};
+use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
-use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::summary::CachedObject;
 use crate::wire::{
-    Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
+    CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
     ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, Encode, Finished, HandshakeType, List, ProtocolVersion,
     ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureScheme, Writer,
 };
@@ -159,9 +159,10 @@ impl ExpectServerHelloDone {
     /// Sends Certificate, if the server asked (RFC 5246, 7.4.6). Returns the credential that is to be proven.
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
-        let Agreed { config, selection, transcript, .. } = &mut self.agreed;
+        let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == types.client;
+        let able = config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?))
         });
         let kind = HandshakeType::CERTIFICATE;
@@ -178,12 +179,11 @@ impl ExpectServerHelloDone {
         };
         if selection.client_certificate {
             // `caching`, rule 1: the transcript binds what the empty message stands for.
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_2));
             output.left_out(CachedObject::ClientCertificate);
             output.send(kind, &Nothing, transcript)?;
         } else {
-            let chain: Vec<_> = credential.chain().iter().map(|certificate| Asn1Cert(certificate)).collect();
-            output.send(kind, &Certificate12(List::Items(&chain)), transcript)?;
+            certificate::send(credential, transcript, output)?;
         }
         Ok(Some((credential.clone(), scheme)))
     }
@@ -206,10 +206,8 @@ impl Agreed {
             }
             ecdhe => ecdhe,
         };
-        let psk = self.config.psk.as_ref().and_then(|psk| Some((psk.identity(), psk.tls12_key()?)));
-        let (identity, key) = psk.ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
-        output.summary.mode = Mode::Psk;
-        output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+        let (identity, key) = self.config.tls12_psk().ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
+        sessions::psk_peer(identity, output);
         match (key_exchange, &ecdhe) {
             (Tls12KeyExchange::Psk, None) => {
                 output.send(kind, &ClientKeyExchangePsk { identity }, &mut self.transcript)?;
@@ -259,7 +257,7 @@ impl Flight {
         let verify_data = master_secret.client_verify_data(&agreed.transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut agreed.transcript)?;
         output.link.end_of_flight()?;
-        let proven = proven.map(Credential::fingerprint);
+        let proven = proven.map(|own| own.fingerprint(ProtocolVersion::TLS_1_2));
         let expect =
             Box::new(ExpectFinished { agreed, learned, master_secret, proven, keys: keys.server, ticket: None });
         Ok(if expect.agreed.ticket_follows {

@@ -30,8 +30,9 @@ use crate::cert::VerifiedPeer;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching};
-use crate::resume::StoredSession;
+use crate::resume::{Keeper, StoredSession};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
@@ -58,6 +59,8 @@ pub(crate) struct Hello {
     pub(crate) session_id: Vec<u8>,
     /// The session of TLS 1.2 that was offered.
     pub(crate) session: Option<StoredSession>,
+    /// Where the session of this handshake is kept.
+    pub(crate) keeper: Option<Keeper>,
     pub(crate) client_hello: Pending,
 }
 
@@ -87,6 +90,8 @@ pub(super) struct Agreed {
     /// How the server calls this session; empty if it does not.
     session_id: Box<[u8]>,
     ticket_follows: bool,
+    keeper: Option<Keeper>,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -152,7 +157,7 @@ pub(crate) fn server_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let Hello { config, server, random, offered, session_id, session, client_hello } = ours;
+    let Hello { config, server, random, offered, session_id, session, keeper, client_hello } = ours;
     let common = &config.common;
     // RFC 5246, 7.4.1.3; with a ticket the client chose the id (RFC 5077, 3.4).
     let resumes = !session_id.is_empty() && hello.legacy_session_id_echo == session_id;
@@ -188,9 +193,10 @@ pub(crate) fn server_hello(
         }
         let mut transcript = client_hello.start(suite.hash);
         transcript.add(message.bytes);
-        let resumed = Resumed { config, server, suite, randoms, transcript, session };
+        let resumed = Resumed { config, suite, randoms, transcript, session, keeper };
         return resumed.start(ticket_follows, output).map(Handshake::Tls12Client);
     }
+    let types = CertificateTypes::read(&config, extensions)?;
     let (selection, makes_ticket) = caching::selected(extensions, client_cached_info, output)?;
 
     let mut transcript = match config.credential {
@@ -208,6 +214,8 @@ pub(crate) fn server_hello(
         extended_master_secret,
         session_id: hello.legacy_session_id_echo.into(),
         ticket_follows,
+        keeper,
+        types,
         selection,
         makes_ticket,
     };

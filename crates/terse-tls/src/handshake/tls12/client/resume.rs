@@ -5,12 +5,12 @@ use alloc::sync::Arc;
 
 use super::State;
 use super::finish::Ticket;
-use crate::config::{ClientConfig, ServerAddress};
+use crate::config::ClientConfig;
 use crate::crypto::{CryptoError, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{Handshake, Message, Output, resumption};
-use crate::resume::{StoredSession, seconds};
+use crate::handshake::{Handshake, Message, Output, sessions};
+use crate::resume::{Keeper, StoredSession, seconds};
 use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
 use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
@@ -18,11 +18,11 @@ use crate::wire::{Finished, HandshakeType};
 /// The server took up the session.
 pub(super) struct Resumed {
     pub(super) config: Arc<ClientConfig>,
-    pub(super) server: ServerAddress,
     pub(super) suite: &'static Tls12Suite,
     pub(super) randoms: Randoms,
     pub(super) transcript: Transcript,
     pub(super) session: StoredSession,
+    pub(super) keeper: Option<Keeper>,
 }
 
 /// The server's Finished is due.
@@ -41,7 +41,7 @@ impl Resumed {
         if let Some(log) = &self.config.common.key_log {
             log.log("CLIENT_RANDOM", &self.randoms.client, master_secret.expose());
         }
-        resumption::resumed_server(&self.session.origin, output);
+        sessions::resumed_server(&self.session.origin, output);
         output.summary.round_trips = 1;
         let keys = master_secret.key_block(&self.randoms);
         let expect = ExpectResumedFinished { resumed: self, master_secret, send: keys.client, receive: keys.server };
@@ -72,7 +72,7 @@ impl ExpectResumedFinished {
     /// RFC 5246, 7.4.9. The session may be used again: its secret alone is worth nothing to a server that forgot it.
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { resumed, master_secret, send, .. } = *self;
-        let Resumed { config, server, randoms, mut transcript, session, .. } = resumed;
+        let Resumed { randoms, mut transcript, session, keeper, .. } = resumed;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         master_secret.verify_server_finished(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
@@ -80,8 +80,8 @@ impl ExpectResumedFinished {
         let verify_data = master_secret.client_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;
         output.link.end_of_flight()?;
-        if let Some(resumption) = config.resumption.as_ref().filter(|_| session.fits()) {
-            resumption.store.put(&resumption::scope(&config, &server), session);
+        if let Some(keeper) = keeper.filter(|_| session.fits()) {
+            keeper.give_back(session);
         }
         Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms, true))))
     }

@@ -1,24 +1,22 @@
 //! The client's flight: Certificate, ClientKeyExchange, CertificateVerify (RFC 5246, 7.4.6 to 7.4.8).
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-
-use pki_types::CertificateDer;
 
 use super::State;
 use super::finish::ExpectFinished;
 use super::flight::{Ecdhe, Handshaking};
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
-use crate::handshake::{Message, Output, signature};
+use crate::handshake::tls12::certificate;
+use crate::handshake::{Message, Output, sessions, signature};
 use crate::schedule::tls12::{MasterSecret, Randoms, psk_premaster};
-use crate::summary::{AuthenticatedBy, CachedObject, Mode};
+use crate::summary::{AuthenticatedBy, CachedObject};
 use crate::wire::{
-    Certificate12, CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk,
-    HandshakeType, ProtocolVersion,
+    CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
+    ProtocolVersion,
 };
 
 /// The client was asked for a certificate.
@@ -87,30 +85,27 @@ impl ExpectCertificate {
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         Ok(Client { peer, entry: Some(entry) })
     }
 
     fn full_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Client>, Error> {
-        let Handshaking { config, cache, .. } = &self.handshaking;
-        let Certificate12(certificates) = message.expect(HandshakeType::CERTIFICATE)?;
-        let chain: Vec<_> = certificates.iter().map(|certificate| CertificateDer::from(certificate.0)).collect();
-        if chain.is_empty() {
+        let Handshaking { config, cache, client_type, .. } = &self.handshaking;
+        let Some(presented) = certificate::presented(message, *client_type)? else {
             if let ClientAuthentication::Required(_) = config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
             output.note("the client has no certificate, and none is required");
             return Ok(None);
-        }
-        let algorithms = signature::chain_algorithms(&config.common);
+        };
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
         let entry = cache.as_ref().and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(Some(Client { peer, entry }))
     }
@@ -171,8 +166,7 @@ impl Handshaking {
     ) -> Result<SharedSecret, Error> {
         let psk = self.config.psks.as_ref().and_then(|psks| psks.find(identity));
         let key = psk.as_ref().and_then(|psk| psk.tls12_key()).ok_or(PeerIncompatible::UnknownPskIdentity)?;
-        output.summary.mode = Mode::Psk;
-        output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
+        sessions::psk_peer(identity, output);
         Ok(psk_premaster(key, shared_secret)?)
     }
 
@@ -201,7 +195,7 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let messages = transcript.messages().unwrap_or_default();
-        let public_key = &self.client.peer.public_key;
+        let public_key = self.client.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages)?;
         transcript.stop_keeping();
         transcript.add(message.bytes);

@@ -13,16 +13,17 @@ use crate::config::ServerConfig;
 use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::caching::Selected;
-use crate::handshake::tls12::key_exchange;
+use crate::handshake::certificate_types::Choice;
+use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, SignatureRequest, agreement};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
-    Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientCertificateType, DistinguishedName,
-    EcPointFormats, EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup,
-    ProtocolVersion, Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe,
-    ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms,
+    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcPointFormats,
+    EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion,
+    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk,
+    SessionTicket, SignatureAlgorithms,
 };
 
 /// What all states after the server's flight have.
@@ -34,6 +35,8 @@ pub(super) struct Handshaking {
     pub(super) extended_master_secret: bool,
     pub(super) cache: Option<ServerSession>,
     pub(super) resumable: Option<Resumable>,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The server's flight; from ServerKeyExchange on it is missing.
@@ -74,11 +77,13 @@ pub(super) fn send(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    let Negotiated { suite, group, credential, application_protocol } = negotiated;
+    let Negotiated { suite, group, credential, certificates, application_protocol } = negotiated;
     // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
-    let request = if credential.is_some() { certificate_request(&config)? } else { None };
+    let asked = certificates.and_then(|choice| choice.client);
+    let request = if asked.is_some() { certificate_request(&config)? } else { None };
+    let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     let selected = match &credential {
-        Some((credential, _)) => select_cached(&config, offer, credential, request.as_deref(), output),
+        Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
         None => Selected::nothing(),
     };
     let resumable = match &credential {
@@ -98,11 +103,12 @@ pub(super) fn send(
         suite,
         session_id: session_id.as_ref().map_or(&[], |id| id),
         ticket_follows: resumable.is_some() && session_id.is_none(),
+        certificates,
         cached: &selected,
     };
     let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
     if let Some((credential, _)) = &credential {
-        certificate(credential, &selected, &mut transcript, output)?;
+        send_certificate(credential, &selected, &mut transcript, output)?;
     }
     let ecdhe = match group {
         Some(group) => Some(Ecdhe { group: group.name(), key_exchange: group.start(output.rng)? }),
@@ -120,6 +126,7 @@ pub(super) fn send(
         extended_master_secret: offer.extended_master_secret,
         cache: selected.session,
         resumable,
+        client_type,
     };
     let request = request.map(|request| (request, selected.certificate_request));
     let flight = Flight { handshaking, ecdhe, request };
@@ -192,6 +199,7 @@ impl Encode for Encoded<'_> {
 fn select_cached(
     config: &ServerConfig,
     offer: &Offer<'_>,
+    client_type: CertificateType,
     credential: &Credential,
     request: Option<&[u8]>,
     output: &mut Output<'_>,
@@ -203,7 +211,9 @@ fn select_cached(
     let pays = request.filter(|request| request.len() >= CACHED_REQUEST_LEN);
     let fingerprint = pays.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
-    Selected::new(config, &offer.caching, offer.server_name, credential.fingerprint(), fingerprint, output)
+    let version = ProtocolVersion::TLS_1_2;
+    let own = credential.fingerprint(version);
+    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output)
 }
 
 /// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
@@ -214,6 +224,7 @@ pub(super) struct Selection<'a> {
     pub(super) suite: &'static Tls12Suite,
     pub(super) session_id: &'a [u8],
     pub(super) ticket_follows: bool,
+    pub(super) certificates: Option<Choice>,
     pub(super) cached: &'a Selected,
 }
 
@@ -247,6 +258,9 @@ pub(super) fn server_hello(
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
     }
+    if let Some(certificates) = selection.certificates {
+        certificates.answer(&mut extensions)?;
+    }
     selection.cached.reply(config.common.client_cached_info, &mut extensions)?;
     let hello = ServerHello {
         legacy_version: ProtocolVersion::TLS_1_2,
@@ -263,7 +277,7 @@ pub(super) fn server_hello(
 }
 
 /// RFC 5246, 7.4.2, in full or as its fingerprint.
-fn certificate(
+fn send_certificate(
     credential: &Credential,
     selected: &Selected,
     transcript: &mut Transcript,
@@ -271,12 +285,11 @@ fn certificate(
 ) -> Result<(), Error> {
     let kind = HandshakeType::CERTIFICATE;
     if selected.server_certificate {
-        let Fingerprint(hash_value) = credential.fingerprint();
+        let Fingerprint(hash_value) = credential.fingerprint(ProtocolVersion::TLS_1_2);
         output.left_out(CachedObject::ServerCertificate);
         return output.send(kind, &CachedMessage12(&hash_value), transcript);
     }
-    let chain: Vec<_> = credential.chain().iter().map(|certificate| Asn1Cert(certificate)).collect();
-    output.send(kind, &Certificate12(List::Items(&chain)), transcript)
+    certificate::send(credential, transcript, output)
 }
 
 /// The body of the CertificateRequest, if clients are asked (RFC 5246, 7.4.4).

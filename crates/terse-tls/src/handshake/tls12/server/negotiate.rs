@@ -7,6 +7,7 @@ use crate::config::ServerConfig;
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
+use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::tls12::key_exchange;
 use crate::handshake::{agreement, signature};
 use crate::wire::{
@@ -73,13 +74,17 @@ impl<'a> Offer<'a> {
     }
 }
 
+/// A credential, and how its key signs.
+type Signed = (Credential, SignatureScheme);
+
 /// What was chosen.
 pub(super) struct Negotiated {
     pub(super) suite: &'static Tls12Suite,
     /// Not with a pre-shared key alone.
     pub(super) group: Option<&'static dyn Group>,
     /// What the server proves its identity with, and how it signs; not with a pre-shared key.
-    pub(super) credential: Option<(Credential, SignatureScheme)>,
+    pub(super) credential: Option<Signed>,
+    pub(super) certificates: Option<Choice>,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
 
@@ -91,9 +96,11 @@ impl Negotiated {
         let mut groups = config.common.groups.iter().filter_map(|name| key_exchange::group(&config.common, *name));
         let group = groups.find(|group| offer.supports(*group));
         let (suite, credential) = select_suite(config, offer, group.is_some())?;
+        let kind = credential.as_ref().map(|(credential, _)| credential.certificate_type());
+        let certificates = kind.map(|kind| Choice::new(config, offer.hello.extensions, kind)).transpose()?;
         let group = group.filter(|_| suite.key_exchange != Tls12KeyExchange::Psk);
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        Ok(Self { suite, group, credential, application_protocol })
+        Ok(Self { suite, group, credential, certificates, application_protocol })
     }
 }
 
@@ -102,7 +109,7 @@ fn select_suite(
     config: &ServerConfig,
     offer: &Offer<'_>,
     has_group: bool,
-) -> Result<(&'static Tls12Suite, Option<(Credential, SignatureScheme)>), PeerIncompatible> {
+) -> Result<(&'static Tls12Suite, Option<Signed>), Error> {
     let mut reason = PeerIncompatible::NoCommonCipherSuite;
     for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
         let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
@@ -111,24 +118,38 @@ fn select_suite(
             Tls12KeyExchange::EcdhePsk if config.psks.is_some() && has_group => return Ok((suite, None)),
             Tls12KeyExchange::Psk => {}
             _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
-            key_exchange => match select_credential(config, offer, key_exchange) {
+            key_exchange => match select_credential(config, offer, key_exchange)? {
                 Some(credential) => return Ok((suite, Some(credential))),
-                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
-                None => {}
+                None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
+                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => reason = PeerIncompatible::NoCommonCertificateType,
             },
         }
     }
-    Err(reason)
+    Err(reason.into())
+}
+
+fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn select_credential(
     config: &ServerConfig,
     offer: &Offer<'_>,
     key_exchange: Tls12KeyExchange,
-) -> Option<(Credential, SignatureScheme)> {
+) -> Result<Option<Signed>, Error> {
     let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
-    config.credentials.iter().find_map(|credential| {
-        let scheme = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?;
-        Some((credential.clone(), scheme))
-    })
+    for credential in &config.credentials {
+        if let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)
+            && client_takes(offer.hello.extensions, credential)?
+        {
+            return Ok(Some((credential.clone(), scheme)));
+        }
+    }
+    Ok(None)
 }

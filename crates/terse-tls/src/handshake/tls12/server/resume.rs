@@ -13,9 +13,10 @@ use crate::config::ServerConfig;
 use crate::crypto::{Secret, Tls12Suite};
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::caching::Selected;
+use crate::handshake::sessions::Lineage;
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{Handshake, Message, Output, agreement, resumption};
-use crate::resume::{Binding, ResumedClient, ServerResumption, Session, SessionId, seconds};
+use crate::handshake::{Handshake, Message, Output, agreement, sessions};
+use crate::resume::{Binding, ServerResumption, Session, SessionId, seconds};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::time::Now;
@@ -47,7 +48,7 @@ impl Resumable {
             ServerResumption::Stateless(_) => return Ok(None),
         };
         let version = ProtocolVersion::TLS_1_2;
-        let binding = resumption::binding(config, version, offer.server_name, application_protocol, output.now);
+        let binding = sessions::binding(config, version, offer.server_name, application_protocol, output.now);
         let (Some(binding), Some(now)) = (binding, seconds(output.now)) else { return Ok(None) };
         Ok(Some(Self { resumption: resumption.clone(), binding, now, id }))
     }
@@ -62,14 +63,14 @@ impl Resumable {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let Self { resumption, binding, now, id } = self;
+        let Lineage { client, end } = Lineage::new(client, now);
         let session = Session {
             suite: suite.id,
             secret: Secret::new(master_secret.expose()),
             extended_master_secret: true,
             created: now,
-            end: resumption::end_of(client, now),
-            client: client
-                .map(|client| ResumedClient { identity: client.identity.clone(), signatures: client.signatures }),
+            end,
+            client,
         };
         let kept = match id {
             Some(id) => resumption.keep(id, session, &binding),
@@ -106,7 +107,7 @@ impl Resumed {
         };
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
         let version = ProtocolVersion::TLS_1_2;
-        let binding = resumption::binding(config, version, offer.server_name, application_protocol.as_deref(), now);
+        let binding = sessions::binding(config, version, offer.server_name, application_protocol.as_deref(), now);
         let (Some(binding), Some(now)) = (binding.filter(|_| !shown.is_empty()), seconds(now)) else {
             return Ok(None);
         };
@@ -134,9 +135,10 @@ impl Resumed {
         let mut transcript = Pending::new(message.bytes).start(suite.hash);
         output.agreed.application_protocol = application_protocol;
         output.agreed.server_name = offer.server_name.map(Into::into);
-        resumption::resumed_client(session.client.as_ref(), output);
+        sessions::resumed_client(session.client.as_ref(), output);
         let session_id = offer.hello.legacy_session_id; // RFC 5077, 3.4: with a ticket, whatever the client chose
-        let selection = Selection { suite, session_id, ticket_follows: false, cached: &Selected::nothing() };
+        let selection =
+            Selection { suite, session_id, ticket_follows: false, certificates: None, cached: &Selected::nothing() };
         let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
         output.summary.round_trips = 1;
 
@@ -162,8 +164,8 @@ pub(crate) struct ExpectResumedFinished {
 }
 
 impl ExpectResumedFinished {
-    pub(super) fn finished(self: Box<Self>, message: Message<'_>, _: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { randoms, master_secret, transcript } = *self;
+    pub(super) fn finished(self, message: Message<'_>) -> Result<Handshake, Error> {
+        let Self { randoms, master_secret, transcript } = self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         master_secret.verify_client_finished(verify_data, &transcript.current())?;
         Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms, true))))

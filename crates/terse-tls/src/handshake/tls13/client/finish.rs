@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::certificate::Signer;
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Hello, Secrets, State};
+use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Tickets};
 use crate::cache::{FinishedProof, Learned, PeerEntry};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
@@ -23,6 +23,7 @@ struct Flight {
     state: ExpectCertificate,
     proof: FinishedProof,
     server_certificate: Option<PeerEntry>,
+    proven: Proven,
     /// Up to the server's Finished.
     messages: Digest,
 }
@@ -36,15 +37,21 @@ pub(crate) struct ExpectSignature {
 impl ExpectFinished {
     /// RFC 9846, 4.5.3
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, learned: server_certificate } = *self;
+        let Self { mut state, learned: server_certificate, proven, early_data } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
         state.hello.transcript.add(message.bytes);
-        if let Some(session) = output.cache.as_deref_mut() {
+        if let Some(session) = output.cache.as_deref_mut().filter(|_| !proven.is_psk()) {
             session.server_finished(!state.selection.client_certificate);
         }
+        proven.report(output);
         let messages = state.hello.transcript.current();
-        Flight { state, proof, server_certificate, messages }.send(output)
+        if early_data {
+            output.agreed.early_data = 0;
+            output.end_of_early_data(&mut state.hello.transcript)?;
+            output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
+        }
+        Flight { state, proof, server_certificate, proven, messages }.send(output)
     }
 }
 
@@ -76,9 +83,9 @@ impl Flight {
 
     /// Finished, and what follows from it. `credential` is what was proven.
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { state, proof, server_certificate, messages } = self;
+        let Self { state, proof, server_certificate, proven, messages } = self;
         let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = state;
-        let Hello { config, random, mut transcript, .. } = hello;
+        let Hello { config, random, mut transcript, keeper, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
@@ -95,18 +102,24 @@ impl Flight {
         output.link.end_of_flight()?;
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
 
-        if let Some(session) = output.cache.as_deref_mut() {
-            let resumption = main.resumption(&transcript.current())?;
-            let ticket = match credential {
-                Some(own) if makes_ticket => {
-                    Some(resumption.ssc_ticket(CachedInformationType::CERT, own.fingerprint())?)
-                }
-                _ => None,
-            };
-            let certificate_request = request.and_then(|request| request.learned);
-            session.finished(Learned { proof, server_certificate, certificate_request, ticket });
+        let resumption = main.resumption(&transcript.current())?;
+        match output.cache.as_deref_mut() {
+            None => {}
+            Some(session) if proven.is_psk() => session.resumed(),
+            Some(session) => {
+                let ticket = match credential {
+                    Some(own) if makes_ticket => Some(
+                        resumption
+                            .ssc_ticket(CachedInformationType::CERT, own.fingerprint(ProtocolVersion::TLS_1_3))?,
+                    ),
+                    _ => None,
+                };
+                let certificate_request = request.and_then(|request| request.learned);
+                session.finished(Learned { proof, server_certificate, certificate_request, ticket });
+            }
         }
-        Ok(Handshake::Tls13Traffic(Box::new(Traffic::new(true, send, receive, exporter))))
+        let tickets = Tickets::new(keeper, send.suite().id, resumption, proven, output);
+        Ok(Handshake::Tls13Traffic(Box::new(Traffic::client(send, receive, exporter, tickets))))
     }
 }
 
@@ -126,7 +139,8 @@ impl ExpectCertificate {
         let Some(request) = &self.request else { return Ok(None) };
         let transcript = &mut self.hello.transcript;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let able = (self.hello.config.credential.as_ref()).and_then(|credential| {
+        let fits = |own: &&Credential| own.certificate_type() == self.types.client;
+        let able = self.hello.config.credential.as_ref().filter(fits).and_then(|credential| {
             Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
         });
         let Some((credential, scheme)) = able else {
@@ -142,11 +156,11 @@ impl ExpectCertificate {
             return Ok(None);
         };
         let entries: Vec<_> = if self.selection.client_certificate {
-            transcript.add_synthetic(credential.fingerprint());
+            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_3));
             output.left_out(CachedObject::ClientCertificate);
             Vec::from([CertificateEntry::new(&[])])
         } else {
-            credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+            credential.cert_data().map(CertificateEntry::new).collect()
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

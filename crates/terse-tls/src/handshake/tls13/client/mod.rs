@@ -6,10 +6,13 @@
 //!                             Certificate            maybe as its fingerprint
 //!                             CertificateVerify
 //!                             Finished
-//! Certificate*           -->                         maybe reduced, under a ticket
+//! EndOfEarlyData*        -->                         if the server takes early data
+//! Certificate*                                       maybe reduced, under a ticket
 //! CertificateVerify*
 //! Finished
+//!                        <--  NewSessionTicket*
 //! ```
+//! With a pre-shared key the server's Finished follows EncryptedExtensions.
 //!
 //! What must always hold: a Certificate is believed because its chain was verified, now or before it entered the cache;
 //! CertificateVerify is checked in every handshake; nothing reaches the cache before the server's Finished was
@@ -25,10 +28,13 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::client::SelectedPsk;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
+use crate::resume::Keeper;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
-use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
+use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateRequest, CertificateVerify, EncryptedExtensions, ExtensionType,
@@ -36,8 +42,12 @@ use crate::wire::{
 };
 
 mod finish;
+mod psk;
+mod tickets;
 
 pub(crate) use finish::ExpectSignature;
+use psk::{Proven, Selected};
+pub(crate) use tickets::Tickets;
 
 /// What the ServerHello found.
 pub(crate) struct Hello {
@@ -46,6 +56,7 @@ pub(crate) struct Hello {
     pub(crate) random: Random,
     pub(crate) offered: Vec<ExtensionType>,
     pub(crate) transcript: Transcript,
+    pub(crate) keeper: Option<Keeper>,
 }
 
 /// What a client expects next.
@@ -64,6 +75,9 @@ pub(crate) enum State {
 pub(crate) struct ExpectEncryptedExtensions {
     hello: Hello,
     secrets: Secrets,
+    psk: Option<Selected>,
+    /// Early data may be on its way, and the keys of the handshake are not used yet.
+    early_data: bool,
 }
 
 /// The secrets until the server's Finished.
@@ -77,6 +91,7 @@ pub(crate) struct Secrets {
 pub(crate) struct ExpectCertificate {
     hello: Hello,
     secrets: Secrets,
+    types: CertificateTypes,
     selection: Selection,
     /// The server answered `client_cached_info`: this handshake makes a ticket.
     makes_ticket: bool,
@@ -98,10 +113,13 @@ pub(crate) struct ExpectCertificateVerify {
     learned: Option<PeerEntry>,
 }
 
-/// The server has signed.
+/// The server has signed, or has a pre-shared key.
 pub(crate) struct ExpectFinished {
     state: ExpectCertificate,
     learned: Option<PeerEntry>,
+    proven: Proven,
+    /// The server takes early data.
+    early_data: bool,
 }
 
 impl State {
@@ -110,10 +128,15 @@ impl State {
         hello: Hello,
         suite: &'static Tls13Suite,
         shared_secret: &SharedSecret,
+        psk: Option<SelectedPsk>,
+        early_data: bool,
         output: &mut Output<'_>,
     ) -> Result<Self, Error> {
-        let schedule = Schedule { suite, label_prefix: output.link.label_prefix() };
-        let handshake = schedule.handshake_secret(shared_secret)?;
+        let (early_secret, psk) = match psk {
+            None => (EarlySecret::new(suite.hash, output.link.label_prefix(), None), None),
+            Some(SelectedPsk { early_secret, is_first, source }) => (early_secret, Some(Selected { is_first, source })),
+        };
+        let handshake = early_secret.handshake_secret(suite, shared_secret)?;
         let messages = hello.transcript.current();
         let client = handshake.client_traffic(&messages)?;
         let server = handshake.server_traffic(&messages)?;
@@ -123,14 +146,16 @@ impl State {
         }
         output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
         output.link.compatibility_point()?;
-        output.link.new_keys(&EpochKeys::Tls13(client.clone()))?;
+        if !early_data {
+            output.link.new_keys(&EpochKeys::Tls13(client.clone()))?;
+        }
         let secrets = Secrets { handshake, client, server };
-        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets })))
+        Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, psk, early_data })))
     }
 
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls13Client(match self {
-            Self::EncryptedExtensions(state) => Self::CertificateRequest(state.encrypted_extensions(message, output)?),
+            Self::EncryptedExtensions(state) => state.encrypted_extensions(message, output)?,
             Self::CertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
                 Self::Certificate(state.certificate_request(message, output)?)
             }
@@ -160,18 +185,27 @@ impl State {
 
 impl ExpectEncryptedExtensions {
     /// RFC 9846, 4.4.1
-    fn encrypted_extensions(
-        self,
-        message: Message<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<Box<ExpectCertificate>, Error> {
-        let Self { mut hello, secrets } = self;
+    fn encrypted_extensions(mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
-        extensions.check_response(Place::EncryptedExtensions, &hello.offered)?;
-        agreement::read(&hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;
+        let takes_early_data = psk::takes_early_data(extensions)?;
+        if self.early_data {
+            output.link.limit_protected_records(usize::MAX); // this handshake sets its own
+        }
+        self.early_data_refused(takes_early_data, output)?;
+        extensions.check_response(Place::EncryptedExtensions, &self.hello.offered)?;
+        agreement::read(&self.hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;
+        if takes_early_data {
+            self.early_data_accepted(output)?;
+        }
+        if let Some(Selected { source, .. }) = self.psk.take() {
+            return self.finished_follows(source, extensions, message, output);
+        }
+        let Self { mut hello, secrets, .. } = self;
+        let types = CertificateTypes::read(&hello.config, extensions)?;
         let (selection, makes_ticket) = caching::selected(extensions, hello.config.common.client_cached_info, output)?;
         hello.transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificate { hello, secrets, selection, makes_ticket, request: None }))
+        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket, request: None };
+        Ok(State::CertificateRequest(Box::new(state)))
     }
 }
 
@@ -248,16 +282,17 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
-        let mut chain = certificate::chain(certificate)?.into_iter();
+        let mut entries = certificate::cert_data(certificate)?.into_iter();
         let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
+        let cached = cached.filter(|cached| cached.stands_for(self.types.server, ProtocolVersion::TLS_1_3));
         let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-        if chain.next().is_none_or(|hash| hash.as_ref() != cached.fingerprint().0) || chain.next().is_some() {
+        if entries.next().is_none_or(|hash| *hash != cached.fingerprint().0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
         let peer = cached.peer().clone();
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }
@@ -268,18 +303,16 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
-        let chain = certificate::chain(certificate)?;
-        if chain.is_empty() {
-            return Err(PeerMisbehaved::EmptyServerCertificate.into());
-        }
-        let algorithms = signature::chain_algorithms(&config.common);
-        let role = PeerRole::Server(&server.name);
-        let (peer, time_unchecked) = config.trust.verify(&chain, role, &algorithms, output.now.unix)?;
+        let presented = certificate::presented(certificate, self.types.server)?;
+        let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
+        let (peer, time_unchecked) =
+            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
-        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, peer.clone()));
+        let version = ProtocolVersion::TLS_1_3;
+        let fingerprint = presented.fingerprint(&config.common, version);
+        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, version, peer.clone()));
         Ok((peer, entry))
     }
 }
@@ -290,8 +323,9 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
-        Ok(Box::new(ExpectFinished { state: self.state, learned: self.learned }))
+        let Self { state, peer, learned } = *self;
+        Ok(Box::new(ExpectFinished { state, learned, proven: Proven::Certificate(peer), early_data: false }))
     }
 }

@@ -6,16 +6,21 @@ use alloc::sync::Arc;
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use super::tickets::Issuer;
+use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
+use crate::handshake::certificate_types::Presented;
 use crate::handshake::{Handshake, Message, Output, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::{AuthenticatedBy, CachedObject};
-use crate::wire::{CachedInformationType, Certificate, CertificateVerify, Finished, HandshakeType, ProtocolVersion};
+use crate::wire::{
+    CachedInformationType, Certificate, CertificateType, CertificateVerify, EndOfEarlyData, Finished, HandshakeType,
+    ProtocolVersion,
+};
 
 /// What all states after the server's flight have.
 pub(super) struct Handshaking {
@@ -28,11 +33,21 @@ pub(super) struct Handshaking {
     pub(super) receive: TrafficSecret,
     pub(super) exporter: ExporterSecret,
     pub(super) cache: Option<ServerSession>,
+    pub(super) tickets: Option<Issuer>,
+}
+
+/// The client sends early data.
+pub(crate) struct ExpectEndOfEarlyData {
+    pub(super) finished: ExpectFinished,
+    /// How many bytes it may still send.
+    pub(super) left: u32,
 }
 
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
+    /// What the client's Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed.
@@ -46,7 +61,31 @@ pub(crate) struct ExpectCertificateVerify {
 /// The client has signed, or was not asked.
 pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
+    /// What the client proved to be in this handshake.
+    pub(super) peer: Option<VerifiedPeer>,
     pub(super) client: Option<PeerEntry>,
+}
+
+impl ExpectEndOfEarlyData {
+    /// So many bytes of early data came.
+    pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
+        let left = u32::try_from(len).ok().and_then(|len| self.left.checked_sub(len));
+        self.left = left.ok_or(PeerMisbehaved::TooMuchEarlyData)?;
+        Ok(())
+    }
+
+    /// RFC 9846, 4.6
+    pub(super) fn end_of_early_data(
+        self,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectFinished>, Error> {
+        let EndOfEarlyData = message.expect(HandshakeType::END_OF_EARLY_DATA)?;
+        let mut finished = self.finished;
+        finished.handshaking.transcript.add(message.bytes);
+        output.receive.keys = Some(EpochKeys::Tls13(finished.handshaking.client.clone()));
+        Ok(Box::new(finished))
+    }
 }
 
 impl ExpectCertificate {
@@ -65,15 +104,15 @@ impl ExpectCertificate {
             return self.cached_certificate(&certificate, entry, message, output);
         }
         self.handshaking.transcript.add(message.bytes);
-        if certificate.certificate_list.is_empty() {
+        let Some(presented) = certificate::presented(&certificate, self.client_type)? else {
             if let ClientAuthentication::Required(_) = self.handshaking.config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
-            return Ok(State::Finished(Box::new(ExpectFinished { handshaking, client: None })));
-        }
-        self.full_certificate(&certificate, output)
+            return Ok(State::Finished(Box::new(ExpectFinished { handshaking, peer: None, client: None })));
+        };
+        self.full_certificate(&presented, output)
     }
 
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
@@ -97,26 +136,20 @@ impl ExpectCertificate {
         output.summary.signatures_saved += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = output.now.unix.is_none();
+        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
-    fn full_certificate(
-        self: Box<Self>,
-        certificate: &Certificate<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<State, Error> {
+    fn full_certificate(self: Box<Self>, presented: &Presented<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let config = &self.handshaking.config;
-        let chain = certificate::chain(certificate)?;
-        let algorithms = signature::chain_algorithms(&config.common);
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = trust.verify(&chain, PeerRole::Client, &algorithms, output.now.unix)?;
+        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        let fingerprint = Fingerprint::of_chain(config.common.provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
         let session = self.handshaking.cache.as_ref();
         let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(self.expect_certificate_verify(peer, entry))
@@ -134,27 +167,32 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, &self.peer.public_key, &verify, &content)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
         transcript.add(message.bytes);
-        Ok(Box::new(ExpectFinished { handshaking: self.handshaking, client: self.entry }))
+        let Self { handshaking, peer, entry } = *self;
+        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry }))
     }
 }
 
 impl ExpectFinished {
-    /// RFC 9846, 4.5.3. The new ticket is committed here, before anything can be sent (`caching`, rule 2).
+    /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Handshaking { mut transcript, client, main, send, receive, exporter, cache, .. } = self.handshaking;
+        let Self { handshaking, peer, client: entry } = *self;
+        let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
-        if let (Some(mut session), Some(entry)) = (cache, self.client) {
-            let resumption = main.resumption(&transcript.current())?;
+        let resumption = main.resumption(&transcript.current())?;
+        if let (Some(mut session), Some(entry)) = (cache, entry) {
             let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;
             if session.commit(proof, ticket, entry).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }
-        Ok(Handshake::Tls13Traffic(Box::new(Traffic::new(false, send, receive, exporter))))
+        if let Some(tickets) = tickets {
+            tickets.issue(&config, peer.as_ref(), send.suite().id, &resumption, output)?;
+        }
+        Ok(Handshake::Tls13Traffic(Box::new(Traffic::server(send, receive, exporter))))
     }
 }

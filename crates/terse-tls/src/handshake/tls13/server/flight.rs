@@ -6,24 +6,25 @@ use alloc::vec::Vec;
 
 use super::super::certificate::Signer;
 use super::State;
-use super::authenticate::{ExpectCertificate, ExpectFinished, Handshaking};
-use super::negotiate::{Negotiated, Offer};
+use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
+use super::negotiate::{Authentication, Negotiated, Offer};
+use super::tickets::Issuer;
 use crate::cache::{Fingerprint, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
-use crate::error::Error;
+use crate::error::{Error, PeerIncompatible};
 use crate::handshake::caching::Selected;
 use crate::handshake::{Handshake, Output, SignatureRequest, agreement};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
-use crate::schedule::tls13::{HandshakeSecret, Schedule, TrafficSecret};
-use crate::summary::CachedObject as Cached;
+use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
+use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
-    CertificateVerify, DistinguishedName, EncryptedExtensions, ExtensionsBuilder, Finished, HandshakeType,
-    KeyShareEntry, KeyShareServerHello, List, ProtocolVersion, Random, SelectedVersion, ServerHello,
-    SignatureAlgorithms, SignatureScheme,
+    CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random,
+    SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -32,11 +33,18 @@ pub(super) fn send(
     offer: &Offer<'_>,
     negotiated: Negotiated<'_>,
     key_share: &[u8],
+    early_data: bool,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    let credential = negotiated.credential.clone();
-    let request = (config.client_authentication.trust().is_some()).then(|| request_extensions(&config)).transpose()?;
+    let suite = negotiated.suite;
+    let (credential, scheme, certificates) = match negotiated.authentication {
+        Authentication::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
+        Authentication::Psk(_) => {
+            return send_psk(config, offer, negotiated, key_share, early_data, transcript, output);
+        }
+    };
+    let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
@@ -44,63 +52,187 @@ pub(super) fn send(
     let pays = request.as_ref().filter(|request| request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN);
     let fingerprint = pays.map(|request| || Fingerprint::of_request(sha256, request));
     let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
-    let own = credential.fingerprint();
-    let selected = Selected::new(&config, &offer.caching, offer.server_name, own, fingerprint, output);
+    let version = ProtocolVersion::TLS_1_3;
+    let own = credential.fingerprint(version);
+    let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    let selected =
+        Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output);
 
-    let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
-    server_hello(offer, &negotiated, &share, &mut transcript, output)?;
-    let schedule = Schedule { suite: negotiated.suite, label_prefix: output.link.label_prefix() };
-    let handshake = schedule.handshake_secret(&shared_secret)?;
-    let messages = transcript.current();
-    let (client, server) = (handshake.client_traffic(&messages)?, handshake.server_traffic(&messages)?);
-    let client_random = offer.hello.random;
-    if let Some(log) = &config.common.key_log {
-        log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_random, client.expose());
-        log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &client_random, server.expose());
-    }
-    output.link.compatibility_point()?;
-    output.link.new_keys(&EpochKeys::Tls13(server.clone()))?;
-    output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
-
-    encrypted_extensions(&config, offer, &negotiated, &selected, &mut transcript, output)?;
+    let early_secret = EarlySecret::new(suite.hash, output.link.label_prefix(), None);
+    let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
+    let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
+    hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
     if let Some(request) = &request {
         certificate_request(request, &selected, &mut transcript, output)?;
     }
     certificate(&credential, &selected, &mut transcript, output)?;
-    output.summary.version = Some(ProtocolVersion::TLS_1_3);
-    output.summary.cipher_suite = Some(negotiated.suite.id);
-    output.summary.group = Some(negotiated.group.name());
-    output.agreed.application_protocol = negotiated.application_protocol;
-    output.agreed.server_name = offer.server_name.map(Into::into);
     let content = Signer::Server.content(&transcript.current());
+    let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = Flight {
-        config,
-        client_random,
+        client_type,
+        client_random: offer.hello.random,
         asks: request.is_some(),
         transcript,
-        handshake,
-        client,
-        server,
+        secrets,
+        early_data: None,
         cache: selected.session,
+        tickets,
+        config,
     };
-    let request = SignatureRequest::new(credential, negotiated.scheme, content);
+    let request = SignatureRequest::new(credential, scheme, content);
     match request.sign(output.rng)? {
-        Signing::Done(signature) => flight.finish(request.scheme(), &signature, output),
+        Signing::Done(signature) => flight.certificate_verify(request.scheme(), &signature, output),
         Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
+    }
+}
+
+/// The same with a pre-shared key: no certificates, and nothing is cached (`caching`, rule 6).
+fn send_psk(
+    config: Arc<ServerConfig>,
+    offer: &Offer<'_>,
+    negotiated: Negotiated<'_>,
+    key_share: &[u8],
+    early_data: bool,
+    mut transcript: Transcript,
+    output: &mut Output<'_>,
+) -> Result<State, Error> {
+    let Authentication::Psk(psk) = &negotiated.authentication else {
+        return Err(PeerIncompatible::NoCommonPsk.into()); // `send` looked
+    };
+    psk.report(output);
+    let lineage = psk.lineage();
+    let early_traffic = early_data.then(|| psk.early_secret.client_traffic(negotiated.suite, &transcript.current()));
+    let early_traffic = early_traffic.transpose()?;
+    let selected_psk = Some(PreSharedKeyServerHello(psk.index));
+    let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk };
+    let secrets = hello.send(key_share, psk.early_secret.clone(), &mut transcript, output)?;
+    if let Some(secret) = early_traffic {
+        if let Some(log) = &config.common.key_log {
+            log.log("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
+        }
+        output.receive.keys = Some(EpochKeys::Tls13(secret));
+        output.summary.early_data = EarlyDataStatus::Accepted;
+        output.summary.round_trips = 0;
+    }
+    hello.encrypted_extensions(&Selected::nothing(), early_data, &mut transcript, output)?;
+    let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
+    let flight = Flight {
+        client_type: CertificateType::X509, // none is asked for
+        client_random: offer.hello.random,
+        asks: false,
+        transcript,
+        secrets,
+        early_data: config.early_data.filter(|_| early_data).map(|early_data| early_data.max_size),
+        cache: None,
+        tickets: tickets.map(|(binding, lineage)| Issuer { binding, lineage: Some(lineage) }),
+        config,
+    };
+    flight.finish(output)
+}
+
+/// The secrets until the client's Finished.
+struct Secrets {
+    handshake: HandshakeSecret,
+    client: TrafficSecret,
+    server: TrafficSecret,
+}
+
+/// What was offered and chosen.
+struct Hello<'a> {
+    config: &'a ServerConfig,
+    offer: &'a Offer<'a>,
+    negotiated: &'a Negotiated<'a>,
+    selected_psk: Option<PreSharedKeyServerHello>,
+}
+
+impl Hello<'_> {
+    /// ServerHello (RFC 9846, 4.2.3), and the keys that follow.
+    fn send(
+        &self,
+        key_share: &[u8],
+        early_secret: EarlySecret,
+        transcript: &mut Transcript,
+        output: &mut Output<'_>,
+    ) -> Result<Secrets, Error> {
+        let Self { config, offer, negotiated, .. } = self;
+        let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
+        self.server_hello(&share, transcript, output)?;
+        let handshake = early_secret.handshake_secret(negotiated.suite, &shared_secret)?;
+        let messages = transcript.current();
+        let (client, server) = (handshake.client_traffic(&messages)?, handshake.server_traffic(&messages)?);
+        if let Some(log) = &config.common.key_log {
+            log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, client.expose());
+            log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, server.expose());
+        }
+        output.link.compatibility_point()?;
+        output.link.new_keys(&EpochKeys::Tls13(server.clone()))?;
+        output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
+        output.summary.version = Some(ProtocolVersion::TLS_1_3);
+        output.summary.cipher_suite = Some(negotiated.suite.id);
+        output.summary.group = Some(negotiated.group.name());
+        output.agreed.application_protocol = negotiated.application_protocol.clone();
+        output.agreed.server_name = offer.server_name.map(Into::into);
+        Ok(Secrets { handshake, client, server })
+    }
+
+    fn server_hello(&self, share: &[u8], transcript: &mut Transcript, output: &mut Output<'_>) -> Result<(), Error> {
+        let Self { offer, negotiated, .. } = self;
+        let mut random = Random::default();
+        output.rng.fill(&mut random)?;
+        let mut extensions = ExtensionsBuilder::default();
+        extensions.push(&SelectedVersion(ProtocolVersion::TLS_1_3))?;
+        extensions.push(&KeyShareServerHello(KeyShareEntry { group: negotiated.group.name(), key_exchange: share }))?;
+        if let Some(selected) = &self.selected_psk {
+            extensions.push(selected)?;
+        }
+        let hello = ServerHello {
+            legacy_version: ProtocolVersion::TLS_1_2,
+            random,
+            legacy_session_id_echo: offer.hello.legacy_session_id,
+            cipher_suite: negotiated.suite.id,
+            legacy_compression_method: 0,
+            extensions: extensions.extensions(),
+        };
+        output.send(HandshakeType::SERVER_HELLO, &hello, transcript)
+    }
+
+    /// RFC 9846, 4.4.1
+    fn encrypted_extensions(
+        &self,
+        selected: &Selected,
+        early_data: bool,
+        transcript: &mut Transcript,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let Self { config, offer, negotiated, .. } = self;
+        let offered = offer.hello.extensions;
+        let mut extensions = ExtensionsBuilder::default();
+        agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
+        agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+        if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
+            types.answer(&mut extensions)?;
+        }
+        selected.reply(config.common.client_cached_info, &mut extensions)?;
+        if early_data {
+            extensions.push(&EarlyData)?;
+        }
+        output.send(HandshakeType::ENCRYPTED_EXTENSIONS, &EncryptedExtensions(extensions.extensions()), transcript)
     }
 }
 
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
 struct Flight {
     config: Arc<ServerConfig>,
+    client_type: CertificateType,
     client_random: Random,
     /// The client is asked for a certificate.
     asks: bool,
     transcript: Transcript,
-    handshake: HandshakeSecret,
-    client: TrafficSecret,
-    server: TrafficSecret,
+    secrets: Secrets,
+    /// How many bytes of early data the client may send.
+    early_data: Option<u32>,
     cache: Option<ServerSession>,
+    tickets: Option<Issuer>,
 }
 
 /// The server's key takes its time.
@@ -112,15 +244,26 @@ pub(crate) struct ExpectSignature {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
-        flight.finish(request.scheme(), signature, output).map(Handshake::Tls13Server)
+        flight.certificate_verify(request.scheme(), signature, output).map(Handshake::Tls13Server)
     }
 }
 
 impl Flight {
-    fn finish(self, algorithm: SignatureScheme, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_random, asks, mut transcript, handshake, client, server, cache } = self;
+    fn certificate_verify(
+        mut self,
+        algorithm: SignatureScheme,
+        signature: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
         let verify = CertificateVerify { algorithm, signature };
-        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut transcript)?;
+        output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.transcript)?;
+        self.finish(output)
+    }
+
+    fn finish(self, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { config, client_type, client_random, asks, mut transcript, secrets, early_data, cache, tickets } =
+            self;
+        let Secrets { handshake, client, server } = secrets;
         let verify_data = server.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
 
@@ -135,11 +278,14 @@ impl Flight {
         }
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
-        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache };
-        Ok(if asks {
-            State::Certificate(Box::new(ExpectCertificate { handshaking }))
-        } else {
-            State::Finished(Box::new(ExpectFinished { handshaking, client: None }))
+        let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets };
+        if asks {
+            return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
+        }
+        let finished = ExpectFinished { handshaking, peer: None, client: None };
+        Ok(match early_data {
+            Some(left) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished, left })),
+            None => State::Finished(Box::new(finished)),
         })
     }
 }
@@ -147,46 +293,6 @@ impl Flight {
 /// From this length on the fingerprint form of a CertificateRequest is no longer than the extensions that it replaces
 /// (`caching`: the server leaves `cert_req` alone when the fingerprint form would be longer).
 const CACHED_REQUEST_LEN: usize = 1 + 32;
-
-/// RFC 9846, 4.2.3
-fn server_hello(
-    offer: &Offer<'_>,
-    negotiated: &Negotiated<'_>,
-    share: &[u8],
-    transcript: &mut Transcript,
-    output: &mut Output<'_>,
-) -> Result<(), Error> {
-    let mut random = Random::default();
-    output.rng.fill(&mut random)?;
-    let mut extensions = ExtensionsBuilder::default();
-    extensions.push(&SelectedVersion(ProtocolVersion::TLS_1_3))?;
-    extensions.push(&KeyShareServerHello(KeyShareEntry { group: negotiated.group.name(), key_exchange: share }))?;
-    let hello = ServerHello {
-        legacy_version: ProtocolVersion::TLS_1_2,
-        random,
-        legacy_session_id_echo: offer.hello.legacy_session_id,
-        cipher_suite: negotiated.suite.id,
-        legacy_compression_method: 0,
-        extensions: extensions.extensions(),
-    };
-    output.send(HandshakeType::SERVER_HELLO, &hello, transcript)
-}
-
-/// RFC 9846, 4.4.1
-fn encrypted_extensions(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-    negotiated: &Negotiated<'_>,
-    selected: &Selected,
-    transcript: &mut Transcript,
-    output: &mut Output<'_>,
-) -> Result<(), Error> {
-    let mut extensions = ExtensionsBuilder::default();
-    agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
-    agreement::answer_record_sizes(config, offer.hello.extensions, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
-    selected.reply(config.common.client_cached_info, &mut extensions)?;
-    output.send(HandshakeType::ENCRYPTED_EXTENSIONS, &EncryptedExtensions(extensions.extensions()), transcript)
-}
 
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {
     let mut extensions = ExtensionsBuilder::default();
@@ -224,12 +330,12 @@ fn certificate(
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = credential.fingerprint();
+    let Fingerprint(fingerprint) = credential.fingerprint(ProtocolVersion::TLS_1_3);
     let entries: Vec<_> = if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
-        credential.chain().iter().map(|certificate| CertificateEntry::new(certificate)).collect()
+        credential.cert_data().map(CertificateEntry::new).collect()
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

@@ -9,10 +9,13 @@
 //!                             Certificate            maybe as its fingerprint
 //!                             CertificateVerify
 //!                             Finished
-//! Certificate*           -->                         maybe reduced, under a ticket
+//! EndOfEarlyData*        -->                         if the server takes early data
+//! Certificate*                                       maybe reduced, under a ticket
 //! CertificateVerify*
 //! Finished
+//!                        <--  NewSessionTicket*
 //! ```
+//! With a pre-shared key Finished follows EncryptedExtensions.
 //!
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
@@ -28,22 +31,26 @@ use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, server::select_version};
 use crate::schedule::{Pending, Transcript};
+use crate::summary::EarlyDataStatus;
 use crate::wire::{
-    ClientHello, Cookie, EarlyData, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
+    ClientHello, ContentType, Cookie, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
     ProtocolVersion, SelectedVersion, ServerHello,
 };
 
 mod authenticate;
 mod flight;
 mod negotiate;
+mod psk;
+mod tickets;
 
-use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectFinished};
+use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
-use negotiate::{Negotiated, Offer};
+use negotiate::{Authentication, Negotiated, Offer};
 
 /// What a server expects next.
 pub(crate) enum State {
     SecondClientHello(Box<ExpectSecondClientHello>),
+    EndOfEarlyData(Box<ExpectEndOfEarlyData>),
     Certificate(Box<ExpectCertificate>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
@@ -55,12 +62,21 @@ impl State {
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let state = match self {
             Self::SecondClientHello(state) => state.client_hello(message, output)?,
+            Self::EndOfEarlyData(state) => Self::Finished(state.end_of_early_data(message, output)?),
             Self::Certificate(state) => state.certificate(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
             Self::Finished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         };
         Ok(Handshake::Tls13Server(state))
+    }
+
+    /// Application data of so many bytes came before Finished.
+    pub(crate) fn early_data(&mut self, len: usize) -> Result<(), Error> {
+        match self {
+            Self::EndOfEarlyData(state) => state.early_data(len),
+            _ => Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+        }
     }
 
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
@@ -86,19 +102,40 @@ pub(crate) fn client_hello(
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
     let offer = Offer::parse(&config, hello)?;
-    let negotiated = Negotiated::new(&config, &offer)?;
+    let negotiated = Negotiated::new(&config, &offer, None, output)?;
     let transcript = Pending::new(message.bytes).start(negotiated.suite.hash);
     if !hello.legacy_session_id.is_empty() {
         output.link.compatibility_mode();
     }
-    output.receive.skip_early_data = hello.extensions.get::<EarlyData>()?.map(|EarlyData| true);
     output.summary.round_trips = 1;
-    let state = match negotiated.key_share {
-        None => hello_retry_request(config, &offer, &negotiated, transcript, output)?,
-        Some(key_exchange) => flight::send(config, &offer, negotiated, key_exchange, transcript, output)?,
+    let Some(key_exchange) = negotiated.key_share else {
+        skip_early_data(&config, &offer, output);
+        return hello_retry_request(config, &offer, &negotiated, transcript, output).map(Handshake::Tls13Server);
     };
-    Ok(Handshake::Tls13Server(state))
+    let messages = negotiated.suite.hash.hash(&[offer.truncated(message.bytes)]);
+    let negotiated = negotiated.prove(&config, &offer, &messages)?;
+    let early_data = match &negotiated.authentication {
+        Authentication::Psk(psk) if offer.early_data => psk.accepts_early_data(&config, output.now),
+        _ => false,
+    };
+    if !early_data {
+        skip_early_data(&config, &offer, output);
+    }
+    flight::send(config, &offer, negotiated, key_exchange, early_data, transcript, output).map(Handshake::Tls13Server)
 }
+
+/// The client does not know yet that its early data is not wanted (RFC 9846, 4.3.10).
+fn skip_early_data(config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) {
+    if !offer.early_data {
+        return;
+    }
+    let promised = config.early_data.map_or(0, |early_data| early_data.max_size);
+    output.receive.skip_early_data = Some(MAX_SKIPPED_EARLY_DATA.max(promised as usize));
+    output.summary.early_data = EarlyDataStatus::Rejected;
+}
+
+/// What tickets of other servers allow: 16 KiB where they allow any.
+const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
 
 /// A HelloRetryRequest was sent.
 pub(crate) struct ExpectSecondClientHello {
@@ -161,23 +198,25 @@ impl ExpectSecondClientHello {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let offer = Offer::parse(&config, &hello)?;
-        if hello.extensions.get::<EarlyData>()?.is_some() {
+        if offer.early_data {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
         }
-        output.receive.skip_early_data = Some(false);
+        output.receive.skip_early_data = Some(0);
         let echoed = hello.extensions.get::<Cookie<'_>>()?.map_or(&[][..], |Cookie(echoed)| echoed);
         if echoed != cookie || offer.fixed_part(config.common.provider.sha256) != first {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let negotiated = Negotiated::new(&config, &offer)?;
+        let negotiated = Negotiated::new(&config, &offer, Some(suite), output)?;
         let Some(key_exchange) = negotiated.key_share else {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         };
-        if negotiated.suite.id != suite || negotiated.group.name() != group || offer.key_shares().count() != 1 {
+        if negotiated.group.name() != group || offer.key_shares().count() != 1 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
+        let messages = transcript.current_with(offer.truncated(message.bytes));
+        let negotiated = negotiated.prove(&config, &offer, &messages)?;
         transcript.add(message.bytes);
-        flight::send(config, &offer, negotiated, key_exchange, transcript, output)
+        flight::send(config, &offer, negotiated, key_exchange, false, transcript, output)
     }
 }
 

@@ -1,16 +1,21 @@
 //! Reading a ClientHello, and choosing from it: a list of named steps (RFC 9846, 4.2.2 and 4.3).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::psk::Candidate;
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
-use crate::handshake::{agreement, signature};
+use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::{Output, agreement, sessions, signature};
+use crate::resume::Binding;
 use crate::wire::{
-    CertificateAuthorities, ClientHello, Encode, ExtensionType, Extensions, KeyShareClientHello, KeyShareEntry,
-    ProtocolVersion, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
+    CertificateAuthorities, CipherSuite, ClientHello, EarlyData, Encode, ExtensionType, Extensions,
+    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
+    PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
@@ -18,8 +23,14 @@ pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
     pub(super) caching: Offered<'a>,
+    pub(super) pre_shared_key: Option<PreSharedKeyClientHello<'a>>,
+    /// The client can use pre-shared keys in the one mode that this server has.
+    pub(super) takes_psks: bool,
+    /// Early data follows.
+    pub(super) early_data: bool,
     supported_groups: SupportedGroups<'a>,
-    signature_algorithms: SignatureAlgorithms<'a>,
+    /// Absent in a client that has nothing but pre-shared keys.
+    signature_algorithms: Option<SignatureAlgorithms<'a>>,
     key_share: KeyShareClientHello<'a>,
 }
 
@@ -33,12 +44,17 @@ impl<'a> Offer<'a> {
         extensions.get::<SignatureAlgorithmsCert<'_>>()?;
         extensions.get::<CertificateAuthorities<'_>>()?;
         check_pre_shared_key(extensions)?;
+        let modes: Option<PskKeyExchangeModes<'_>> = extensions.get()?;
+        let mut modes = modes.iter().flat_map(|PskKeyExchangeModes(modes)| modes.iter());
         Ok(Self {
             hello,
             server_name: agreement::server_name(extensions)?,
             caching: Offered::parse(config, extensions)?,
+            pre_shared_key: extensions.get()?,
+            takes_psks: modes.any(|mode| mode == PskKeyExchangeMode::PSK_DHE_KE),
+            early_data: extensions.get::<EarlyData>()?.is_some(),
             supported_groups: extensions.require()?,
-            signature_algorithms: extensions.require()?,
+            signature_algorithms: extensions.get()?,
             key_share: extensions.require()?,
         })
     }
@@ -47,14 +63,22 @@ impl<'a> Offer<'a> {
         self.key_share.0.iter()
     }
 
+    /// The ClientHello, of which `bytes` are the whole message, without its binders (RFC 9846, 4.3.11.2).
+    pub(super) fn truncated<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        let binders_len = self.pre_shared_key.as_ref().map_or(0, PreSharedKeyClientHello::binders_len);
+        &bytes[..bytes.len().saturating_sub(binders_len)]
+    }
+
     /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key and
-    /// padding.
+    /// padding. In any order: wolfSSL sends another one.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
         context.update(&without_extensions.unwrap_or_default());
-        for (kind, body) in self.hello.extensions.iter() {
+        let mut extensions: Vec<_> = self.hello.extensions.iter().collect();
+        extensions.sort_unstable_by_key(|(kind, _)| *kind);
+        for (kind, body) in extensions {
             match kind {
                 ExtensionType::KEY_SHARE
                 | ExtensionType::COOKIE
@@ -74,14 +98,14 @@ impl<'a> Offer<'a> {
 
 /// RFC 9846, 4.3.11 and 4.3.9: the last one, and not without the modes.
 fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved> {
-    let mut kinds = extensions.iter().map(|(kind, _)| kind);
-    if !kinds.any(|kind| kind == ExtensionType::PRE_SHARED_KEY) {
+    let has = |wanted| extensions.iter().any(|(kind, _)| kind == wanted);
+    if !has(ExtensionType::PRE_SHARED_KEY) {
         return Ok(());
     }
-    if kinds.next().is_some() {
+    if extensions.last() != Some(ExtensionType::PRE_SHARED_KEY) {
         return Err(PeerMisbehaved::MisplacedExtension(ExtensionType::PRE_SHARED_KEY));
     }
-    if extensions.iter().all(|(kind, _)| kind != ExtensionType::PSK_KEY_EXCHANGE_MODES) {
+    if !has(ExtensionType::PSK_KEY_EXCHANGE_MODES) {
         return Err(PeerMisbehaved::MissingExtension(ExtensionType::PSK_KEY_EXCHANGE_MODES));
     }
     Ok(())
@@ -93,41 +117,84 @@ pub(super) struct Negotiated<'a> {
     pub(super) group: &'static dyn Group,
     /// The client's share for that group; without one a HelloRetryRequest is due.
     pub(super) key_share: Option<&'a [u8]>,
-    /// What the server proves its identity with, and how it signs.
-    pub(super) credential: Credential,
-    pub(super) scheme: SignatureScheme,
+    pub(super) authentication: Authentication<'a>,
     pub(super) application_protocol: Option<Vec<u8>>,
+    /// What sessions are bound to, if the server resumes.
+    pub(super) binding: Option<Binding>,
+}
+
+/// What the server proves its identity with.
+pub(super) enum Authentication<'a> {
+    /// And how it signs.
+    Certificate(Credential, SignatureScheme, Choice),
+    Psk(Box<Candidate<'a>>),
 }
 
 impl<'a> Negotiated<'a> {
-    pub(super) fn new(config: &ServerConfig, offer: &Offer<'a>) -> Result<Self, Error> {
-        let suite = select_suite(config, offer)?;
+    /// `fixed` is the suite of a HelloRetryRequest.
+    pub(super) fn new(
+        config: &ServerConfig,
+        offer: &Offer<'a>,
+        fixed: Option<CipherSuite>,
+        output: &Output<'_>,
+    ) -> Result<Self, Error> {
+        let suites = common_suites(config, offer, fixed);
+        let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
-        let (credential, scheme) = select_credential(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        Ok(Self { suite, group, key_share, credential, scheme, application_protocol })
+        let protocol = application_protocol.as_deref();
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, protocol, output.now);
+        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), output) {
+            Some(candidate) => {
+                let suite = candidate.suite;
+                (Authentication::Psk(Box::new(candidate)), suite)
+            }
+            None => (select_credential(config, offer)?, suite),
+        };
+        Ok(Self { suite, group, key_share, authentication, application_protocol, binding })
+    }
+
+    /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the
+    /// binders. Without one, or if the session was used up meanwhile, the handshake needs certificates.
+    pub(super) fn prove(mut self, config: &ServerConfig, offer: &Offer<'_>, messages: &Digest) -> Result<Self, Error> {
+        if let Authentication::Psk(candidate) = &self.authentication {
+            candidate.verify(messages)?;
+            if !candidate.claim(config) {
+                self.authentication = select_credential(config, offer)?;
+            }
+        }
+        Ok(self)
     }
 }
 
-/// The server's preference decides.
-fn select_suite(config: &ServerConfig, offer: &Offer<'_>) -> Result<&'static Tls13Suite, Error> {
-    let common = &config.common;
+/// The suites that both sides have, in the server's order of preference.
+fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherSuite>) -> Vec<&'static Tls13Suite> {
     let offered = |id| offer.hello.cipher_suites.0.iter().any(|other| other == id);
-    let id = common.suites.iter().copied().find(|id| common.provider.tls13_suite(*id).is_some() && offered(*id));
-    Ok(id.and_then(|id| common.provider.tls13_suite(id)).ok_or(PeerIncompatible::NoCommonCipherSuite)?)
+    let suites = config.common.enabled_tls13_suites().filter(|suite| offered(suite.id));
+    suites.filter(|suite| fixed.is_none_or(|fixed| fixed == suite.id)).collect()
 }
 
-/// The first credential that can sign with a scheme of the client's (RFC 9846, 4.3.3).
-fn select_credential(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-) -> Result<(Credential, SignatureScheme), PeerIncompatible> {
-    let accepts = |scheme| offer.signature_algorithms.0.iter().any(|other| other == scheme);
-    let mut able = config.credentials.iter().filter_map(|credential| {
-        Some((credential.clone(), signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
-    });
-    able.next().ok_or(PeerIncompatible::NoCommonSignatureScheme)
+/// The first credential that the client takes, and that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Authentication<'a>, Error> {
+    if config.credentials.is_empty() {
+        return Err(PeerIncompatible::NoCommonPsk.into());
+    }
+    let offered = offer.signature_algorithms.as_ref();
+    let offered = offered.ok_or(PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS))?;
+    let accepts = |scheme| offered.0.iter().any(|other| other == scheme);
+    let mut reason = PeerIncompatible::NoCommonCertificateType;
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_3, accepts) else {
+                reason = PeerIncompatible::NoCommonSignatureScheme;
+                continue;
+            };
+            let types = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
+            return Ok(Authentication::Certificate(credential.clone(), scheme, types));
+        }
+    }
+    Err(reason.into())
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are

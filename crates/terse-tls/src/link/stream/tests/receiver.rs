@@ -13,7 +13,7 @@ fn receiver() -> Receiver {
 /// A receiver under the key `seed`, and that key, to make records with.
 fn keyed(seed: u8) -> (Receiver, RecordKey) {
     let mut receiver = receiver();
-    receiver.new_keys(&keys(seed)).unwrap();
+    receiver.new_keys(&tls13(seed)).unwrap();
     (receiver, record_key(seed))
 }
 
@@ -174,7 +174,7 @@ fn an_unprotected_alert_counts_only_before_the_first_protected_record() {
     assert_eq!(receive(&mut receiver, &alert, ALL).unwrap(), [Event::Alert(failure)]);
     receive(&mut receiver, &protected(&mut key, ContentType::HANDSHAKE, &message(1)), ALL).unwrap();
     assert_eq!(receive(&mut receiver, &alert, ALL), unexpected(ContentType::ALERT));
-    receiver.new_keys(&keys(2)).unwrap();
+    receiver.new_keys(&tls13(2)).unwrap();
     assert_eq!(receive(&mut receiver, &alert, ALL), unexpected(ContentType::ALERT));
 }
 
@@ -184,16 +184,16 @@ fn unwanted_early_data_is_skipped() {
     let mut early_key = record_key(9);
     let mut early = |len: usize| protected(&mut early_key, ContentType::APPLICATION_DATA, &vec![7; len]);
     let mut receiver = receiver();
-    receiver.skip_early_data(true);
+    receiver.skip_early_data(0x8000);
     assert_eq!(receive(&mut receiver, &early(MAX_FRAGMENT), 1000).unwrap(), []);
     assert_eq!(receive(&mut receiver, &early(3), ALL).unwrap(), []);
     let second_client_hello = plaintext(ContentType::HANDSHAKE, &message(9));
     assert_eq!(receive(&mut receiver, &second_client_hello, ALL).unwrap(), messages(&[9]));
-    receiver.skip_early_data(false);
+    receiver.skip_early_data(0);
     assert_eq!(receive(&mut receiver, &early(3), ALL), unexpected(ContentType::APPLICATION_DATA));
 
     let (mut receiver, mut key) = keyed(1);
-    receiver.skip_early_data(true);
+    receiver.skip_early_data(0x8000);
     for _ in 0..20 {
         assert_eq!(receive(&mut receiver, &early(100), 7).unwrap(), []);
     }
@@ -204,16 +204,19 @@ fn unwanted_early_data_is_skipped() {
 
 #[test]
 fn early_data_is_skipped_up_to_a_limit() {
-    for (mut receiver, refused) in [
-        (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
-        (keyed(1).0, Error::Crypto(CryptoError::DecryptFailed)),
-    ] {
-        receiver.skip_early_data(true);
-        let early = protected(&mut record_key(9), ContentType::APPLICATION_DATA, &[7; 1000]);
-        for _ in 0..MAX_SKIPPED_EARLY_DATA / early.len() {
-            assert_eq!(receive(&mut receiver, &early, ALL).unwrap(), []);
+    // What a server knows of the content of a record: 17 bytes less than its length, and 8 at least.
+    for (limit, content, records) in [(0x8000, 1000, 32), (1000, 100, 10), (999, 100, 9), (80, 1, 10), (79, 8, 9)] {
+        for (mut receiver, refused) in [
+            (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+            (keyed(1).0, Error::Crypto(CryptoError::DecryptFailed)),
+        ] {
+            receiver.skip_early_data(limit);
+            let early = protected(&mut record_key(9), ContentType::APPLICATION_DATA, &vec![7; content]);
+            for _ in 0..records {
+                assert_eq!(receive(&mut receiver, &early, ALL).unwrap(), []);
+            }
+            assert_eq!(receive(&mut receiver, &early, ALL), Err(refused));
         }
-        assert_eq!(receive(&mut receiver, &early, ALL), Err(refused));
     }
 }
 
@@ -324,28 +327,28 @@ fn a_change_of_keys_leaves_nothing_behind() {
     for waiting in [&message(9)[..1], &message(9)[..12], &message(9)] {
         let mut receiver = receiver();
         receiver.receive(&mut plaintext(ContentType::HANDSHAKE, waiting)).unwrap();
-        assert_eq!(receiver.new_keys(&keys(1)), crosses);
+        assert_eq!(receiver.new_keys(&tls13(1)), crosses);
     }
     let mut receiver = receiver();
     receiver.receive(&mut plaintext(ContentType::HANDSHAKE, &[message(9), message(2)].concat())).unwrap();
     receiver.consume(message(9).len());
-    assert_eq!(receiver.new_keys(&keys(1)), crosses, "one message read, one to go");
+    assert_eq!(receiver.new_keys(&tls13(1)), crosses, "one message read, one to go");
     receiver.consume(message(2).len());
-    assert_eq!(receiver.new_keys(&keys(1)), Ok(()));
+    assert_eq!(receiver.new_keys(&tls13(1)), Ok(()));
 }
 
 #[test]
 fn each_key_counts_from_zero_and_ends_the_one_before() {
     let mut receiver = receiver();
     for seed in 1..4 {
-        receiver.new_keys(&keys(seed)).unwrap();
+        receiver.new_keys(&tls13(seed)).unwrap();
         let mut key = record_key(seed);
         for _ in 0..3 {
             let record = protected(&mut key, ContentType::APPLICATION_DATA, &[seed]);
             assert_eq!(receive(&mut receiver, &record, ALL).unwrap(), [Event::Data(vec![seed])]);
         }
     }
-    receiver.new_keys(&keys(4)).unwrap();
+    receiver.new_keys(&tls13(4)).unwrap();
     let late = protected(&mut record_key(3), ContentType::APPLICATION_DATA, b"late");
     assert_eq!(receive(&mut receiver, &late, ALL).unwrap_err(), CryptoError::DecryptFailed.into());
 }

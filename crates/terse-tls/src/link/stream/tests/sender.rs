@@ -70,9 +70,9 @@ fn records_are_as_long_as_the_limit_allows() {
 fn what_was_pushed_before_new_keys_goes_under_the_old_ones() {
     let mut sender = Sender::new(false);
     push(&mut sender, 1);
-    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 1))).unwrap();
+    sender.new_keys(&tls13(1)).unwrap();
     push(&mut sender, 2);
-    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 2))).unwrap();
+    sender.new_keys(&tls13(2)).unwrap();
     sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
     let stream = transmitted(&mut sender);
     let expected = [
@@ -100,7 +100,7 @@ fn change_cipher_spec_is_sent_once_and_only_in_compatibility_mode() {
 
     let mut client = Sender::new(true);
     client.compatibility_point().unwrap();
-    client.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 1))).unwrap();
+    client.new_keys(&tls13(1)).unwrap();
     assert_eq!(transmitted(&mut client), change, "unprotected");
     assert_eq!(client.produced(), change.len() as u64);
 }
@@ -126,7 +126,7 @@ fn nothing_follows_the_last_alert() {
         sender.compatibility_point().unwrap();
         push(&mut sender, 3);
         sender.end_of_flight().unwrap();
-        sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 1))).unwrap();
+        sender.new_keys(&tls13(1)).unwrap();
         sender.last_alert(fatal).unwrap();
         assert_eq!(sender.pending(), 0);
         assert_eq!(sender.produced(), expected.concat().len() as u64);
@@ -136,7 +136,7 @@ fn nothing_follows_the_last_alert() {
 #[test]
 fn a_record_that_cannot_be_protected_leaves_nothing_behind() {
     let mut sender = Sender::new(false);
-    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 1))).unwrap();
+    sender.new_keys(&tls13(1)).unwrap();
     let error = sender.record(ContentType::APPLICATION_DATA, &vec![0; MAX_FRAGMENT + 1]).unwrap_err();
     assert_eq!(error, CryptoError::InvalidLength.into());
     assert_eq!((sender.pending(), sender.produced()), (0, 0));
@@ -170,9 +170,9 @@ fn the_key_wears_out() {
 #[test]
 fn a_slow_reader_costs_no_more_than_what_waits() {
     let mut sender = Sender::new(false);
-    sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SUITE, 1))).unwrap();
+    sender.new_keys(&tls13(1)).unwrap();
     let (mut receiver, mut received) = (Receiver::new(MAX_MESSAGE), Vec::new());
-    receiver.new_keys(&keys(1)).unwrap();
+    receiver.new_keys(&tls13(1)).unwrap();
     let mut out = [0; 500];
     for _ in 0..200 {
         while sender.pending() < 2000 {
@@ -211,10 +211,8 @@ proptest! {
             }
             let sent: Vec<_> = flight.iter().map(|len| Event::Message(message(*len))).collect();
             prop_assert_eq!(receive(&mut receiver, &stream, stretch).unwrap(), sent);
-            let secret = traffic_secret(&SUITE, seed as u8);
-            let secret = EpochKeys::Tls13(secret);
-            sender.new_keys(&secret).unwrap();
-            receiver.new_keys(&secret).unwrap();
+            sender.new_keys(&tls13(seed as u8)).unwrap();
+            receiver.new_keys(&tls13(seed as u8)).unwrap();
         }
     }
 }

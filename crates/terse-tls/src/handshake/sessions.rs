@@ -1,18 +1,20 @@
-//! What sessions of both versions are kept under: the binding on a server, the scope and the origin on a client.
+//! What both versions have in common when they resume: on a server the context that a session is bound to and what is
+//! kept of the client, on a client where sessions are kept; and how a resumed peer is reported.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::Output;
+use super::caching;
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{Credential, PeerRole, VerifiedPeer};
+use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
-use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, seconds};
+use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
 use crate::wire::ProtocolVersion;
 
-/// What a server's sessions are bound to in this handshake. `None`: what was verified cannot be relied on later.
+/// What sessions of this handshake are bound to. `None`: the server does not resume, or nothing that was verified before
+/// counts now.
 pub(super) fn binding(
     config: &ServerConfig,
     version: ProtocolVersion,
@@ -20,22 +22,40 @@ pub(super) fn binding(
     application_protocol: Option<&[u8]>,
     now: Now,
 ) -> Option<Binding> {
-    let server = ServerId::from_host_name(server_name.map(str::as_bytes))?;
-    let credentials: Vec<_> = config.credentials.iter().map(Credential::fingerprint).collect();
+    config.resumption.as_ref()?;
     let client_policy = match config.client_authentication {
         ClientAuthentication::None => ClientPolicy::None,
-        ClientAuthentication::Optional(_) => ClientPolicy::Optional(super::caching::trust_id(config, now)?),
-        ClientAuthentication::Required(_) => ClientPolicy::Required(super::caching::trust_id(config, now)?),
+        ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config, now)?),
+        ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config, now)?),
     };
+    let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let context = Context {
         version,
-        server: &server,
+        server: &ServerId::from_host_name(server_name.map(str::as_bytes))?,
         credentials: &credentials,
         client_policy,
         application_protocol,
         early_data: config.early_data.filter(|_| version == ProtocolVersion::TLS_1_3),
     };
     Some(Binding::new(config.common.provider.sha256, &context))
+}
+
+/// What stays the same from session to session: whom the client proved to be, and when that ends.
+#[derive(Clone)]
+pub(super) struct Lineage {
+    pub(super) client: Option<ResumedClient>,
+    /// In seconds since 1970.
+    pub(super) end: u64,
+}
+
+impl Lineage {
+    /// Of a handshake with certificates at `now`, in which the client proved to be `peer`.
+    pub(super) fn new(peer: Option<&VerifiedPeer>, now: u64) -> Self {
+        let client = peer.map(|peer| ResumedClient { identity: peer.identity.clone(), signatures: peer.signatures });
+        // The last second of a validity counts (RFC 5280, 4.1.2.5).
+        let validity = peer.map_or(u64::MAX, |peer| peer.validity.not_after.saturating_add(1));
+        Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
+    }
 }
 
 /// The client that a server resumes a session with, marked as it was in the handshake with certificates.
@@ -56,10 +76,11 @@ pub(super) fn resumed_server(origin: &Origin, output: &mut Output<'_>) {
     output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
 }
 
-/// When a session must end that begins with a certificate, or none, now: in seconds since 1970.
-pub(super) fn end_of(client: Option<&VerifiedPeer>, now: u64) -> u64 {
-    let week = now + u64::from(MAX_LIFETIME);
-    client.map_or(week, |client| week.min(client.validity.not_after))
+/// A peer that has a pre-shared key from outside.
+pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
+    output.summary.mode = Mode::Psk;
+    output.summary.peer.psk_identity = Some(identity.into());
+    output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
 }
 
 /// What a client's sessions and cached objects are kept under.
@@ -68,7 +89,7 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
         server: ServerId::new(&server.name),
         port: server.port,
         transport: Transport::Stream,
-        credential: config.credential.as_ref().map(Credential::fingerprint),
+        credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
     }
 }
 
@@ -77,21 +98,4 @@ pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress, now: Now) 
     let common = &config.common;
     let role = PeerRole::Server(&server.name);
     config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix)
-}
-
-/// What a client's session keeps of a handshake with certificates, if it may be resumed at all.
-pub(super) fn origin(
-    config: &ClientConfig,
-    server: &ServerAddress,
-    peer: &VerifiedPeer,
-    output: &Output<'_>,
-) -> Option<Origin> {
-    Some(Origin {
-        authenticated: seconds(output.now)?,
-        trust_id: trust_id(config, server, output.now)?,
-        identity: peer.identity.clone(),
-        validity: peer.validity,
-        signatures: peer.signatures,
-        application_protocol: output.agreed.application_protocol.as_deref().map(Box::from),
-    })
 }

@@ -1,0 +1,69 @@
+//! Credentials of both types.
+
+use alloc::string::ToString;
+use alloc::vec;
+use core::iter::once;
+
+use terse_testkit::pki::Pki;
+
+use super::super::tests::{key_of, provider};
+use super::*;
+use crate::crypto::{CryptoError, Rng, Signing};
+use crate::test_crypto::SHA256;
+use crate::wire::SignatureScheme;
+
+/// A key that does not sign here.
+struct PublicHalf(SubjectPublicKeyInfoDer<'static>);
+
+impl SigningKey for PublicHalf {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &[]
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.clone()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        unreachable!("{scheme}")
+    }
+}
+
+const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
+
+#[test]
+fn a_chain_has_one_fingerprint() {
+    let pki = Pki::shared("p256x3");
+    let key = key_of(pki.server.leaf());
+    let credential = Credential::new(&provider(), pki.server.chain().to_vec(), Arc::new(PublicHalf(key.clone())));
+    let credential = credential.unwrap();
+    assert_eq!(credential.certificate_type(), CertificateType::X509);
+    assert_eq!(credential.public_key(), key);
+    assert!(credential.cert_data().eq(pki.server.chain().iter().map(|certificate| certificate.as_ref())));
+    let fingerprint = Fingerprint::of_chain(SHA256, pki.server.chain().iter().map(AsRef::as_ref));
+    assert_eq!(VERSIONS.map(|version| credential.fingerprint(version)), [fingerprint; 2]);
+}
+
+#[test]
+fn a_raw_public_key_has_one_for_each_version() {
+    let key = key_of(Pki::shared("p256x3").server.leaf());
+    let credential = Credential::raw_public_key(&provider(), Arc::new(PublicHalf(key.clone()))).unwrap();
+    assert_eq!(credential.certificate_type(), CertificateType::RAW_PUBLIC_KEY);
+    assert_eq!(credential.public_key(), key);
+    assert!(credential.chain().is_empty() && credential.cert_data().eq(once(key.as_ref())));
+    let expected = VERSIONS.map(|version| Fingerprint::of_raw_public_key(SHA256, version, &key));
+    assert_eq!(VERSIONS.map(|version| credential.fingerprint(version)), expected);
+    assert_ne!(expected[0], expected[1]);
+    let debug = alloc::format!("{credential:?}");
+    assert_eq!(debug, "Credential { certificate_type: RawPublicKey, certificates: 0, .. }");
+}
+
+#[test]
+fn a_key_that_does_not_parse_is_refused() {
+    for malformed in [vec![], vec![0x30, 0], b"no key".to_vec()] {
+        let key = Arc::new(PublicHalf(malformed.into()));
+        let error = Credential::raw_public_key(&provider(), key).err();
+        assert_eq!(error, Some(ApiMisuse::MalformedPublicKey));
+        assert_eq!(ApiMisuse::MalformedPublicKey.to_string(), "a configured public key does not parse");
+    }
+}

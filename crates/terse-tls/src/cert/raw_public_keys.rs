@@ -1,0 +1,77 @@
+//! Raw public keys (RFC 7250) that are believed because this side was told so, out of band (4.3 and 4.4).
+//!
+//! What must always hold: a key is believed only if it is, byte for byte, one that was configured.
+
+use alloc::vec::Vec;
+
+use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
+
+use super::{VerifiedPeer, fields, split_public_key};
+use crate::crypto::{CryptoProvider, Digest};
+use crate::error::{ApiMisuse, CertificateError};
+
+/// The keys, and their hash.
+pub(super) struct RawPublicKeys {
+    /// In order, each once.
+    keys: Vec<SubjectPublicKeyInfoDer<'static>>,
+    digest: Digest,
+}
+
+impl RawPublicKeys {
+    /// Those of `known` and `new`. Each new one must be of a kind that `provider` can verify signatures of.
+    pub(super) fn new(
+        provider: &CryptoProvider,
+        known: Option<&Self>,
+        new: &[SubjectPublicKeyInfoDer<'_>],
+    ) -> Result<Self, ApiMisuse> {
+        for key in new {
+            split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
+            if !is_verifiable(key, provider.signatures.all) {
+                return Err(ApiMisuse::UnsupportedPublicKey);
+            }
+        }
+        let known = known.map_or(&[][..], |known| &known.keys);
+        let mut keys: Vec<_> = known.iter().cloned().chain(new.iter().map(|key| key.clone().into_owned())).collect();
+        keys.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
+        keys.dedup();
+        let mut context = provider.sha256.start();
+        for key in &keys {
+            context.update(&(key.len() as u64).to_be_bytes());
+            context.update(key);
+        }
+        Ok(Self { keys, digest: context.finish() })
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// What tells these keys from all others.
+    pub(super) const fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// Believes `key` if it is one of these, and of a kind that `algorithms` verify.
+    pub(super) fn verify(
+        &self,
+        key: &[u8],
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+    ) -> Result<VerifiedPeer, CertificateError> {
+        if self.keys.binary_search_by(|known| known.as_ref().cmp(key)).is_err() {
+            return Err(CertificateError::UnknownPublicKey { end: fields::key_end(key) });
+        }
+        if is_verifiable(key, algorithms) {
+            Ok(VerifiedPeer::of_raw_public_key(key.into()))
+        } else {
+            Err(CertificateError::UnsupportedAlgorithm)
+        }
+    }
+}
+
+fn is_verifiable(key: &[u8], algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
+    split_public_key(key)
+        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! What the Certificate messages carry: X.509 chains or raw public keys (RFC 7250), on both sides and in both versions.
+
+use alloc::vec::Vec;
+
+use pki_types::CertificateDer;
+
+use super::signature;
+use crate::cache::Fingerprint;
+use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
+use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
+use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
+use crate::time::Now;
+use crate::wire::{
+    CertificateType, ClientCertificateTypeSelected, ClientCertificateTypes, EncodeError, ExtensionType, Extensions,
+    ExtensionsBuilder, List, ProtocolVersion, ServerCertificateTypeSelected, ServerCertificateTypes,
+};
+
+/// What both sides' Certificates carry in this handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CertificateTypes {
+    pub(super) server: CertificateType,
+    pub(super) client: CertificateType,
+}
+
+impl CertificateTypes {
+    /// A client says what it takes and has, where that is not X.509 alone (RFC 7250, 4.1).
+    pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        let own = config.credential.as_ref().map(Credential::certificate_type);
+        if let Some(own) = own.filter(|own| *own != CertificateType::X509) {
+            extensions.push(&ClientCertificateTypes(List::Items(&[own])))?;
+        }
+        let accepted = config.trust.certificate_types();
+        if accepted.contains(&CertificateType::RAW_PUBLIC_KEY) {
+            extensions.push(&ServerCertificateTypes(List::Items(accepted)))?;
+        }
+        Ok(())
+    }
+
+    /// A client reads the server's choice; without one it is X.509 (RFC 7250, 4.2).
+    pub(super) fn read(config: &ClientConfig, extensions: Extensions<'_>) -> Result<Self, Error> {
+        let own = config.credential.as_ref().map(Credential::certificate_type);
+        let client = match extensions.get()? {
+            Some(ClientCertificateTypeSelected(client)) if Some(client) != own => {
+                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::CLIENT_CERTIFICATE_TYPE).into());
+            }
+            Some(ClientCertificateTypeSelected(client)) => client,
+            None => CertificateType::X509,
+        };
+        let server = match extensions.get()? {
+            Some(ServerCertificateTypeSelected(server)) if !config.trust.accepts(server) => {
+                return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SERVER_CERTIFICATE_TYPE).into());
+            }
+            Some(ServerCertificateTypeSelected(server)) => server,
+            None => CertificateType::X509,
+        };
+        Ok(Self { server, client })
+    }
+}
+
+/// The choice of a server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) server: CertificateType,
+    /// What the client may show. `None`: it is not asked.
+    pub(super) client: Option<CertificateType>,
+    answers_server: bool,
+    answers_client: bool,
+}
+
+impl Choice {
+    /// `server` is what the server shows. What the client may show is what the server prefers among what the client has; if
+    /// there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
+    pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
+        let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
+        let has = |kind| match &theirs {
+            Some(ClientCertificateTypes(kinds)) => kinds.iter().any(|other| other == kind),
+            None => kind == CertificateType::X509,
+        };
+        let trust = config.client_authentication.trust();
+        let client = trust.and_then(|trust| trust.certificate_types().iter().copied().find(|kind| has(*kind)));
+        if let (ClientAuthentication::Required(_), None) = (&config.client_authentication, client) {
+            return Err(PeerIncompatible::NoCommonCertificateType.into());
+        }
+        Ok(Self {
+            server,
+            client,
+            answers_server: offered.get::<ServerCertificateTypes<'_>>()?.is_some(),
+            answers_client: theirs.is_some() && client.is_some(),
+        })
+    }
+
+    pub(super) fn answer(self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        if let Some(client) = self.client.filter(|_| self.answers_client) {
+            extensions.push(&ClientCertificateTypeSelected(client))?;
+        }
+        if self.answers_server {
+            extensions.push(&ServerCertificateTypeSelected(self.server))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a client takes what `credential` shows.
+pub(super) fn client_takes(offered: Extensions<'_>, credential: &Credential) -> Result<bool, Error> {
+    let kind = credential.certificate_type();
+    Ok(match offered.get()? {
+        Some(ServerCertificateTypes(kinds)) => kinds.iter().any(|other| other == kind),
+        None => kind == CertificateType::X509,
+    })
+}
+
+/// What a Certificate message carried, and it is not empty.
+pub(super) enum Presented<'a> {
+    Chain(Vec<CertificateDer<'a>>),
+    RawPublicKey(&'a [u8]),
+}
+
+impl Presented<'_> {
+    /// Verifies it. The second value says that the time could not be checked.
+    pub(super) fn verify(
+        &self,
+        trust: &Trust,
+        role: PeerRole<'_>,
+        common: &Common,
+        now: Now,
+    ) -> Result<(VerifiedPeer, bool), CertificateError> {
+        let algorithms = signature::chain_algorithms(common);
+        match self {
+            Self::Chain(chain) => trust.verify(chain, role, &algorithms, now.unix),
+            Self::RawPublicKey(key) => Ok((trust.verify_raw_public_key(key, &algorithms)?, false)),
+        }
+    }
+
+    /// The fingerprint of the message that carried it.
+    pub(super) fn fingerprint(&self, common: &Common, version: ProtocolVersion) -> Fingerprint {
+        let sha256 = common.provider.sha256;
+        match self {
+            Self::Chain(chain) => Fingerprint::of_chain(sha256, chain.iter().map(AsRef::as_ref)),
+            Self::RawPublicKey(key) => Fingerprint::of_raw_public_key(sha256, version, key),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The pre-shared keys that a ClientHello offers, with their binders, and early data (RFC 9846, 4.3.9 to 4.3.11).
+//!
+//! What must always hold: `pre_shared_key` is the last extension; the session, if there is one, is the first key; early
+//! data goes under that one only, and only in the first flight.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::ExpectServerHello;
+use crate::config::ClientConfig;
+use crate::crypto::Tls13Suite;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Output;
+use crate::resume::{PskHash, PskKind, SessionKind, StoredSession};
+use crate::schedule::tls13::EarlySecret;
+use crate::schedule::{EpochKeys, Transcript};
+use crate::summary::EarlyDataStatus;
+use crate::time::Now;
+use crate::wire::{
+    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
+    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes,
+};
+
+/// What a ClientHello offers, in this order.
+pub(super) struct OfferedPsks {
+    psks: Vec<OfferedPsk>,
+    early_data: Option<OfferedEarlyData>,
+}
+
+struct OfferedPsk {
+    kind: PskKind,
+    identity: Vec<u8>,
+    early_secret: EarlySecret,
+    source: PskSource,
+}
+
+/// Where a key is from.
+pub(crate) enum PskSource {
+    Session(StoredSession),
+    /// The name that both sides know it by.
+    External(Vec<u8>),
+}
+
+struct OfferedEarlyData {
+    suite: &'static Tls13Suite,
+    max_size: u32,
+    record_limit: u16,
+}
+
+/// The key that the server selected.
+pub(crate) struct SelectedPsk {
+    pub(crate) is_first: bool,
+    pub(crate) early_secret: EarlySecret,
+    pub(crate) source: PskSource,
+}
+
+impl OfferedPsks {
+    /// `session`, and all keys from outside for which there is a suite.
+    pub(super) fn new(
+        config: &ClientConfig,
+        session: Option<StoredSession>,
+        label_prefix: &'static [u8],
+    ) -> Result<Self, Error> {
+        let common = &config.common;
+        let mut offered = Self { psks: Vec::new(), early_data: None };
+        if !common.enables(ProtocolVersion::TLS_1_3) {
+            return Ok(offered);
+        }
+        if let Some(session) = session
+            && let Some(suite) = common.provider.tls13_suite(session.suite)
+        {
+            offered.early_data = OfferedEarlyData::new(config, &session, suite);
+            offered.psks.push(OfferedPsk {
+                kind: PskKind::Resumption,
+                identity: session.ticket.to_vec(),
+                early_secret: EarlySecret::new(suite.hash, label_prefix, Some(session.secret.as_ref())),
+                source: PskSource::Session(session),
+            });
+        }
+        let mut hashes: Vec<_> = common.enabled_tls13_suites().map(|suite| PskHash::of(suite.hash)).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        for external in &config.psks {
+            for psk in external.offers(&common.provider, &hashes)? {
+                let Some(hash) = psk.hash.find(&common.provider) else { continue };
+                offered.psks.push(OfferedPsk {
+                    kind: psk.kind,
+                    identity: psk.identity,
+                    early_secret: EarlySecret::new(hash, label_prefix, Some(&psk.key)),
+                    source: PskSource::External(external.identity().to_vec()),
+                });
+            }
+        }
+        Ok(offered)
+    }
+
+    /// All but `pre_shared_key`, in any place.
+    pub(super) fn offer(&self, config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        let resumes = config.resumption.is_some() && config.common.enables(ProtocolVersion::TLS_1_3);
+        if resumes || !self.psks.is_empty() {
+            // RFC 9846, 4.3.9: the mode without a key share is not forward secret.
+            extensions.push(&PskKeyExchangeModes(List::Items(&[PskKeyExchangeMode::PSK_DHE_KE])))?;
+        }
+        if self.early_data.is_some() {
+            extensions.push(&EarlyData)?;
+        }
+        Ok(())
+    }
+
+    /// `pre_shared_key`, with binders that are to be filled in by [`Self::bind`].
+    pub(super) fn offer_last(&self, extensions: &mut ExtensionsBuilder, now: Now) -> Result<(), EncodeError> {
+        if self.psks.is_empty() {
+            return Ok(());
+        }
+        let identities: Vec<_> = self.psks.iter().map(|psk| psk.identity(now)).collect();
+        let zeros: Vec<_> = self.psks.iter().map(|psk| vec![0; psk.early_secret.hash().output_len()]).collect();
+        let binders: Vec<_> = zeros.iter().map(|zeros| PskBinder(zeros)).collect();
+        extensions
+            .push(&PreSharedKeyClientHello { identities: List::Items(&identities), binders: List::Items(&binders) })
+    }
+
+    /// Fills the binders into the body of a ClientHello, which follows `transcript` (RFC 9846, 4.3.11.2).
+    pub(super) fn bind(&self, client_hello: &mut [u8], transcript: Option<&Transcript>) -> Result<(), Error> {
+        if self.psks.is_empty() {
+            return Ok(());
+        }
+        let lens = self.psks.iter().map(|psk| 1 + psk.early_secret.hash().output_len());
+        let truncated_len = client_hello.len().checked_sub(2 + lens.sum::<usize>()).ok_or(EncodeError)?;
+        let [_, len @ ..] = u32::try_from(client_hello.len()).map_err(|_| EncodeError)?.to_be_bytes();
+        let header = [&[HandshakeType::CLIENT_HELLO.0], &len[..]].concat();
+        let truncated = [&header[..], &client_hello[..truncated_len]].concat();
+        let mut binders = Vec::new();
+        for psk in &self.psks {
+            let messages = match transcript {
+                None => psk.early_secret.hash().hash(&[&truncated]),
+                Some(transcript) => transcript.current_with(&truncated),
+            };
+            binders.push(psk.early_secret.binder(psk.kind, &messages)?);
+        }
+        let binders: Vec<_> = binders.iter().map(|binder| PskBinder(binder.as_ref())).collect();
+        let bound = PreSharedKeyClientHello { identities: List::Items(&[]), binders: List::Items(&binders) };
+        Ok(bound.patch_binders(client_hello)?)
+    }
+
+    /// The first ClientHello was sent. From here on the application can send early data.
+    pub(super) fn begin_early_data(
+        &self,
+        hello: &ExpectServerHello,
+        client_hello: &[u8],
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
+        let messages = early_data.suite.hash.hash(&[client_hello]);
+        let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
+        if let Some(log) = &hello.config.common.key_log {
+            log.log("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
+        }
+        output.link.compatibility_point()?; // RFC 9846, E.4
+        output.link.limit_protected_records(early_data.record_limit.into());
+        output.link.new_keys(&EpochKeys::Tls13(secret))?;
+        output.agreed.early_data = early_data.max_size;
+        Ok(())
+    }
+
+    /// Whether early data may be on its way.
+    pub(super) const fn has_early_data(&self) -> bool {
+        self.early_data.is_some()
+    }
+
+    /// HelloRetryRequest (RFC 9846, 4.2.2 and 4.2.4): no early data any more, and only keys that fit the suite.
+    pub(super) fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
+        if self.early_data.take().is_some() {
+            output.link.abandon_early_data();
+            output.link.limit_protected_records(usize::MAX); // this handshake sets its own
+            output.agreed.early_data = 0;
+            output.summary.early_data = EarlyDataStatus::Rejected;
+        }
+        self.psks.retain(|psk| PskHash::of(psk.early_secret.hash()) == PskHash::of(suite.hash));
+    }
+
+    /// RFC 9846, 4.3.11
+    pub(super) fn select(mut self, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error> {
+        let index = usize::from(index);
+        if self.psks.len() <= index {
+            return Err(PeerMisbehaved::IllegalPskSelection.into());
+        }
+        let OfferedPsk { early_secret, source, .. } = self.psks.swap_remove(index);
+        if PskHash::of(early_secret.hash()) != PskHash::of(suite.hash) {
+            return Err(PeerMisbehaved::IllegalPskSelection.into());
+        }
+        Ok(SelectedPsk { is_first: index == 0, early_secret, source })
+    }
+
+    /// Whether anything was offered.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.psks.is_empty()
+    }
+}
+
+impl OfferedPsk {
+    fn identity(&self, now: Now) -> PskIdentity<'_> {
+        let obfuscated_ticket_age = match &self.source {
+            PskSource::Session(session) => session.obfuscated_ticket_age(now),
+            PskSource::External(_) => 0,
+        };
+        PskIdentity { identity: &self.identity, obfuscated_ticket_age }
+    }
+}
+
+impl OfferedEarlyData {
+    /// If the application wants it, the server promised it, and nothing that it depends on was switched off.
+    fn new(config: &ClientConfig, session: &StoredSession, suite: &'static Tls13Suite) -> Option<Self> {
+        let SessionKind::Tls13 { max_early_data_size, record_limit, .. } = session.kind else { return None };
+        let wanted = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
+        let protocol = session.origin.application_protocol.as_deref();
+        let offers = |protocol| config.common.alpn_protocols.iter().any(|ours| ours == protocol);
+        let possible = wanted && max_early_data_size > 0 && record_limit > 0 && protocol.is_none_or(offers);
+        possible.then_some(Self { suite, max_size: max_early_data_size, record_limit })
+    }
+}

@@ -1,0 +1,102 @@
+//! A pre-shared key in place of certificates, and early data, from the ServerHello on (RFC 9846, 4.3.10 and 4.3.11).
+//!
+//! What must always hold: nothing is cached in such a handshake (`caching`, rule 6); the application sees the same server
+//! as in the handshake with certificates that the session began with.
+
+use alloc::boxed::Box;
+
+use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, State};
+use crate::cache::Selection;
+use crate::cert::VerifiedPeer;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::client::PskSource;
+use crate::handshake::{Message, Output, caching, sessions};
+use crate::schedule::EpochKeys;
+use crate::summary::EarlyDataStatus;
+use crate::wire::{EarlyData, Extensions};
+
+/// The key that the server selected.
+pub(super) struct Selected {
+    pub(super) is_first: bool,
+    pub(super) source: PskSource,
+}
+
+/// How the server proves who it is.
+pub(super) enum Proven {
+    Certificate(VerifiedPeer),
+    Psk(PskSource),
+}
+
+impl ExpectEncryptedExtensions {
+    /// Before anything else can fail: if the server does not take early data, an alert goes under the keys of the
+    /// handshake.
+    pub(super) fn early_data_refused(&mut self, accepted: bool, output: &mut Output<'_>) -> Result<(), Error> {
+        if accepted || !core::mem::take(&mut self.early_data) {
+            return Ok(());
+        }
+        output.agreed.early_data = 0;
+        output.summary.early_data = EarlyDataStatus::Rejected;
+        output.note("the server does not take early data");
+        output.link.new_keys(&EpochKeys::Tls13(self.secrets.client.clone()))
+    }
+
+    /// RFC 9846, 4.3.10: under the first key, and with what belongs to it. To be asked when ALPN is settled.
+    pub(super) fn early_data_accepted(&self, output: &mut Output<'_>) -> Result<(), Error> {
+        let Some(Selected { is_first: true, source: PskSource::Session(session) }) = &self.psk else {
+            return Err(PeerMisbehaved::IllegalEarlyData.into());
+        };
+        let same_suite = self.secrets.client.suite().id == session.suite;
+        let protocol = output.agreed.application_protocol.as_deref();
+        if !same_suite || protocol != session.origin.application_protocol.as_deref() {
+            return Err(PeerMisbehaved::IllegalEarlyData.into());
+        }
+        output.summary.early_data = EarlyDataStatus::Accepted;
+        output.summary.round_trips = 0;
+        Ok(())
+    }
+
+    /// There is no Certificate to wait for.
+    pub(super) fn finished_follows(
+        self,
+        source: PskSource,
+        extensions: Extensions<'_>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
+        let Self { mut hello, secrets, early_data, .. } = self;
+        if caching::is_answered(extensions, hello.config.common.client_cached_info) {
+            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        }
+        hello.transcript.add(message.bytes);
+        output.summary.fallback = None;
+        let types = CertificateTypes::read(&hello.config, extensions)?;
+        let selection = Selection::default();
+        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket: false, request: None };
+        Ok(State::Finished(Box::new(ExpectFinished { state, learned: None, proven: Proven::Psk(source), early_data })))
+    }
+}
+
+/// Whether the server takes early data.
+pub(super) fn takes_early_data(extensions: Extensions<'_>) -> Result<bool, Error> {
+    Ok(extensions.get::<EarlyData>()?.is_some())
+}
+
+impl Proven {
+    /// The server's Finished was verified: a pre-shared key was proven with it.
+    pub(super) fn report(&self, output: &mut Output<'_>) {
+        match self {
+            Self::Certificate(_) => {}
+            Self::Psk(PskSource::Session(session)) => {
+                sessions::resumed_server(&session.origin, output);
+            }
+            Self::Psk(PskSource::External(identity)) => {
+                sessions::psk_peer(identity, output);
+            }
+        }
+    }
+
+    pub(super) const fn is_psk(&self) -> bool {
+        matches!(self, Self::Psk(_))
+    }
+}

@@ -1,0 +1,59 @@
+//! NewSessionTicket on a client (RFC 9846, 4.7.1).
+
+use super::psk::Proven;
+use crate::error::Error;
+use crate::handshake::Output;
+use crate::handshake::client::PskSource;
+use crate::resume::{Keeper, NewSession, Origin, SessionKind};
+use crate::schedule::tls13::ResumptionSecret;
+use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
+
+/// What makes a session of a ticket.
+pub(crate) struct Tickets {
+    keeper: Keeper,
+    suite: CipherSuite,
+    resumption: ResumptionSecret,
+    origin: Origin,
+    record_limit: u16,
+}
+
+impl Tickets {
+    /// `None`: tickets are not wanted, or the time is unknown, or a key from outside would serve as well.
+    pub(super) fn new(
+        keeper: Option<Keeper>,
+        suite: CipherSuite,
+        resumption: ResumptionSecret,
+        proven: Proven,
+        output: &Output<'_>,
+    ) -> Option<Self> {
+        let keeper = keeper?;
+        let application_protocol = output.agreed.application_protocol.as_deref();
+        let origin = match proven {
+            Proven::Certificate(peer) => keeper.origin(&peer, application_protocol, output.now)?,
+            Proven::Psk(PskSource::Session(session)) => {
+                Origin { application_protocol: application_protocol.map(Into::into), ..session.origin }
+            }
+            Proven::Psk(PskSource::External(_)) => return None,
+        };
+        let record_limit = u16::try_from(output.link.record_limit()).unwrap_or(u16::MAX);
+        Some(Self { keeper, suite, resumption, origin, record_limit })
+    }
+
+    pub(crate) fn receive(&self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+        let max_early_data_size = ticket.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
+        let kind = SessionKind::Tls13 {
+            ticket_age_add: ticket.ticket_age_add,
+            max_early_data_size,
+            record_limit: self.record_limit,
+        };
+        let new = NewSession {
+            suite: self.suite,
+            kind,
+            secret: self.resumption.psk(ticket.ticket_nonce)?,
+            ticket: ticket.ticket.into(),
+            lifetime: ticket.ticket_lifetime,
+        };
+        self.keeper.keep(new, self.origin.clone(), output.now);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Pre-shared keys on a server: which one is selected, the proof that the client has it, and early data (RFC 9846, 4.3.9
+//! to 4.3.11 and 8).
+//!
+//! What must always hold: nothing is used up, and nobody is believed, before the binder was verified; of all binders only
+//! that of the selected key is looked at.
+
+use super::negotiate::Offer;
+use crate::config::ServerConfig;
+use crate::crypto::{Digest, Tls13Suite};
+use crate::error::Error;
+use crate::handshake::Output;
+use crate::handshake::sessions::Lineage;
+use crate::resume::{Binding, ExternalPsk, PskHash, PskKind, PskStore, Session, seconds};
+use crate::schedule::tls13::EarlySecret;
+use crate::summary::{AuthenticatedBy, Mode};
+use crate::time::Now;
+use crate::wire::{PskBinder, PskIdentity};
+
+/// How many identities of one ClientHello are looked up. A client of today has one or two.
+const MAX_IDENTITIES: usize = 8;
+
+/// A key that the client offers and the server knows.
+pub(super) struct Candidate<'a> {
+    pub(super) index: u16,
+    pub(super) suite: &'static Tls13Suite,
+    kind: PskKind,
+    source: Source,
+    pub(super) early_secret: EarlySecret,
+    identity: PskIdentity<'a>,
+    binder: PskBinder<'a>,
+}
+
+/// Where a key is from.
+enum Source {
+    Session(Session),
+    External(ExternalPsk),
+}
+
+impl<'a> Candidate<'a> {
+    /// The first key of the offer for which one of `suites` fits, which are in the server's order of preference.
+    /// `binding` is what a session must belong to.
+    pub(super) fn find(
+        config: &ServerConfig,
+        offer: &Offer<'a>,
+        suites: &[&'static Tls13Suite],
+        binding: Option<&Binding>,
+        output: &Output<'_>,
+    ) -> Option<Self> {
+        let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
+        let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);
+        offered.find_map(|((index, identity), binder)| {
+            let label_prefix = output.link.label_prefix();
+            let candidate = |suite: &'static Tls13Suite, kind, psk: &[u8], source| {
+                let early_secret = EarlySecret::new(suite.hash, label_prefix, Some(psk));
+                Self { index, suite, kind, source, early_secret, identity, binder }
+            };
+            if let Some(session) = find_session(config, &identity, binding, output.now) {
+                let suite = suite_for_session(config, &session, suites)?;
+                let psk = session.secret.clone();
+                return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));
+            }
+            let store: &dyn PskStore = config.psks.as_deref()?;
+            let (external, psk) = store.resolve(identity.identity, &config.common.provider)?;
+            let suite = *suites.iter().find(|suite| PskHash::of(suite.hash) == psk.hash)?;
+            Some(candidate(suite, psk.kind, &psk.key, Source::External(external)))
+        })
+    }
+
+    /// Checks the binder; `messages` end with the ClientHello without its binders.
+    pub(super) fn verify(&self, messages: &Digest) -> Result<(), Error> {
+        self.early_secret.verify_binder(self.kind, self.binder.0, messages)
+    }
+
+    /// Uses up a session that can be used once. False: another connection was faster.
+    pub(super) fn claim(&self, config: &ServerConfig) -> bool {
+        match (&self.source, &config.resumption) {
+            (Source::Session(_), Some(resumption)) => resumption.claim(self.identity.identity),
+            _ => true,
+        }
+    }
+
+    /// Whether early data in the flight of the first ClientHello is accepted, after [`Self::claim`]. Version and
+    /// application protocol are those of the session: it was found under its binding.
+    pub(super) fn accepts_early_data(&self, config: &ServerConfig, now: Now) -> bool {
+        let (Source::Session(session), Some(resumption), Some(early_data), Some(now)) =
+            (&self.source, &config.resumption, config.early_data, seconds(now))
+        else {
+            return false;
+        };
+        let ticket_age_add = session.ticket_age_add(self.early_secret.hash());
+        let ticket_age = self.identity.obfuscated_ticket_age.wrapping_sub(ticket_age_add);
+        self.index == 0
+            && session.suite == self.suite.id
+            && resumption.accepts_early_data(early_data, session, ticket_age, self.binder.0, now)
+    }
+
+    /// What sessions that descend from this one keep. `None`: a key from outside needs none.
+    pub(super) fn lineage(&self) -> Option<Lineage> {
+        match &self.source {
+            Source::Session(session) => Some(Lineage { client: session.client.clone(), end: session.end }),
+            Source::External(_) => None,
+        }
+    }
+
+    /// Who the client is. It has proven so with the binder; that it did so in this handshake, its Finished will prove.
+    pub(super) fn report(&self, output: &mut Output<'_>) {
+        let summary = &mut *output.summary;
+        match &self.source {
+            Source::Session(session) => {
+                summary.mode = Mode::Resumed;
+                if let Some(client) = &session.client {
+                    summary.peer.identity = Some(client.identity.clone());
+                    summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+                    summary.signatures_saved += u32::from(client.signatures);
+                }
+            }
+            Source::External(psk) => {
+                summary.mode = Mode::Psk;
+                summary.peer.psk_identity = Some(psk.identity().to_vec());
+                summary.peer.authenticated_by = AuthenticatedBy::Psk;
+            }
+        }
+    }
+}
+
+fn find_session(
+    config: &ServerConfig,
+    identity: &PskIdentity<'_>,
+    binding: Option<&Binding>,
+    now: Now,
+) -> Option<Session> {
+    config.resumption.as_ref()?.find(identity.identity, binding?, seconds(now)?)
+}
+
+/// The suite of the session, or else one with the same hash (RFC 9846, 4.7.1).
+fn suite_for_session(
+    config: &ServerConfig,
+    session: &Session,
+    suites: &[&'static Tls13Suite],
+) -> Option<&'static Tls13Suite> {
+    let hash = PskHash::of(config.common.provider.tls13_suite(session.suite)?.hash);
+    let mut fitting = suites.iter().copied().filter(|suite| PskHash::of(suite.hash) == hash);
+    fitting.clone().find(|suite| suite.id == session.suite).or_else(|| fitting.next())
+}

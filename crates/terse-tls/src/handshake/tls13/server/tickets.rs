@@ -1,0 +1,59 @@
+//! NewSessionTicket on a server (RFC 9846, 4.7.1): one after the client's Finished.
+
+use crate::cert::VerifiedPeer;
+use crate::config::ServerConfig;
+use crate::error::Error;
+use crate::handshake::Output;
+use crate::handshake::sessions::Lineage;
+use crate::resume::{Binding, Session, seconds};
+use crate::schedule::tls13::ResumptionSecret;
+use crate::wire::{CipherSuite, ExtensionsBuilder, HandshakeType, MaxEarlyDataSize, NewSessionTicket};
+
+/// What a ticket of this handshake will say.
+pub(super) struct Issuer {
+    /// What it is bound to.
+    pub(super) binding: Binding,
+    /// From the session that was resumed, if this is one.
+    pub(super) lineage: Option<Lineage>,
+}
+
+impl Issuer {
+    /// Issues a ticket, if there is time left. The client proved to be `peer` in this handshake, or in an earlier one.
+    pub(super) fn issue(
+        self,
+        config: &ServerConfig,
+        peer: Option<&VerifiedPeer>,
+        suite: CipherSuite,
+        resumption: &ResumptionSecret,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let (Some(keeper), Some(created)) = (&config.resumption, seconds(output.now)) else { return Ok(()) };
+        let secret = resumption.psk(TICKET_NONCE)?;
+        let Lineage { client, end } = self.lineage.unwrap_or_else(|| Lineage::new(peer, created));
+        let session = Session { suite, secret, extended_master_secret: true, created, end, client };
+        let ticket_age_add = session.ticket_age_add(resumption.hash());
+        let Some(new) = keeper.issue(session, &self.binding, output.rng)? else {
+            output.note("no session ticket: its time would be over, or it could not be kept");
+            return Ok(());
+        };
+        let mut extensions = ExtensionsBuilder::default();
+        if let Some(early_data) = config.early_data {
+            extensions.push(&MaxEarlyDataSize(early_data.max_size))?;
+        }
+        let message = NewSessionTicket {
+            ticket_lifetime: new.lifetime,
+            ticket_age_add,
+            ticket_nonce: TICKET_NONCE,
+            ticket: &new.ticket,
+            extensions: extensions.extensions(),
+        };
+        let before = output.link.pending();
+        output.push(HandshakeType::NEW_SESSION_TICKET, &message)?;
+        output.link.end_of_flight()?;
+        output.summary.sent.post_handshake_bytes += (output.link.pending() - before) as u64;
+        Ok(())
+    }
+}
+
+/// There is one ticket in each connection, which needs no number.
+const TICKET_NONCE: &[u8] = &[];

@@ -1,0 +1,88 @@
+//! The protection of TLS 1.2 records with an AEAD (RFC 5246, 6.2.3.3). The content type stays outside.
+//!
+//! What must always hold: no number is used twice under one key, for the nonce is made of it. On a stream it is the
+//! sequence number; on datagrams, the epoch and the sequence number.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::nonce;
+use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN, Tls12Nonce};
+use crate::error::{Error, InvalidMessage};
+use crate::schedule::tls12::RecordKeys;
+
+#[cfg(test)]
+mod tests;
+
+/// The type and version of a record, as its header has them.
+pub(super) type Kind = [u8; 3];
+
+/// One direction under one key.
+pub(super) struct Protection {
+    key: Box<dyn AeadKey>,
+    iv: Zeroizing<[u8; NONCE_LEN]>,
+    explicit_len: usize,
+    tag_len: usize,
+}
+
+impl Protection {
+    pub(super) fn new(keys: &RecordKeys) -> Result<Self, CryptoError> {
+        let suite = keys.suite();
+        Ok(Self {
+            key: suite.aead.key(keys.write_key())?,
+            iv: Zeroizing::new(*keys.write_iv()),
+            explicit_len: match suite.nonce {
+                Tls12Nonce::Explicit => 8,
+                Tls12Nonce::Implicit => 0,
+            },
+            tag_len: suite.aead.tag_len(),
+        })
+    }
+
+    /// How many bytes longer a record is than its content.
+    pub(super) const fn expansion(&self) -> usize {
+        self.explicit_len + self.tag_len
+    }
+
+    /// Appends `GenericAEADCipher` to `out`. The explicit part of the nonce is `number` (RFC 5288, 3; RFC 6655, 3).
+    pub(super) fn seal(&self, number: u64, kind: Kind, content: &[u8], out: &mut Vec<u8>) -> Result<(), CryptoError> {
+        out.extend_from_slice(&number.to_be_bytes()[..self.explicit_len]);
+        let start = out.len();
+        out.extend_from_slice(content);
+        let mut tag = [0; MAX_TAG_LEN];
+        let tag = &mut tag[..self.tag_len];
+        let additional_data = additional_data(number, kind, content.len());
+        self.key.seal(&nonce(&self.iv, number), &additional_data, &mut out[start..], tag)?;
+        out.extend_from_slice(tag);
+        Ok(())
+    }
+
+    /// Decrypts `GenericAEADCipher` in place and returns the content, of at most `limit` bytes.
+    pub(super) fn open<'a>(
+        &self,
+        number: u64,
+        kind: Kind,
+        sealed: &'a mut [u8],
+        limit: usize,
+    ) -> Result<&'a [u8], Error> {
+        const BAD_RECORD_MAC: Error = Error::Crypto(CryptoError::DecryptFailed);
+        let (explicit, ciphertext) = sealed.split_at_mut_checked(self.explicit_len).ok_or(BAD_RECORD_MAC)?;
+        let len = ciphertext.len().checked_sub(self.tag_len).ok_or(BAD_RECORD_MAC)?;
+        if len > limit {
+            return Err(InvalidMessage::RecordTooLarge.into());
+        }
+        let nonce = nonce(&self.iv, <[u8; 8]>::try_from(&*explicit).map_or(number, u64::from_be_bytes));
+        let additional_data = additional_data(number, kind, len);
+        self.key.open(&nonce, &additional_data, ciphertext).map_err(|_| BAD_RECORD_MAC)?;
+        Ok(&ciphertext[..len]) // it had the tag's length more
+    }
+}
+
+/// `seq_num + TLSCompressed.type + TLSCompressed.version + TLSCompressed.length`
+fn additional_data(number: u64, [content_type, major, minor]: Kind, len: usize) -> [u8; 13] {
+    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+    let [high, low] = (len as u16).to_be_bytes(); // content is at most 2^14 bytes long
+    [a, b, c, d, e, f, g, h, content_type, major, minor, high, low]
+}

@@ -1,0 +1,78 @@
+//! The protection of TLS 1.3 records (RFC 9846, 5.2). The content type goes inside.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::nonce;
+use super::stream::{HEADER_LEN, Header};
+use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::schedule::tls13::TrafficSecret;
+use crate::wire::ContentType;
+
+#[cfg(test)]
+mod tests;
+
+/// What an AEAD may add to a record (RFC 9846, 5.2).
+pub(super) const MAX_EXPANSION: usize = 255;
+
+/// One direction under one key.
+pub(super) struct Protection {
+    key: Box<dyn AeadKey>,
+    iv: Zeroizing<[u8; NONCE_LEN]>,
+    tag_len: usize,
+}
+
+impl Protection {
+    pub(super) fn new(secret: &TrafficSecret) -> Result<Self, CryptoError> {
+        let suite = secret.suite();
+        let mut key = Zeroizing::new(vec![0; suite.aead.key_len()]);
+        secret.write_key(&mut key)?;
+        Ok(Self { key: suite.aead.key(&key)?, iv: Zeroizing::new(secret.write_iv()?), tag_len: suite.aead.tag_len() })
+    }
+
+    /// Appends a record to `out`.
+    pub(super) fn seal(
+        &self,
+        number: u64,
+        content_type: ContentType,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CryptoError> {
+        let inner_len = content.len() + 1;
+        let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner_len + self.tag_len }.bytes();
+        out.extend_from_slice(&header);
+        let start = out.len();
+        out.extend_from_slice(content);
+        out.push(content_type.0);
+        let mut tag = [0; MAX_TAG_LEN];
+        let tag = &mut tag[..self.tag_len];
+        self.key.seal(&nonce(&self.iv, number), &header, &mut out[start..], tag)?;
+        out.extend_from_slice(tag);
+        Ok(())
+    }
+
+    /// Decrypts `record`, header included, in place. Returns the inner content type and the content; both together, with
+    /// the padding, are at most `limit` bytes.
+    pub(super) fn open<'a>(
+        &self,
+        number: u64,
+        record: &'a mut [u8],
+        limit: usize,
+    ) -> Result<(ContentType, &'a [u8]), Error> {
+        let (header, body) = record.split_at_mut(HEADER_LEN.min(record.len()));
+        let opened = self.key.open(&nonce(&self.iv, number), header, body);
+        let inner_len = opened.map_err(|_| CryptoError::DecryptFailed)?;
+        let inner = body.get(..inner_len).ok_or(CryptoError::DecryptFailed)?;
+        if inner.len() > limit {
+            return Err(InvalidMessage::RecordTooLarge.into());
+        }
+        // TLSInnerPlaintext: content, type, zeros.
+        let end = inner.iter().rposition(|byte| *byte != 0);
+        let end = end.ok_or(PeerMisbehaved::UnexpectedRecord(ContentType(0)))?;
+        Ok((ContentType(inner[end]), &inner[..end]))
+    }
+}

@@ -1,0 +1,25 @@
+//! Resumption, external pre-shared keys and early data in TLS 1.3 (RFC 9846, 2.2, 2.3, 4.3.8 to 4.3.11, 4.7.1, 8; RFC
+//! 9258), on a virtual clock.
+//!
+//! - [`world`]: a client and a server that resume, in both ways of keeping sessions
+//! - [`resumed`]: what a resumed handshake is, and that it follows the one before
+//! - [`bounds`]: how long sessions live, and their size
+//! - [`context`]: a changed world, in which a session must not be used
+//! - [`early`]: early data that is accepted, and its limits
+//! - [`rejected`]: early data that is not accepted, and replays
+//! - [`psk`]: external keys, as they are and imported
+//! - [`by_client`], [`by_server`]: a hostile peer
+//! - [`rule6`]: beside handshake caching (`caching`, rule 6)
+
+extern crate alloc;
+
+mod bounds;
+mod by_client;
+mod by_server;
+mod context;
+mod early;
+mod psk;
+mod rejected;
+mod resumed;
+mod rule6;
+mod world;

@@ -1,0 +1,204 @@
+//! The programs in `c/`, compiled when they are first asked for: against Debian's libraries, and against the current
+//! wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs autotools
+//! and libclang, and leaves out early data and raw public keys.
+//!
+//! What must always hold: what was compiled from other sources, or with other settings, is not used.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, thread};
+
+/// A library that a program in `c/` is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Debian's wolfSSL 5.5.
+    WolfSsl55,
+    /// The current wolfSSL.
+    WolfSsl,
+    /// Debian's Mbed TLS 2.28.
+    MbedTls,
+}
+
+impl Library {
+    /// Its program, or why there is none.
+    pub fn program(self) -> Result<&'static Path, String> {
+        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 3] = [const { OnceLock::new() }; 3];
+        let program = PROGRAMS[self as usize].get_or_init(|| self.compile());
+        program.as_deref().map_err(Clone::clone)
+    }
+
+    /// What it says about its version, or why it cannot be used here.
+    pub fn version(self) -> Result<String, String> {
+        let output = run(Command::new(self.program()?).arg("version"), "its program")?;
+        Ok(output.trim().to_owned())
+    }
+
+    fn compile(self) -> Result<PathBuf, String> {
+        let mut hasher = DefaultHasher::new();
+        for file in ["peer.h", "peer.c", self.source(), "wolfssl/user_settings.h"] {
+            read(file).hash(&mut hasher);
+        }
+        include_str!("../Cargo.toml").hash(&mut hasher); // the version of wolfssl-sys
+        WOLFSSL_SOURCES.hash(&mut hasher);
+        let name = format!("{self:?}-{:016x}", hasher.finish()).to_lowercase();
+        let program = directory().join(&name);
+        if program.exists() {
+            return Ok(program);
+        }
+        let unfinished = directory().join(format!("{name}.{}", std::process::id()));
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&unfinished);
+        let what = match self {
+            Self::WolfSsl55 => {
+                command.args(sources(self)).arg("-lwolfssl");
+                "install the packages libwolfssl-dev and build-essential"
+            }
+            Self::MbedTls => {
+                command.args(sources(self)).args(["-lmbedtls", "-lmbedx509", "-lmbedcrypto"]);
+                "install the packages libmbedtls-dev and build-essential"
+            }
+            Self::WolfSsl => {
+                let wolfssl = wolfssl_sources()?;
+                command.args(WOLFSSL_FLAGS).arg("-I").arg(own("wolfssl")).arg("-isystem").arg(&wolfssl);
+                command.args(sources(self)).args(wolfssl_objects(&wolfssl)?).arg("-lm");
+                "install the package build-essential"
+            }
+        };
+        run(&mut command, what)?;
+        fs::rename(&unfinished, &program).map_err(|error| format!("{}: {error}", program.display()))?;
+        Ok(program)
+    }
+
+    const fn source(self) -> &'static str {
+        match self {
+            Self::WolfSsl55 | Self::WolfSsl => "wolfssl.c",
+            Self::MbedTls => "mbedtls.c",
+        }
+    }
+}
+
+/// What a program is made of.
+fn sources(library: Library) -> [PathBuf; 2] {
+    ["peer.c", library.source()].map(own)
+}
+
+/// A file of ours.
+fn own(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(file)
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(own(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// Where the programs are kept: beside what Cargo has built.
+fn directory() -> PathBuf {
+    let executable = env::current_exe().expect("a running program has a path");
+    let built = executable.ancestors().skip(1).find(|path| !path.ends_with("deps")).expect("a program in a directory");
+    let directory = built.join("peers");
+    fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    directory
+}
+
+/// The output of `command`. `hint`: what may help if it fails.
+fn run(command: &mut Command, hint: &str) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("`{name}` does not run ({error}); {hint}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().take(5).collect();
+    Err(format!("`{name}` fails; {hint}\n{}", lines.join("\n")))
+}
+
+/// Where Cargo keeps the sources of wolfSSL. They are downloaded if need be.
+fn wolfssl_sources() -> Result<PathBuf, String> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["metadata", "--format-version", "1", "--manifest-path"]);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    let metadata = run(&mut command, "it has to find the sources of the crate wolfssl-sys: `cargo fetch` gets them")?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).map_err(|error| format!("metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let manifest = packages
+        .filter(|package| package["name"] == "wolfssl-sys")
+        .find_map(|package| package["manifest_path"].as_str());
+    let manifest = manifest.ok_or("Cargo knows of no crate wolfssl-sys")?;
+    Ok(Path::new(manifest).with_file_name("wolfssl-src"))
+}
+
+/// Compiles wolfSSL, which takes half a minute, once.
+fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
+    let directory = directory().join(format!("wolfssl.{}", std::process::id()));
+    fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    eprintln!("compiling the current wolfSSL, once");
+    let objects: Vec<PathBuf> = (0..WOLFSSL_SOURCES.len()).map(|index| directory.join(format!("{index}.o"))).collect();
+    let next = AtomicUsize::new(0);
+    let compile = || -> Result<(), String> {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = WOLFSSL_SOURCES.get(index) else { return Ok(()) };
+            let mut command = Command::new("cc");
+            command.args(["-c", "-O1", "-w"]).args(WOLFSSL_FLAGS).arg("-I").arg(own("wolfssl")).arg("-I").arg(wolfssl);
+            command.arg(wolfssl.join(source)).arg("-o").arg(&objects[index]);
+            run(&mut command, "install the package build-essential")?;
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(compile)).collect();
+        running.into_iter().try_for_each(|thread| thread.join().expect("compiling does not panic"))
+    })?;
+    Ok(objects)
+}
+
+const WOLFSSL_FLAGS: &[&str] = &["-DWOLFSSL_USER_SETTINGS"];
+
+/// What TLS needs, in portable C.
+const WOLFSSL_SOURCES: &[&str] = &[
+    "src/ssl.c", // the largest first
+    "src/internal.c",
+    "src/tls13.c",
+    "src/tls.c",
+    "src/dtls.c",
+    "src/dtls13.c",
+    "src/keys.c",
+    "src/wolfio.c",
+    "wolfcrypt/src/aes.c",
+    "wolfcrypt/src/asn.c",
+    "wolfcrypt/src/chacha.c",
+    "wolfcrypt/src/chacha20_poly1305.c",
+    "wolfcrypt/src/coding.c",
+    "wolfcrypt/src/curve25519.c",
+    "wolfcrypt/src/ecc.c",
+    "wolfcrypt/src/ed25519.c",
+    "wolfcrypt/src/error.c",
+    "wolfcrypt/src/evp.c",
+    "wolfcrypt/src/fe_operations.c",
+    "wolfcrypt/src/ge_operations.c",
+    "wolfcrypt/src/hash.c",
+    "wolfcrypt/src/hmac.c",
+    "wolfcrypt/src/kdf.c",
+    "wolfcrypt/src/logging.c",
+    "wolfcrypt/src/md5.c",
+    "wolfcrypt/src/memory.c",
+    "wolfcrypt/src/poly1305.c",
+    "wolfcrypt/src/pwdbased.c",
+    "wolfcrypt/src/random.c",
+    "wolfcrypt/src/rsa.c",
+    "wolfcrypt/src/sha.c",
+    "wolfcrypt/src/sha256.c",
+    "wolfcrypt/src/sha3.c",
+    "wolfcrypt/src/sha512.c",
+    "wolfcrypt/src/signature.c",
+    "wolfcrypt/src/sp_int.c",
+    "wolfcrypt/src/wc_encrypt.c",
+    "wolfcrypt/src/wc_mlkem.c",
+    "wolfcrypt/src/wc_mlkem_poly.c",
+    "wolfcrypt/src/wc_port.c",
+    "wolfcrypt/src/wolfmath.c",
+];

@@ -1,0 +1,50 @@
+//! Versions that only one side has, and what TLS 1.2 has for security only if both sides know it.
+
+use terse_tls::{AlertDescription, ProtocolVersion};
+
+use super::{Cell, Feature};
+use crate::case::Case;
+use crate::meeting::Meeting;
+use crate::peer::{Peer, Role};
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::new("only_our_side_is_limited_to_it", only_ours),
+        Feature::new("no_version_in_common", no_common_version),
+        Feature::tls12("extended_master_secret_missing", no_extended_master_secret),
+    ]
+}
+
+fn case() -> Case {
+    Case::mutual(&terse_aws_lc::PROVIDER)
+}
+
+/// The peer has both versions; a sentinel in its ServerHello is no harm if we have only TLS 1.2 (RFC 9846, 4.2.3).
+fn only_ours(cell: Cell) {
+    let peer_versions = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+    let _ = cell.complete(&Case { our_versions: vec![cell.version], peer_versions, ..case() });
+}
+
+/// Our side has this version, the peer the other one.
+fn no_common_version(cell: Cell) {
+    let other = if cell.is_tls13() { ProtocolVersion::TLS_1_2 } else { ProtocolVersion::TLS_1_3 };
+    let case = Case { our_versions: vec![cell.version], peer_versions: vec![other], ..case() };
+    let mut meeting = Meeting::new(cell.peer, cell.role, &case);
+    let said = match cell.peer {
+        Peer::GnuTls => AlertDescription::HANDSHAKE_FAILURE,
+        Peer::WolfSsl55 | Peer::WolfSsl if cell.is_tls13() => AlertDescription::HANDSHAKE_FAILURE,
+        _ => AlertDescription::PROTOCOL_VERSION,
+    };
+    match cell.role {
+        Role::Client => meeting.peer_refuses(said),
+        Role::Server => drop(meeting.ours_refuses(AlertDescription::PROTOCOL_VERSION)),
+    }
+}
+
+/// RFC 7627, 5.3: refused, unless it is switched off.
+fn no_extended_master_secret(cell: Cell) {
+    let case = Case { peer_lacks_extended_master_secret: true, ..case() };
+    let mut meeting = cell.meet(&case);
+    let _ = meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE);
+    let _ = cell.complete(&Case { requires_extended_master_secret: false, ..case });
+}
