@@ -29,6 +29,7 @@ pub(crate) fn is_answered(extensions: Extensions<'_>, client_cached_info: Extens
 pub(crate) fn selected(
     extensions: Extensions<'_>,
     client_cached_info: ExtensionType,
+    version: ProtocolVersion,
     output: &mut Output<'_>,
 ) -> Result<(Selection, bool), Error> {
     let server_objects: Option<SelectedInformation<'_>> = extensions.get()?;
@@ -38,7 +39,11 @@ pub(crate) fn selected(
     for kind in server_objects.iter().flat_map(|SelectedInformation(kinds)| kinds.iter()) {
         let (offered, selected) = match kind {
             CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
-            CachedInformationType::CERT_REQ => (session.offered_request(), &mut selection.certificate_request),
+            CachedInformationType::CERT_REQ => {
+                // A request of another version was offered while this one was not known.
+                let offered = session.certificate_request().filter(|request| request.version == version);
+                (offered.map(|request| request.fingerprint), &mut selection.certificate_request)
+            }
             _ => (None, &mut selection.client_certificate),
         };
         if offered.is_none() || core::mem::replace(selected, true) {

@@ -6,8 +6,10 @@
 //! - [`rule3`]: no two connections show the same ticket
 //! - [`rule4`]: the application sees the same peer
 //! - [`rule5_client`], [`rule5_server`]: when the old entry must not be used
+//! - [`rule6`]: not without the extended master secret
 //! - [`rule8`]: servers that know nothing of it, and HelloRetryRequest
-//! - [`wire`]: byte by byte
+//! - [`versions`]: one cache for both versions
+//! - [`wire`], [`wire12`]: byte by byte
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
 //! - [`model`]: random sequences
@@ -27,7 +29,10 @@ mod rule3;
 mod rule4;
 mod rule5_client;
 mod rule5_server;
+mod rule6;
 mod rule8;
 mod schedule;
+mod versions;
 mod wire;
+mod wire12;
 mod world;

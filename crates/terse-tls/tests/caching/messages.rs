@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use terse_testkit::fault::fault;
 use terse_testkit::pair::Side;
-use terse_tls::{Fault, HandshakeType};
+use terse_tls::{Fault, HandshakeType, ProtocolVersion};
 
-use crate::world::{Done, World};
+use crate::world::{Done, TLS12, TLS13, World};
 
 /// All handshake messages of one connection, in order, as both sides meant them.
 pub(crate) struct Messages(Vec<(Side, HandshakeType, Vec<u8>)>);
@@ -44,13 +44,41 @@ impl Messages {
     }
 }
 
-/// The body of a TLS 1.3 Certificate with an empty context; each entry is its data and its extensions.
-pub(crate) fn certificate(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
+/// The message in which a server replies to the caching extensions.
+pub(crate) fn reply_of(version: ProtocolVersion) -> HandshakeType {
+    match version {
+        TLS12 => HandshakeType::SERVER_HELLO,
+        _ => HandshakeType::ENCRYPTED_EXTENSIONS,
+    }
+}
+
+/// The body of a Certificate with an empty context; each entry is its data and its extensions, which TLS 1.2 does not
+/// have.
+pub(crate) fn certificate(version: ProtocolVersion, entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     let uint24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
     let mut list = Vec::new();
     for (cert_data, extensions) in entries {
         list.extend([&uint24(cert_data.len())[..], cert_data].concat());
-        list.extend([&(extensions.len() as u16).to_be_bytes()[..], extensions].concat());
+        if version == TLS13 {
+            list.extend([&(extensions.len() as u16).to_be_bytes()[..], extensions].concat());
+        }
     }
-    [&[0][..], &uint24(list.len()), &list].concat()
+    let context: &[u8] = if version == TLS13 { &[0] } else { &[] };
+    [context, &uint24(list.len()), &list].concat()
+}
+
+/// The body that stands for the server's Certificate.
+pub(crate) fn cached_form(version: ProtocolVersion, fingerprint: &[u8]) -> Vec<u8> {
+    match version {
+        TLS12 => [&[fingerprint.len() as u8], fingerprint].concat(),
+        _ => certificate(version, &[(fingerprint, &[])]),
+    }
+}
+
+/// The body that stands for the client's Certificate.
+pub(crate) fn reduced_form(version: ProtocolVersion) -> Vec<u8> {
+    match version {
+        TLS12 => Vec::new(),
+        _ => certificate(version, &[(&[], &[])]),
+    }
 }

@@ -81,7 +81,8 @@ struct Model {
 
 impl Model {
     fn new(seed: u64) -> Self {
-        let world = World::with(FAST, CHAIN);
+        let mut world = World::with(TLS13, FAST, CHAIN);
+        world.speak(&VERSIONS);
         let rng = SeededRng::new(seed);
         Self { world, rng, seed, log: Vec::new(), time: 0, connections: 0, cached: 0 }
     }
@@ -98,7 +99,7 @@ impl Model {
     }
 
     fn step(&mut self) {
-        match self.below(20) {
+        match self.below(22) {
             0..8 => self.connect(),
             8..10 => self.lose(),
             10 => self.in_parallel(),
@@ -116,6 +117,7 @@ impl Model {
                 self.world.restart_server(with_store);
             }
             18 => self.change_virtual_host(),
+            19 | 20 => self.change_versions(),
             _ => {
                 let all = [Schemes::BITHAC, Schemes::RFC7924, Schemes::OFF];
                 let (client, server) = (self.pick("client scheme", &all), self.pick("server scheme", &all));
@@ -148,6 +150,15 @@ impl Model {
         self.world.address.port = self.pick("port", &[8883, 8884]);
     }
 
+    /// One side or both speak another version, or two.
+    fn change_versions(&mut self) {
+        let all = [&VERSIONS[..], &[TLS12], &[TLS13]];
+        let choice = self.pick("client versions", &all);
+        self.world.client.common.versions = choice.to_vec();
+        let choice = self.pick("server versions", &all);
+        self.world.server.common.versions = choice.to_vec();
+    }
+
     /// What the same two do without a cache.
     fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
         let caches = (self.world.client.cache.take(), self.world.server.cache.take());
@@ -168,11 +179,9 @@ impl Model {
         self.log.push("two connections".into());
         let expected = self.without_cache();
         let mut links = [self.world.begin(), self.world.begin()];
-        for link in &mut links {
-            link.carry_on(Side::Client).unwrap();
-        }
-        for mut link in links {
-            let result = link.run_until(Until::Data).map(|()| link.done());
+        let begun = links.each_mut().map(|link| link.carry_on(Side::Client));
+        for (mut link, begun) in links.into_iter().zip(begun) {
+            let result = begun.and_then(|()| link.run_until(Until::Data)).map(|()| link.done());
             self.check(expected.clone(), result);
         }
     }
@@ -221,13 +230,14 @@ impl Model {
         if self.time > 170 * 24 * HOUR {
             return self.connect(); // all certificates have expired, or will before this is over
         }
-        let healthy = World::with(FAST, CHAIN);
+        let healthy = World::with(TLS13, FAST, CHAIN);
         let world = &mut self.world;
         (world.client.trust, world.client.credential) = (healthy.client.trust, healthy.client.credential);
         (world.client.send_server_name, world.address) = (true, healthy.address);
         (world.server.credentials, world.server.certificate_authorities) = (healthy.server.credentials, false);
         world.server.client_authentication = healthy.server.client_authentication;
         world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.speak(if self.seed.is_multiple_of(2) { &[TLS12] } else { &VERSIONS });
         world.set_clocks(self.time);
         // At most: the connections that stand for a day without a clock, one on trial, one without a ticket.
         let is_cached = |_| self.world.connect().unwrap().client.cached == BOTH_CERTIFICATES;

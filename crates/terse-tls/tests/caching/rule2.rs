@@ -15,7 +15,7 @@ use crate::world::*;
 
 #[test]
 fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.connect_until(Until::Commit).unwrap();
     let done = world.connect_until(Until::Commit).unwrap();
     assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Bithac, &BOTH_CERTIFICATES[..]));
@@ -23,7 +23,7 @@ fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
 
 #[test]
 fn rule_2_newer_is_offered_after_confirmed_was_used_three_times() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.connect().unwrap(); // makes `confirmed`
     let mut shown = Vec::new();
     for _ in 0..5 {
@@ -39,7 +39,7 @@ fn rule_2_newer_is_offered_after_confirmed_was_used_three_times() {
 
 #[test]
 fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.connect().unwrap();
     for _ in 0..4 {
         world.connect_until(Until::Commit).unwrap();
@@ -52,10 +52,10 @@ fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
     assert_ne!(world.next_offer().ticket(), newer);
 }
 
-/// Whether `event` confirms a ticket: with a `confirmed` in store, a parallel connection, in which nothing is selected,
+/// Whether `event` confirms a ticket of TLS 1.3: with a `confirmed` in store, a parallel connection, in which nothing is selected,
 /// makes a second one.
 fn confirms(event: impl FnOnce(&mut Link, &KeyLogLines)) -> bool {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.connect().unwrap();
     world.server.credentials[0] = issue(&server_leaf());
     let key_log = Arc::new(KeyLogLines::default());
@@ -64,10 +64,24 @@ fn confirms(event: impl FnOnce(&mut Link, &KeyLogLines)) -> bool {
     let confirmed = first.offer().ticket().expect("a ticket");
     world.server.common.key_log = Some(key_log.clone());
     let mut parallel = world.begin();
-    parallel.run_until(Until::Commit).unwrap();
+    parallel.run_until(Until::Finished).unwrap();
     event(&mut parallel, &key_log);
     drop((first, parallel));
     world.next_offer().ticket().expect("a ticket") != confirmed
+}
+
+/// In TLS 1.2 there is no `newer`: nothing is kept before the server's Finished, which confirms at once.
+#[test]
+fn rule_2_confirmed_by_the_servers_finished_in_tls12() {
+    for (until, confirmed) in [(Until::ClientFlight, false), (Until::Commit, false), (Until::Finished, true)] {
+        let mut world = World::new(TLS12);
+        world.connect_until(until).unwrap();
+        assert_eq!(world.next_offer().ticket().is_some(), confirmed, "{until:?}");
+        let mut world = World::cached(TLS12);
+        let shown = world.connect_until(until).unwrap().offer.ticket();
+        assert_eq!(world.next_offer().ticket() != shown, confirmed, "{until:?}");
+        world.assert_cached();
+    }
 }
 
 #[test]
@@ -139,34 +153,38 @@ fn rule_2_not_confirmed_by_the_end_of_the_stream_or_by_silence() {
 /// A server that does not take part makes no ticket, whatever it says afterwards.
 #[test]
 fn rule_2_not_confirmed_by_a_server_that_did_not_negotiate_the_scheme() {
-    let mut world = World::new();
-    world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
-    for _ in 0..3 {
-        let done = world.connect().unwrap();
-        assert_eq!(done.offer.client_cached_info, Some(Vec::new()));
-        assert_eq!(done.client.mode, if done.offer.cached_info.is_some() { Mode::Rfc7924 } else { Mode::Full });
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
+        for _ in 0..3 {
+            let done = world.connect().unwrap();
+            assert_eq!(done.offer.client_cached_info, Some(Vec::new()));
+            assert_eq!(done.client.mode, if done.offer.cached_info.is_some() { Mode::Rfc7924 } else { Mode::Full });
+        }
+        assert!(world.server_store.is_empty());
     }
-    assert!(world.server_store.is_empty());
 }
 
 /// Nothing that the server can send under application keys leaves before the client's Finished was verified.
 #[test]
 fn rule_2_server_confirms_nothing_before_the_client_has_finished() {
-    let mut world = World::cached();
-    let mut link = world.begin();
-    link.carry_on(Side::Client).unwrap();
-    link.carry_on(Side::Server).unwrap();
-    assert_eq!(link.pair.server.send(b"early"), Err(ApiMisuse::HandshakeNotFinished.into()));
-    assert_eq!(link.pair.server.update_keys(false), Err(ApiMisuse::HandshakeNotFinished.into()));
-    assert!(link.pair.transmit(Side::Server).is_empty());
-    // The server's application loses patience; the client's Finished is still under way.
-    let now = link.pair.now;
-    link.pair.server.give_up(now);
-    link.carry_on(Side::Server).unwrap();
-    let shown = link.offer().ticket();
-    drop(link);
-    assert_eq!(world.next_offer().ticket(), shown, "the ticket of a handshake that the server left was confirmed");
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let mut link = world.begin();
+        link.carry_on(Side::Client).unwrap();
+        link.carry_on(Side::Server).unwrap();
+        assert_eq!(link.pair.server.send(b"early"), Err(ApiMisuse::HandshakeNotFinished.into()));
+        assert_eq!(link.pair.server.update_keys(false), Err(ApiMisuse::HandshakeNotFinished.into()));
+        assert!(link.pair.transmit(Side::Server).is_empty());
+        // The server's application loses patience; the client's Finished is still under way.
+        let now = link.pair.now;
+        link.pair.server.give_up(now);
+        link.carry_on(Side::Server).unwrap();
+        let shown = link.offer().ticket();
+        drop(link);
+        assert_eq!(world.next_offer().ticket(), shown, "the ticket of a handshake that the server left was confirmed");
+        world.assert_cached();
+    }
 }
 
 /// A store that can fail, and that tells when it is written to.
@@ -205,130 +223,156 @@ impl ServerStore for Watched {
 
 #[test]
 fn rule_2_server_commits_before_it_can_send_and_never_earlier() {
-    let mut world = World::new();
-    let store = Watched::install(&mut world, true);
-    for round in 0..3 {
-        let mut link = world.begin();
-        link.carry_on(Side::Client).unwrap();
-        link.carry_on(Side::Server).unwrap();
-        assert_eq!(store.commits(), round);
-        // The last flight comes in two pieces: all but the last byte of Finished is not enough.
-        let mut flight = link.pair.transmit(Side::Client);
-        let last = flight.split_off(flight.len() - 1);
-        link.deliver(Side::Server, flight).unwrap();
-        assert!(!link.pair.server.is_connected());
-        assert_eq!(store.commits(), round);
-        link.deliver(Side::Server, last).unwrap();
-        assert!(link.pair.server.is_connected());
-        assert_eq!(store.commits(), round + 1);
-        assert!(link.pair.transmit(Side::Server).is_empty());
-        link.pair.carry(Side::Server, b"data").unwrap();
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        let store = Watched::install(&mut world, true);
+        for round in 0..3 {
+            let mut link = world.begin();
+            link.carry_on(Side::Client).unwrap();
+            link.carry_on(Side::Server).unwrap();
+            assert_eq!(store.commits(), round);
+            // The last flight comes in two pieces: all but the last byte of Finished is not enough.
+            let mut flight = link.pair.transmit(Side::Client);
+            let last = flight.split_off(flight.len() - 1);
+            link.deliver(Side::Server, flight).unwrap();
+            assert!(!link.pair.server.is_connected());
+            assert_eq!(store.commits(), round);
+            link.deliver(Side::Server, last).unwrap();
+            assert!(link.pair.server.is_connected());
+            assert_eq!(store.commits(), round + 1);
+            // In TLS 1.2 the server's Finished follows, which says so.
+            let follows = link.pair.transmit(Side::Server);
+            assert_eq!(follows.is_empty(), version == TLS13);
+            link.deliver(Side::Client, follows).unwrap();
+            link.pair.carry(Side::Server, b"data").unwrap();
+        }
+        let commits = store.commits.lock().unwrap();
+        let parents: Vec<_> = commits.iter().map(|commit| commit.parent).collect();
+        assert_eq!(parents, [None, Some(commits[0].ticket), Some(commits[1].ticket)]);
+        assert_eq!(store.rows.len(), 2);
     }
-    let commits = store.commits.lock().unwrap();
-    let parents: Vec<_> = commits.iter().map(|commit| commit.parent).collect();
-    assert_eq!(parents, [None, Some(commits[0].ticket), Some(commits[1].ticket)]);
-    assert_eq!(store.rows.len(), 2);
 }
 
 /// One write at most: what a connection does after its commit is no business of the store.
 #[test]
 fn rule_2_server_writes_once_for_each_handshake() {
-    let mut world = World::new();
-    let store = Watched::install(&mut world, true);
-    for round in 1..4 {
-        world.connect().unwrap();
-        assert_eq!(store.commits(), round);
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        let store = Watched::install(&mut world, true);
+        for round in 1..4 {
+            world.connect().unwrap();
+            assert_eq!(store.commits(), round);
+        }
     }
 }
 
 #[test]
 fn rule_2_server_that_cannot_save_goes_on() {
-    let mut world = World::new();
-    let store = Watched::install(&mut world, false);
-    for round in 1..4 {
-        let done = world.connect().unwrap();
-        assert_eq!(done.client.cached, &[CachedObject::ServerCertificate][..usize::from(round > 1)]);
-        assert_eq!(store.commits(), round);
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        let store = Watched::install(&mut world, false);
+        for round in 1..4 {
+            let done = world.connect().unwrap();
+            assert_eq!(done.client.cached, &[CachedObject::ServerCertificate][..usize::from(round > 1)]);
+            assert_eq!(store.commits(), round);
+        }
     }
 }
 
 #[test]
 fn rule_2_authenticated_unknown_drops_the_offered_ticket() {
-    let mut world = World::cached();
-    world.restart_server(false);
-    let done = world.connect_until(Until::Commit).unwrap();
-    let unknown = done.offer.ticket().expect("a ticket");
-    assert_eq!(done.client.fallback, Some("the server does not know the ticket"));
-    drop(done);
-    let offered = world.next_offer().ticket().expect("the ticket of the last handshake");
-    assert_ne!(offered, unknown);
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.restart_server(false);
+        let done = world.connect_until(Until::Finished).unwrap();
+        let unknown = done.offer.ticket().expect("a ticket");
+        assert_eq!(done.client.fallback, Some("the server does not know the ticket"));
+        drop(done);
+        let offered = world.next_offer().ticket().expect("the ticket of the last handshake");
+        assert_ne!(offered, unknown);
+        world.assert_cached();
+    }
 }
 
 /// Until the server's Finished was verified, anybody may have said so.
 #[test]
 fn rule_2_unknown_that_is_not_authenticated_drops_nothing() {
-    let mut world = World::cached();
-    world.restart_server(false);
-    let mut link = world.begin();
-    link.carry_on(Side::Client).unwrap();
-    let mut flight = link.pair.transmit(Side::Server);
-    flight.truncate(flight.len() - 1); // without the end of Finished
-    link.deliver(Side::Client, flight).unwrap();
-    let shown = link.offer().ticket();
-    drop(link);
-    assert_eq!(world.next_offer().ticket(), shown);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.restart_server(false);
+        let mut link = world.begin();
+        link.carry_on(Side::Client).unwrap();
+        if version == TLS12 {
+            link.carry_on(Side::Server).unwrap();
+            link.carry_on(Side::Client).unwrap();
+        }
+        let mut flight = link.pair.transmit(Side::Server);
+        flight.truncate(flight.len() - 1); // without the end of Finished
+        link.deliver(Side::Client, flight).unwrap();
+        let shown = link.offer().ticket();
+        drop(link);
+        assert_eq!(world.next_offer().ticket(), shown);
+    }
 }
 
 #[test]
 fn rule_2_parallel_connections_offer_empty() {
-    let mut world = World::cached();
-    let mut first = world.begin();
-    first.pair.transmit(Side::Client);
-    assert!(first.offer().ticket().is_some());
-    for _ in 0..2 {
-        let done = world.connect().unwrap();
-        assert_eq!(done.offer.client_cached_info, Some(Vec::new()));
-        assert!(done.offer.cached_info.is_some(), "fingerprints do not tell connections apart");
-        assert_eq!(done.client.fallback, Some("ticket in use by another connection"));
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let mut first = world.begin();
+        first.pair.transmit(Side::Client);
+        assert!(first.offer().ticket().is_some());
+        for _ in 0..2 {
+            let done = world.connect().unwrap();
+            assert_eq!(done.offer.client_cached_info, Some(Vec::new()));
+            assert!(done.offer.cached_info.is_some(), "fingerprints do not tell connections apart");
+            assert_eq!(done.client.fallback, Some("ticket in use by another connection"));
+        }
+        drop(first);
+        world.assert_cached();
     }
-    drop(first);
-    world.assert_cached();
 }
 
 /// A connection that is open holds the ticket that it made.
 #[test]
 fn rule_2_open_connection_holds_its_ticket() {
-    let mut world = World::cached();
-    let open = world.connect_until(Until::Data).unwrap();
-    assert_eq!(world.next_offer().ticket(), None);
-    drop(open);
-    assert!(world.next_offer().ticket().is_some());
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let open = world.connect_until(Until::Data).unwrap();
+        assert_eq!(world.next_offer().ticket(), None);
+        drop(open);
+        assert!(world.next_offer().ticket().is_some());
+        world.assert_cached();
+    }
 }
 
 /// Each client: the ticket that it used, and the one that it got. Whatever is lost in between.
 #[test]
 fn rule_2_rows_of_a_lineage_are_bounded() {
-    let mut world = World::cached();
-    let ends = [Until::Commit, Until::Data, Until::ClientFlight, Until::Commit, Until::Closed, Until::ServerFlight];
-    for (round, until) in ends.iter().cycle().take(36).enumerate() {
-        let done = world.connect_until(*until).unwrap();
-        assert!(done.offer.ticket().is_some(), "round {round}");
-        assert!(world.server_store.len() <= 2, "round {round}: {} rows", world.server_store.len());
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let ends =
+            [Until::Commit, Until::Data, Until::ClientFlight, Until::Finished, Until::Closed, Until::ServerFlight];
+        for (round, until) in ends.iter().cycle().take(36).enumerate() {
+            let done = world.connect_until(*until).unwrap();
+            assert!(done.offer.ticket().is_some(), "round {round}");
+            assert!(world.server_store.len() <= 2, "round {round}: {} rows", world.server_store.len());
+        }
+        world.assert_cached();
     }
-    world.assert_cached();
 }
 
 /// Two devices with one certificate do not disturb each other.
 #[test]
 fn rule_2_rows_are_per_ticket_and_not_per_certificate() {
-    let mut first = World::cached();
-    let mut second = World::beside(&first);
-    second.assert_full();
-    for _ in 0..3 {
-        second.assert_cached();
-        first.assert_cached();
+    for version in VERSIONS {
+        let mut first = World::cached(version);
+        let mut second = World::beside(&first);
+        second.assert_full();
+        for _ in 0..3 {
+            second.assert_cached();
+            first.assert_cached();
+        }
+        assert_eq!(first.server_store.len(), 4);
     }
-    assert_eq!(first.server_store.len(), 4);
 }

@@ -8,21 +8,23 @@ use crate::world::*;
 
 #[test]
 fn rule_4_same_peer_identity_cached_and_full() {
-    let mut world = World::new().with_long_request();
-    let full = world.assert_full();
-    for _ in 0..3 {
-        let cached = world.assert_cached();
-        for (full, cached, name) in [
-            (&full.client.peer, &cached.client.peer, SERVER_NAME),
-            (&full.server.peer, &cached.server.peer, CLIENT_NAME),
-        ] {
-            let identity = full.identity.as_ref().expect("authenticated");
-            assert_eq!(cached.identity.as_ref(), Some(identity));
-            assert_eq!(identity.to_string(), name);
-            assert!(!identity.subject_der().is_empty() && !identity.subject_alt_name_der().is_empty());
-            assert_eq!(full.authenticated_by, AuthenticatedBy::Certificate);
-            assert_eq!(cached.authenticated_by, AuthenticatedBy::CachedCertificate);
-            assert!(!cached.time_unchecked);
+    for version in VERSIONS {
+        let mut world = World::new(version).with_long_request();
+        let full = world.assert_full();
+        for _ in 0..3 {
+            let cached = world.assert_cached();
+            for (full, cached, name) in [
+                (&full.client.peer, &cached.client.peer, SERVER_NAME),
+                (&full.server.peer, &cached.server.peer, CLIENT_NAME),
+            ] {
+                let identity = full.identity.as_ref().expect("authenticated");
+                assert_eq!(cached.identity.as_ref(), Some(identity));
+                assert_eq!(identity.to_string(), name);
+                assert!(!identity.subject_der().is_empty() && !identity.subject_alt_name_der().is_empty());
+                assert_eq!(full.authenticated_by, AuthenticatedBy::Certificate);
+                assert_eq!(cached.authenticated_by, AuthenticatedBy::CachedCertificate);
+                assert!(!cached.time_unchecked);
+            }
         }
     }
 }
@@ -30,38 +32,44 @@ fn rule_4_same_peer_identity_cached_and_full() {
 /// The work that is saved is the work that the full handshake did.
 #[test]
 fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
-    let mut world = World::new();
-    let full = world.assert_full();
-    let cached = world.assert_cached();
-    for (full, cached) in [(&full.client, &cached.client), (&full.server, &cached.server)] {
-        assert_eq!((full.signatures_verified, full.signatures_saved), (2, 0));
-        assert_eq!((cached.signatures_verified, cached.signatures_saved), (0, 2));
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        let full = world.assert_full();
+        let cached = world.assert_cached();
+        for (full, cached) in [(&full.client, &cached.client), (&full.server, &cached.server)] {
+            assert_eq!((full.signatures_verified, full.signatures_saved), (2, 0));
+            assert_eq!((cached.signatures_verified, cached.signatures_saved), (0, 2));
+        }
     }
 }
 
 /// Each side is marked for itself: a renewed server certificate is full for the client, cached for the server.
 #[test]
 fn rule_4_each_side_is_marked_for_itself() {
-    let mut world = World::cached();
-    world.server.credentials[0] = issue(&server_leaf());
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.mode, Mode::Bithac);
-    assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server.credentials[0] = issue(&server_leaf());
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.mode, Mode::Bithac);
+        assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+    }
 }
 
 /// Without a clock, by permission: the application hears of it, cached or full.
 #[test]
 fn rule_4_unchecked_time_is_reported_cached_and_full() {
-    let mut world = World::new();
-    world.client.trust = world.client.trust.accept_without_clock();
-    let trust = world.server.client_authentication.trust().unwrap().clone().accept_without_clock();
-    world.server_trust(trust);
-    (world.client_clock, world.server_clock) = (no_clock(), no_clock());
-    let full = world.assert_full();
-    let cached = world.assert_cached();
-    for summary in [&full.client, &full.server, &cached.client, &cached.server] {
-        assert!(summary.peer.time_unchecked);
-        assert!(summary.peer.identity.is_some());
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        world.client.trust = world.client.trust.accept_without_clock();
+        let trust = world.server.client_authentication.trust().unwrap().clone().accept_without_clock();
+        world.server_trust(trust);
+        (world.client_clock, world.server_clock) = (no_clock(), no_clock());
+        let full = world.assert_full();
+        let cached = world.assert_cached();
+        for summary in [&full.client, &full.server, &cached.client, &cached.server] {
+            assert!(summary.peer.time_unchecked);
+            assert!(summary.peer.identity.is_some());
+        }
     }
 }

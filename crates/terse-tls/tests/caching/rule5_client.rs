@@ -29,75 +29,87 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 
 #[test]
 fn rule_5_renewed_server_certificate_with_the_old_key() {
-    let mut world = World::cached();
-    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
-    assert_verified_again(&mut world, true);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+        assert_verified_again(&mut world, true);
+    }
 }
 
 #[test]
 fn rule_5_server_certificate_with_a_new_key() {
-    let mut world = World::cached();
-    world.server.credentials[0] = issue(&server_leaf());
-    assert_verified_again(&mut world, true);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server.credentials[0] = issue(&server_leaf());
+        assert_verified_again(&mut world, true);
+    }
 }
 
 #[test]
 fn rule_5_server_certificate_from_another_ca() {
-    let mut world = World::cached();
-    world.server.credentials[0] = other_pki().server(PROVIDER);
-    assert_refused(&mut world, CertificateError::UnknownIssuer);
-    world.client.trust = other_pki().trust(PROVIDER);
-    assert_verified_again(&mut world, false);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server.credentials[0] = other_pki().server(PROVIDER);
+        assert_refused(&mut world, CertificateError::UnknownIssuer);
+        world.client.trust = other_pki().trust(PROVIDER);
+        assert_verified_again(&mut world, false);
+    }
 }
 
 #[test]
 fn rule_5_trust_anchor_of_the_server_removed() {
-    let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-    let mut world = World::new();
-    world.client.trust = Trust::new(PROVIDER, &both).unwrap();
-    world.connect().unwrap();
-    world.assert_cached();
-    // The one that the server needs.
-    world.client.trust = other_pki().trust(PROVIDER);
-    assert_eq!(world.next_offer().cached_info, None);
-    assert_refused(&mut world, CertificateError::UnknownIssuer);
-    // The other one: not a reason to refuse, but one to look again.
-    world.client.trust = Pki::shared(CHAIN).trust(PROVIDER);
-    assert_verified_again(&mut world, false);
+    for version in VERSIONS {
+        let both = [Pki::shared(CHAIN).root(), other_pki().root()];
+        let mut world = World::new(version);
+        world.client.trust = Trust::new(PROVIDER, &both).unwrap();
+        world.connect().unwrap();
+        world.assert_cached();
+        // The one that the server needs.
+        world.client.trust = other_pki().trust(PROVIDER);
+        assert_eq!(world.next_offer().cached_info, None);
+        assert_refused(&mut world, CertificateError::UnknownIssuer);
+        // The other one: not a reason to refuse, but one to look again.
+        world.client.trust = Pki::shared(CHAIN).trust(PROVIDER);
+        assert_verified_again(&mut world, false);
+    }
 }
 
 #[test]
 fn rule_5_server_certificate_revoked_by_a_new_crl() {
-    let pki = Pki::shared(CHAIN);
-    let mut world = World::cached();
-    world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
-    assert_verified_again(&mut world, false);
-    world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 8)]).unwrap();
-    assert_verified_again(&mut world, false);
-    world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 9)]).unwrap();
-    assert_refused(&mut world, CertificateError::Revoked);
-    // The old CRL comes back (an attacker who can replay it is not the cache's business): verified again, under it.
-    world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 8)]).unwrap();
-    world.connect().unwrap();
+    for version in VERSIONS {
+        let pki = Pki::shared(CHAIN);
+        let mut world = World::cached(version);
+        world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+        assert_verified_again(&mut world, false);
+        world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 8)]).unwrap();
+        assert_verified_again(&mut world, false);
+        world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 9)]).unwrap();
+        assert_refused(&mut world, CertificateError::Revoked);
+        // The old CRL comes back (an attacker who can replay it is not the cache's business): verified again, under it.
+        world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 8)]).unwrap();
+        world.connect().unwrap();
+    }
 }
 
 /// A CRL that is too old to be believed must not be believed because of what it allowed when it was young.
 #[test]
 fn rule_5_crl_that_has_expired() {
-    let mut world = World::new();
-    world.client.trust = Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
-    world.connect().unwrap();
-    world.set_clocks(7 * DAY - 1);
-    world.assert_cached();
-    world.set_clocks(7 * DAY);
-    assert_eq!(world.next_offer().cached_info, None);
-    assert_refused(&mut world, CertificateError::CrlExpired);
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        world.client.trust = Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+        world.connect().unwrap();
+        world.set_clocks(7 * DAY - 1);
+        world.assert_cached();
+        world.set_clocks(7 * DAY);
+        assert_eq!(world.next_offer().cached_info, None);
+        assert_refused(&mut world, CertificateError::CrlExpired);
+    }
 }
 
 /// A world whose server certificate, or its issuer, is valid for ten days only.
-fn short_lived(of_issuer: bool) -> World {
+fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
     let (authority, server) = issued::short_lived(of_issuer, server_leaf());
-    let mut world = World::new();
+    let mut world = World::new(version);
     world.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
     world.server.credentials[0] = server;
     world.connect().unwrap();
@@ -107,156 +119,176 @@ fn short_lived(of_issuer: bool) -> World {
 
 #[test]
 fn rule_5_expired_server_certificate_is_not_used_and_deleted() {
-    for of_issuer in [false, true] {
-        let mut world = short_lived(of_issuer);
-        world.set_clocks(10 * DAY);
-        world.assert_cached(); // the last second
-        world.set_clocks(10 * DAY + 1);
-        assert_eq!(world.next_offer().cached_info, None);
-        let failed = world.connect().map(|_| ()).unwrap_err();
-        assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
-        // Deleted: a clock that is put back does not bring it back.
-        world.set_clocks(9 * DAY);
-        assert_verified_again(&mut world, false);
+    for version in VERSIONS {
+        for of_issuer in [false, true] {
+            let mut world = short_lived(version, of_issuer);
+            world.set_clocks(10 * DAY);
+            world.assert_cached(); // the last second
+            world.set_clocks(10 * DAY + 1);
+            assert_eq!(world.next_offer().cached_info, None);
+            let failed = world.connect().map(|_| ()).unwrap_err();
+            assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
+            // Deleted: a clock that is put back does not bring it back.
+            world.set_clocks(9 * DAY);
+            assert_verified_again(&mut world, false);
+        }
     }
 }
 
 /// Devices boot in 1970: their clock only disables the use.
 #[test]
 fn rule_5_clock_that_is_not_plausible_disables_the_use_only() {
-    let mut world = World::cached();
-    world.client_clock = at_boot();
-    for _ in 0..2 {
-        assert_eq!(world.next_offer().cached_info, None);
-        let failed = world.connect().map(|_| ()).unwrap_err();
-        assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.client_clock = at_boot();
+        for _ in 0..2 {
+            assert_eq!(world.next_offer().cached_info, None);
+            let failed = world.connect().map(|_| ()).unwrap_err();
+            assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
+        }
+        world.set_clocks(5);
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+        world.assert_cached();
     }
-    world.set_clocks(5);
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
-    world.assert_cached();
 }
 
 #[test]
 fn rule_5_without_a_clock_as_configured() {
-    let mut world = World::cached();
-    world.client_clock = no_clock();
-    assert_eq!(world.next_offer().cached_info, None);
-    assert_refused(&mut world, CertificateError::NoTime);
-    world.client.trust = world.client.trust.clone().accept_without_clock();
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
-    assert!(done.client.peer.time_unchecked);
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.client_clock = no_clock();
+        assert_eq!(world.next_offer().cached_info, None);
+        assert_refused(&mut world, CertificateError::NoTime);
+        world.client.trust = world.client.trust.clone().accept_without_clock();
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+        assert!(done.client.peer.time_unchecked);
+        world.assert_cached();
+    }
 }
 
 /// What was accepted without a clock is checked as soon as there is one.
 #[test]
 fn rule_5_entry_made_without_a_clock_is_checked_later() {
-    let mut world = short_lived(false);
-    world.client_store = Disk::new();
-    world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
-    world.client.trust = world.client.trust.clone().accept_without_clock();
-    world.client_clock = no_clock();
-    world.assert_full();
-    world.assert_cached();
-    world.set_clocks(11 * DAY);
-    let failed = world.connect().map(|_| ()).unwrap_err();
-    assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
+    for version in VERSIONS {
+        let mut world = short_lived(version, false);
+        world.client_store = Disk::new();
+        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.client.trust = world.client.trust.clone().accept_without_clock();
+        world.client_clock = no_clock();
+        world.assert_full();
+        world.assert_cached();
+        world.set_clocks(11 * DAY);
+        let failed = world.connect().map(|_| ()).unwrap_err();
+        assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
+    }
 }
 
 /// What a client accepts in signatures is part of the policy, and a key that it does not accept is no use.
 #[test]
 fn rule_5_signature_schemes_of_the_client_changed() {
-    let mut world = World::cached();
-    world.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
-    assert_verified_again(&mut world, false);
-    world.client.common.signature_schemes = vec![SignatureScheme::ED25519];
-    assert_eq!(world.next_offer().cached_info, None);
-    let failed = world.connect().map(|_| ()).unwrap_err();
-    assert_eq!(failed.error, PeerIncompatible::NoCommonSignatureScheme.into());
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        assert_verified_again(&mut world, false);
+        world.client.common.signature_schemes = vec![SignatureScheme::ED25519];
+        assert_eq!(world.next_offer().cached_info, None);
+        let failed = world.connect().map(|_| ()).unwrap_err();
+        assert_eq!(failed.error, PeerIncompatible::NoCommonSignatureScheme.into());
+    }
 }
 
 /// A ticket is the proof of a certificate: another one, or none, does not show it.
 #[test]
 fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
-    let mut world = World::cached();
-    let own = world.client.credential.clone();
-    world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
-    assert!(world.next_offer().is_first_contact());
-    world.client.credential = Some(issue(&client_leaf()));
-    assert!(world.next_offer().is_first_contact());
-    let done = world.connect().unwrap();
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
-    world.assert_cached();
-    world.client.credential = None;
-    assert!(world.next_offer().is_silent());
-    world.client.credential = own;
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let own = world.client.credential.clone();
+        world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
+        assert!(world.next_offer().is_first_contact());
+        world.client.credential = Some(issue(&client_leaf()));
+        assert!(world.next_offer().is_first_contact());
+        let done = world.connect().unwrap();
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
+        world.assert_cached();
+        world.client.credential = None;
+        assert!(world.next_offer().is_silent());
+        world.client.credential = own;
+        world.assert_cached();
+    }
 }
 
 #[test]
 fn rule_5_other_port_or_server_name_is_another_scope() {
-    let names = [SERVER_NAME, "other.plant.example", "10.1.2.3"];
-    let mut options = server_leaf();
-    options.names = names.map(Into::into).into();
-    let mut world = World::new();
-    world.server.credentials[0] = issue(&options);
-    world.connect().unwrap();
-    let known = world.address.clone();
-    for name in names {
-        for port in [known.port, known.port + 1] {
-            world.address = terse_tls::ServerAddress { name: ServerName::try_from(name).unwrap(), port };
-            if world.address != known {
-                assert!(world.next_offer().is_first_contact(), "{name} {port}");
-                world.assert_full();
+    for version in VERSIONS {
+        let names = [SERVER_NAME, "other.plant.example", "10.1.2.3"];
+        let mut options = server_leaf();
+        options.names = names.map(Into::into).into();
+        let mut world = World::new(version);
+        world.server.credentials[0] = issue(&options);
+        world.connect().unwrap();
+        let known = world.address.clone();
+        for name in names {
+            for port in [known.port, known.port + 1] {
+                world.address = terse_tls::ServerAddress { name: ServerName::try_from(name).unwrap(), port };
+                if world.address != known {
+                    assert!(world.next_offer().is_first_contact(), "{name} {port}");
+                    world.assert_full();
+                }
+                world.assert_cached();
             }
-            world.assert_cached();
         }
+        world.address = known;
+        world.assert_cached();
     }
-    world.address = known;
-    world.assert_cached();
 }
 
 /// A name is the same name in capitals and with a final dot: what is cached is found.
 #[test]
 fn rule_5_server_name_is_compared_as_dns_names_are() {
-    let mut world = World::cached();
-    let name = SERVER_NAME.to_uppercase();
-    world.address.name = ServerName::try_from(name).unwrap();
-    assert!(world.next_offer().ticket().is_some());
-    let done = world.connect().unwrap();
-    assert!(done.client.cached.contains(&CachedObject::ServerCertificate));
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let name = SERVER_NAME.to_uppercase();
+        world.address.name = ServerName::try_from(name).unwrap();
+        assert!(world.next_offer().ticket().is_some());
+        let done = world.connect().unwrap();
+        assert!(done.client.cached.contains(&CachedObject::ServerCertificate));
+    }
 }
 
 /// The server's CertificateRequest changes with its policy; the cached one must not be answered.
 #[test]
 fn rule_5_changed_certificate_request_is_sent_in_full() {
-    let mut world = World::new().with_long_request();
-    world.connect().unwrap();
-    world.assert_cached();
-    let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-    world.server_trust(Trust::new(PROVIDER, &both).unwrap());
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
-    world.assert_cached();
-    world.server.client_authentication = ClientAuthentication::None;
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
+    for version in VERSIONS {
+        let mut world = World::new(version).with_long_request();
+        world.connect().unwrap();
+        world.assert_cached();
+        let both = [Pki::shared(CHAIN).root(), other_pki().root()];
+        world.server_trust(Trust::new(PROVIDER, &both).unwrap());
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
+        world.assert_cached();
+        world.server.client_authentication = ClientAuthentication::None;
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
+    }
 }
 
 /// One store for clients with different trust: what the one believes says nothing to the other.
 #[test]
 fn rule_5_two_clients_with_different_trust_on_one_store() {
-    let mut world = World::cached();
-    let mut other = World::new();
-    other.client_store = world.client_store.clone();
-    other.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
-    other.client.trust = other_pki().trust(PROVIDER);
-    assert_eq!(other.next_offer().cached_info, None);
-    assert_refused(&mut other, CertificateError::UnknownIssuer);
-    assert!(Arc::ptr_eq(&other.client_store, &world.client_store));
-    let done = world.connect().unwrap();
-    assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let mut other = World::new(version);
+        other.client_store = world.client_store.clone();
+        other.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        other.client.trust = other_pki().trust(PROVIDER);
+        assert_eq!(other.next_offer().cached_info, None);
+        assert_refused(&mut other, CertificateError::UnknownIssuer);
+        assert!(Arc::ptr_eq(&other.client_store, &world.client_store));
+        let done = world.connect().unwrap();
+        assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
+    }
 }

@@ -33,166 +33,188 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 
 #[test]
 fn rule_5_renewed_client_certificate_with_the_old_key() {
-    let mut world = World::cached();
-    world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
-    world.assert_full();
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
+        world.assert_full();
+        world.assert_cached();
+    }
 }
 
 #[test]
 fn rule_5_client_certificate_with_a_new_key() {
-    let mut world = World::cached();
-    world.client.credential = Some(issue(&client_leaf()));
-    world.assert_full();
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.client.credential = Some(issue(&client_leaf()));
+        world.assert_full();
+        world.assert_cached();
+    }
 }
 
 #[test]
 fn rule_5_trust_anchor_of_the_client_removed() {
-    let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-    let mut world = World::new();
-    world.server_trust(Trust::new(PROVIDER, &both).unwrap());
-    world.connect().unwrap();
-    world.assert_cached();
-    // Not the one that the client needs, but a reason to look again.
-    world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
-    assert_verified_again(&mut world, "trust changed");
-    // The one that it needs.
-    world.server_trust(other_pki().trust(PROVIDER));
-    assert_refused(&mut world, CertificateError::UnknownIssuer);
+    for version in VERSIONS {
+        let both = [Pki::shared(CHAIN).root(), other_pki().root()];
+        let mut world = World::new(version);
+        world.server_trust(Trust::new(PROVIDER, &both).unwrap());
+        world.connect().unwrap();
+        world.assert_cached();
+        // Not the one that the client needs, but a reason to look again.
+        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
+        assert_verified_again(&mut world, "trust changed");
+        // The one that it needs.
+        world.server_trust(other_pki().trust(PROVIDER));
+        assert_refused(&mut world, CertificateError::UnknownIssuer);
+    }
 }
 
 #[test]
 fn rule_5_client_certificate_revoked_by_a_new_crl() {
-    let pki = Pki::shared(CHAIN);
-    let mut world = World::cached();
-    world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
-    assert_verified_again(&mut world, "trust changed");
-    world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 8)]).unwrap());
-    assert_verified_again(&mut world, "trust changed");
-    world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 9)]).unwrap());
-    assert_refused(&mut world, CertificateError::Revoked);
+    for version in VERSIONS {
+        let pki = Pki::shared(CHAIN);
+        let mut world = World::cached(version);
+        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
+        assert_verified_again(&mut world, "trust changed");
+        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 8)]).unwrap());
+        assert_verified_again(&mut world, "trust changed");
+        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 9)]).unwrap());
+        assert_refused(&mut world, CertificateError::Revoked);
+    }
 }
 
 #[test]
 fn rule_5_crl_of_the_server_that_has_expired() {
-    let mut world = World::new();
-    world.server_trust(Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
-    world.connect().unwrap();
-    world.set_clocks(7 * DAY - 1);
-    world.assert_cached();
-    world.set_clocks(7 * DAY);
-    assert_refused(&mut world, CertificateError::CrlExpired);
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
+        world.connect().unwrap();
+        world.set_clocks(7 * DAY - 1);
+        world.assert_cached();
+        world.set_clocks(7 * DAY);
+        assert_refused(&mut world, CertificateError::CrlExpired);
+    }
 }
 
 #[test]
 fn rule_5_client_authentication_required_with_another_ca() {
-    let mut world = World::cached();
-    world.server_trust(other_pki().trust(PROVIDER));
-    assert_refused(&mut world, CertificateError::UnknownIssuer);
-    assert_eq!(world.server_store.len(), 2, "the entries are those of another policy, which may come back");
-    world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
-    world.connect().unwrap();
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server_trust(other_pki().trust(PROVIDER));
+        assert_refused(&mut world, CertificateError::UnknownIssuer);
+        assert_eq!(world.server_store.len(), 2, "the entries are those of another policy, which may come back");
+        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
+        world.connect().unwrap();
+        world.assert_cached();
+    }
 }
 
 #[test]
 fn rule_5_client_authentication_from_none_to_required() {
-    let mut world = World::new();
-    let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
-    for _ in 0..2 {
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+        for _ in 0..2 {
+            let done = world.connect().unwrap();
+            assert_eq!(done.offer.ticket(), None);
+            assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
+        }
+        assert!(world.server_store.is_empty(), "no ticket without a proven certificate");
+        world.server.client_authentication = required;
         let done = world.connect().unwrap();
         assert_eq!(done.offer.ticket(), None);
-        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
+        world.assert_cached();
     }
-    assert!(world.server_store.is_empty(), "no ticket without a proven certificate");
-    world.server.client_authentication = required;
-    let done = world.connect().unwrap();
-    assert_eq!(done.offer.ticket(), None);
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
-    world.assert_cached();
 }
 
 #[test]
 fn rule_5_client_authentication_from_required_to_none_and_back() {
-    let mut world = World::cached();
-    let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
-    let done = world.connect().unwrap();
-    assert!(done.offer.ticket().is_some());
-    assert_eq!(done.server.cached, [CachedObject::ServerCertificate]);
-    assert_eq!(done.server.peer.identity, None, "nobody was asked, so nobody was authenticated");
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
-    assert_eq!(world.next_offer().ticket(), None, "a handshake without a certificate makes no ticket");
-    world.server.client_authentication = required;
-    let done = world.connect().unwrap();
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+        let done = world.connect().unwrap();
+        assert!(done.offer.ticket().is_some());
+        assert_eq!(done.server.cached, [CachedObject::ServerCertificate]);
+        assert_eq!(done.server.peer.identity, None, "nobody was asked, so nobody was authenticated");
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
+        assert_eq!(world.next_offer().ticket(), None, "a handshake without a certificate makes no ticket");
+        world.server.client_authentication = required;
+        let done = world.connect().unwrap();
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
+        world.assert_cached();
+    }
 }
 
 /// Optional or required: the same chains are believed, so the same entries are. Without a certificate there is none.
 #[test]
 fn rule_5_client_authentication_from_required_to_optional() {
-    let mut world = World::cached();
-    let trust = world.server.client_authentication.trust().unwrap().clone();
-    world.server.client_authentication = ClientAuthentication::Optional(trust.clone());
-    world.assert_cached();
-    let own = world.client.credential.take();
-    let done = world.connect().unwrap();
-    assert_eq!((done.offer.is_silent(), done.server.peer.identity), (true, None));
-    world.server_trust(trust);
-    let failed = world.connect().map(|_| ()).unwrap_err();
-    assert_eq!((failed.side, failed.error), (Side::Server, CertificateError::Required.into()));
-    world.client.credential = own;
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let trust = world.server.client_authentication.trust().unwrap().clone();
+        world.server.client_authentication = ClientAuthentication::Optional(trust.clone());
+        world.assert_cached();
+        let own = world.client.credential.take();
+        let done = world.connect().unwrap();
+        assert_eq!((done.offer.is_silent(), done.server.peer.identity), (true, None));
+        world.server_trust(trust);
+        let failed = world.connect().map(|_| ()).unwrap_err();
+        assert_eq!((failed.side, failed.error), (Side::Server, CertificateError::Required.into()));
+        world.client.credential = own;
+        world.assert_cached();
+    }
 }
 
 /// Two virtual hosts behind one address, one store, different client CAs: the ticket of the one is worth nothing at the
 /// other, and does not suffer there.
 #[test]
 fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
-    let mut first = World::cached();
-    let mut second = World::beside(&first);
-    second.client_store = first.client_store.clone();
-    second.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
-    second.server_trust(other_pki().trust(PROVIDER));
-    let rows = first.rows();
-    assert_refused(&mut second, CertificateError::UnknownIssuer);
-    assert_eq!(first.rows(), rows);
-    // A client of the second CA is not believed by the first host either, whatever it shows.
-    second.client.credential = Some(other_pki().client(PROVIDER));
-    second.assert_full();
-    second.assert_cached();
-    first.client.credential = second.client.credential.clone();
-    assert_refused(&mut first, CertificateError::UnknownIssuer);
+    for version in VERSIONS {
+        let mut first = World::cached(version);
+        let mut second = World::beside(&first);
+        second.client_store = first.client_store.clone();
+        second.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        second.server_trust(other_pki().trust(PROVIDER));
+        let rows = first.rows();
+        assert_refused(&mut second, CertificateError::UnknownIssuer);
+        assert_eq!(first.rows(), rows);
+        // A client of the second CA is not believed by the first host either, whatever it shows.
+        second.client.credential = Some(other_pki().client(PROVIDER));
+        second.assert_full();
+        second.assert_cached();
+        first.client.credential = second.client.credential.clone();
+        assert_refused(&mut first, CertificateError::UnknownIssuer);
+    }
 }
 
 /// The same client CA, but a host of another name: an entry is used under the server name that it was made for.
 #[test]
 fn rule_5_ticket_under_another_host_name() {
-    let mut world = World::cached();
-    let rename = fault::first(HandshakeType::CLIENT_HELLO, |message| {
-        let name = b"second.plant.example";
-        let len = name.len() as u8;
-        let body = [&[0, len + 3, 0, 0, len], &name[..]].concat();
-        fault::set_extension(message, ExtensionType::SERVER_NAME, &body);
-    });
-    world.client.common.fault = Some(rename);
-    let done = world.connect().unwrap();
-    assert_eq!(done.pair.server.server_name(), Some("second.plant.example"));
-    assert_eq!(done.server.fallback, Some("server name changed"));
-    assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
-    world.client.common.fault = None;
-    // That the name is not sent is another name, too.
-    world.connect().unwrap();
-    world.assert_cached();
-    world.client.send_server_name = false;
-    assert_verified_again(&mut world, "server name changed");
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let rename = fault::first(HandshakeType::CLIENT_HELLO, |message| {
+            let name = b"second.plant.example";
+            let len = name.len() as u8;
+            let body = [&[0, len + 3, 0, 0, len], &name[..]].concat();
+            fault::set_extension(message, ExtensionType::SERVER_NAME, &body);
+        });
+        world.client.common.fault = Some(rename);
+        let done = world.connect().unwrap();
+        assert_eq!(done.pair.server.server_name(), Some("second.plant.example"));
+        assert_eq!(done.server.fallback, Some("server name changed"));
+        assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
+        world.client.common.fault = None;
+        // That the name is not sent is another name, too.
+        world.connect().unwrap();
+        world.assert_cached();
+        world.client.send_server_name = false;
+        assert_verified_again(&mut world, "server name changed");
+    }
 }
 
 /// A world whose client certificate, or its issuer, is valid for ten days only.
-fn short_lived(of_issuer: bool) -> World {
+fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
     let (authority, client) = issued::short_lived(of_issuer, client_leaf());
-    let mut world = World::new();
+    let mut world = World::new(version);
     world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
     world.client.credential = Some(client);
     world.connect().unwrap();
@@ -202,56 +224,64 @@ fn short_lived(of_issuer: bool) -> World {
 
 #[test]
 fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
-    for of_issuer in [false, true] {
-        let mut world = short_lived(of_issuer);
-        world.server_clock = terse_testkit::pair::at(10 * DAY);
-        world.assert_cached(); // the last second
-        world.server_clock = terse_testkit::pair::at(10 * DAY + 1);
-        assert_eq!(world.server_store.len(), 2);
-        let mut link = world.begin();
-        let failed = link.run().unwrap_err();
-        assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
-        assert_eq!(link.pair.server.summary().fallback, Some("entry expired"));
-        assert_eq!(world.server_store.len(), 1, "the entry that was asked for is gone");
+    for version in VERSIONS {
+        for of_issuer in [false, true] {
+            let mut world = short_lived(version, of_issuer);
+            world.server_clock = terse_testkit::pair::at(10 * DAY);
+            world.assert_cached(); // the last second
+            world.server_clock = terse_testkit::pair::at(10 * DAY + 1);
+            assert_eq!(world.server_store.len(), 2);
+            let mut link = world.begin();
+            let failed = link.run().unwrap_err();
+            assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
+            assert_eq!(link.pair.server.summary().fallback, Some("entry expired"));
+            assert_eq!(world.server_store.len(), 1, "the entry that was asked for is gone");
+        }
     }
 }
 
 #[test]
 fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
-    let mut world = World::cached();
-    let rows = world.rows();
-    let good = core::mem::replace(&mut world.server_clock, at_boot());
-    let mut link = world.begin();
-    let failed = link.run().unwrap_err();
-    assert_eq!(failed.side, Side::Server);
-    assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
-    assert_eq!(link.pair.server.summary().fallback, Some("clock is earlier than the entry"));
-    drop(link);
-    assert_eq!(world.rows(), rows);
-    world.server_clock = good;
-    world.connect().unwrap();
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        let rows = world.rows();
+        let good = core::mem::replace(&mut world.server_clock, at_boot());
+        let mut link = world.begin();
+        let failed = link.run().unwrap_err();
+        assert_eq!(failed.side, Side::Server);
+        assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
+        assert_eq!(link.pair.server.summary().fallback, Some("clock is earlier than the entry"));
+        drop(link);
+        assert_eq!(world.rows(), rows);
+        world.server_clock = good;
+        world.connect().unwrap();
+        world.assert_cached();
+    }
 }
 
 #[test]
 fn rule_5_server_without_a_clock_as_configured() {
-    let mut world = World::cached();
-    world.server_clock = no_clock();
-    assert_refused(&mut world, CertificateError::NoTime);
-    let mut world = World::cached();
-    world.server_clock = no_clock();
-    let trust = world.server.client_authentication.trust().unwrap().clone();
-    world.server_trust(trust.accept_without_clock());
-    let done = world.assert_cached();
-    assert!(done.server.peer.time_unchecked);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server_clock = no_clock();
+        assert_refused(&mut world, CertificateError::NoTime);
+        let mut world = World::cached(version);
+        world.server_clock = no_clock();
+        let trust = world.server.client_authentication.trust().unwrap().clone();
+        world.server_trust(trust.accept_without_clock());
+        let done = world.assert_cached();
+        assert!(done.server.peer.time_unchecked);
+    }
 }
 
 #[test]
 fn rule_5_signature_schemes_of_the_server_changed() {
-    let mut world = World::cached();
-    world.server.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
-    assert_verified_again(&mut world, "trust changed");
-    // None that the client's key can sign with: it sends no certificate, as it would without a cache.
-    world.server.common.signature_schemes = vec![SignatureScheme::ED25519];
-    assert_refused(&mut world, CertificateError::Required);
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.server.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        assert_verified_again(&mut world, "trust changed");
+        // None that the client's key can sign with: it sends no certificate, as it would without a cache.
+        world.server.common.signature_schemes = vec![SignatureScheme::ED25519];
+        assert_refused(&mut world, CertificateError::Required);
+    }
 }

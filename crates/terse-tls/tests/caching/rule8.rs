@@ -11,52 +11,58 @@ use crate::world::*;
 /// Without a cache, with caching switched off, and one that takes the extensions for something unknown.
 #[test]
 fn rule_8_server_that_does_not_take_part() {
-    for schemes in [None, Some(Schemes::OFF)] {
-        let mut world = World::new();
-        world.server.cache = world.server.cache.filter(|_| schemes.is_some());
-        if let (Some(cache), Some(schemes)) = (&mut world.server.cache, schemes) {
-            cache.schemes = schemes;
+    for version in VERSIONS {
+        for schemes in [None, Some(Schemes::OFF)] {
+            let mut world = World::new(version);
+            world.server.cache = world.server.cache.filter(|_| schemes.is_some());
+            if let (Some(cache), Some(schemes)) = (&mut world.server.cache, schemes) {
+                cache.schemes = schemes;
+            }
+            for round in 0..3 {
+                let done = world.assert_full();
+                assert_eq!(done.offer.client_cached_info, Some(Vec::new()), "round {round}: no ticket was ever made");
+                assert_eq!(done.server.peer.identity.unwrap().to_string(), terse_testkit::pki::CLIENT_NAME);
+            }
+            assert!(world.server_store.is_empty());
         }
-        for round in 0..3 {
-            let done = world.assert_full();
-            assert_eq!(done.offer.client_cached_info, Some(Vec::new()), "round {round}: no ticket was ever made");
-            assert_eq!(done.server.peer.identity.unwrap().to_string(), terse_testkit::pki::CLIENT_NAME);
-        }
-        assert!(world.server_store.is_empty());
     }
 }
 
 #[test]
 fn rule_8_client_that_does_not_take_part() {
-    let mut world = World::new();
-    for schemes in [None, Some(Schemes::OFF)] {
-        world.client.cache = world.client.cache.filter(|_| schemes.is_some());
-        for _ in 0..2 {
-            assert!(world.assert_full().offer.is_silent());
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        for schemes in [None, Some(Schemes::OFF)] {
+            world.client.cache = world.client.cache.filter(|_| schemes.is_some());
+            for _ in 0..2 {
+                assert!(world.assert_full().offer.is_silent());
+            }
+            world.set_schemes(Schemes::OFF, Schemes::BITHAC);
         }
-        world.set_schemes(Schemes::OFF, Schemes::BITHAC);
+        assert!(world.server_store.is_empty() && world.client_store.memory.is_empty());
     }
-    assert!(world.server_store.is_empty() && world.client_store.memory.is_empty());
 }
 
 /// Every pair of schemes meets in what both have.
 #[test]
 fn rule_8_schemes_meet_in_what_both_have() {
-    let all = [Schemes::OFF, Schemes::RFC7924, Schemes::BITHAC];
-    for client in all {
-        for server in all {
-            let mut world = World::new();
-            world.set_schemes(client, server);
-            world.assert_full();
-            let expected = match (client, server) {
-                (Schemes::OFF, _) | (_, Schemes::OFF) => (Mode::Full, &BOTH_CERTIFICATES[..0]),
-                (Schemes::BITHAC, Schemes::BITHAC) => (Mode::Bithac, &BOTH_CERTIFICATES[..]),
-                _ => (Mode::Rfc7924, &BOTH_CERTIFICATES[..1]),
-            };
-            for _ in 0..2 {
-                let done = world.connect().unwrap();
-                assert_eq!((done.client.mode, &done.client.cached[..]), expected, "{client:?} {server:?}");
-                assert_eq!((done.server.mode, &done.server.cached[..]), expected, "{client:?} {server:?}");
+    for version in VERSIONS {
+        let all = [Schemes::OFF, Schemes::RFC7924, Schemes::BITHAC];
+        for client in all {
+            for server in all {
+                let mut world = World::new(version);
+                world.set_schemes(client, server);
+                world.assert_full();
+                let expected = match (client, server) {
+                    (Schemes::OFF, _) | (_, Schemes::OFF) => (Mode::Full, &BOTH_CERTIFICATES[..0]),
+                    (Schemes::BITHAC, Schemes::BITHAC) => (Mode::Bithac, &BOTH_CERTIFICATES[..]),
+                    _ => (Mode::Rfc7924, &BOTH_CERTIFICATES[..1]),
+                };
+                for _ in 0..2 {
+                    let done = world.connect().unwrap();
+                    assert_eq!((done.client.mode, &done.client.cached[..]), expected, "{client:?} {server:?}");
+                    assert_eq!((done.server.mode, &done.server.cached[..]), expected, "{client:?} {server:?}");
+                }
             }
         }
     }
@@ -65,15 +71,17 @@ fn rule_8_schemes_meet_in_what_both_have() {
 /// A server that forgets how to, and learns it again.
 #[test]
 fn rule_8_server_that_stops_taking_part() {
-    let mut world = World::cached();
-    world.set_schemes(Schemes::BITHAC, Schemes::OFF);
-    world.assert_full();
-    world.assert_full();
-    world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
-    assert_eq!(world.connect().unwrap().client.mode, Mode::Rfc7924);
-    world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
-    assert_eq!(world.connect().unwrap().client.cached, [CachedObject::ServerCertificate]);
-    world.assert_cached();
+    for version in VERSIONS {
+        let mut world = World::cached(version);
+        world.set_schemes(Schemes::BITHAC, Schemes::OFF);
+        world.assert_full();
+        world.assert_full();
+        world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
+        assert_eq!(world.connect().unwrap().client.mode, Mode::Rfc7924);
+        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        assert_eq!(world.connect().unwrap().client.cached, [CachedObject::ServerCertificate]);
+        world.assert_cached();
+    }
 }
 
 fn ask_for_another_group(world: &mut World, cookie: bool) {
@@ -85,7 +93,7 @@ fn ask_for_another_group(world: &mut World, cookie: bool) {
 #[test]
 fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
     for cookie in [false, true] {
-        let mut world = World::new().with_long_request();
+        let mut world = World::new(TLS13).with_long_request();
         ask_for_another_group(&mut world, cookie);
         for round in 0..4 {
             let mut link = world.begin();
@@ -114,7 +122,7 @@ fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
         ("no ticket", |hello| fault::set_extension(hello, ExtensionType::CLIENT_CACHED_INFO, &[])),
         ("no fingerprint", |hello| fault::remove_extension(hello, ExtensionType::CACHED_INFO)),
     ];
-    let mut world = World::cached();
+    let mut world = World::cached(TLS13);
     ask_for_another_group(&mut world, false);
     for (what, change) in changes {
         let second = fault::nth(HandshakeType::CLIENT_HELLO, 1, change);
@@ -127,7 +135,7 @@ fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
 fn rule_8_caching_reply_in_hello_retry_request_or_server_hello_is_refused() {
     for nth in [0, 1] {
         for kind in [ExtensionType::CACHED_INFO, ExtensionType::CLIENT_CACHED_INFO] {
-            let mut world = World::cached();
+            let mut world = World::cached(TLS13);
             ask_for_another_group(&mut world, false);
             let add = fault::nth(HandshakeType::SERVER_HELLO, nth, move |hello| {
                 fault::add_extension(hello, kind, &[]);

@@ -1,9 +1,12 @@
-//! The part of the TLS 1.3 key schedule (RFC 9846, 7.1) that the tests need, for suites with SHA-256, written a second
-//! time on other crates than the engine's.
+//! The parts of the key schedules of TLS 1.3 (RFC 9846, 7.1) and TLS 1.2 (RFC 5246, 5 and 8.1) that the tests need, for
+//! suites with SHA-256, written a second time on other crates than the engine's.
 
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use terse_tls::ProtocolVersion;
+
+use crate::world::TLS12;
 
 /// The hash of the concatenation of `parts`.
 pub(crate) fn hash(parts: &[&[u8]]) -> [u8; 32] {
@@ -35,6 +38,23 @@ pub(crate) fn verify_data(traffic_secret: &[u8], messages: &[&[u8]]) -> [u8; 32]
     mac.finalize().into_bytes().into()
 }
 
+/// The PRF of TLS 1.2.
+pub(crate) fn prf<const N: usize>(secret: &[u8], label: &str, seed: &[u8]) -> [u8; N] {
+    let hmac = |parts: &[&[u8]]| -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("any length will do");
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().into()
+    };
+    let seed = [label.as_bytes(), seed].concat();
+    let (mut a, mut out) = (hmac(&[&seed]), Vec::new());
+    while out.len() < N {
+        out.extend(hmac(&[&a, &seed]));
+        a = hmac(&[&a]);
+    }
+    out.truncate(N);
+    out.try_into().expect("so many bytes")
+}
+
 /// `resumption_secret`, from the result of the key exchange.
 pub(crate) fn resumption_secret(shared_secret: &[u8], messages: &[&[u8]]) -> [u8; 32] {
     let early = extract(&[0; 32], &[0; 32]);
@@ -54,8 +74,11 @@ pub(crate) fn certificate_fingerprint(chain: &[pki_types::CertificateDer<'_>]) -
     hash(&[&[11], &uint24(list.len() + 3), &uint24(list.len()), &list])
 }
 
-/// The fingerprint of a TLS 1.3 CertificateRequest, given with its header: the empty context goes, with its length.
-pub(crate) fn request_fingerprint(message: &[u8]) -> [u8; 32] {
+/// The fingerprint of a CertificateRequest, given with its header: in TLS 1.3 the empty context goes, with its length.
+pub(crate) fn request_fingerprint(version: ProtocolVersion, message: &[u8]) -> [u8; 32] {
+    if version == TLS12 {
+        return hash(&[message]);
+    }
     let (header_and_context, extensions) = message.split_at(5);
     assert_eq!((header_and_context[0], header_and_context[4]), (13, 0));
     hash(&[&[13], &uint24(extensions.len()), extensions])

@@ -1,4 +1,4 @@
-//! The form on the wire, byte by byte.
+//! The form on the wire of TLS 1.3, byte by byte.
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
@@ -6,7 +6,7 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
 use terse_tls::summary::{CachedObject, Mode};
-use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme, Summary};
+use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, SignatureScheme, Summary};
 
 use crate::issued::{issue, server_leaf};
 use crate::messages::Messages;
@@ -21,21 +21,21 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
 /// The engine's fingerprint is the one that is computed here.
 #[test]
 fn wire_fingerprint_is_over_the_tls12_form_with_its_header() {
-    let world = World::new();
+    let world = World::new(TLS13);
     let [server, _] = fingerprints(&world);
-    assert_eq!(world.server.credentials[0].fingerprint(ProtocolVersion::TLS_1_3).0, server);
+    assert_eq!(world.server.credentials[0].fingerprint(TLS13).0, server);
 }
 
 /// 4 bytes each way, and nothing else: an empty extension that says "supported".
 #[test]
 fn wire_first_contact_costs_four_bytes_each_way() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     let (with, _) = Messages::of(&mut world);
     let hello = with.find(Side::Client, HandshakeType::CLIENT_HELLO);
     assert_eq!(count(hello, &[0xff, 0x42, 0, 0]), 1);
     let extensions = with.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 6, 0, 4, 0xff, 0x42, 0, 0]);
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.set_schemes(Schemes::OFF, Schemes::OFF);
     let (without, _) = Messages::of(&mut world);
     let len = |messages: &Messages| [0, 2, 4].map(|nth| messages.bytes()[nth].len());
@@ -48,14 +48,14 @@ fn count(bytes: &[u8], part: &[u8]) -> usize {
 
 #[test]
 fn wire_rfc7924_costs_nothing_at_first_contact() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.set_schemes(Schemes::RFC7924, Schemes::RFC7924);
     assert!(world.assert_full().offer.is_silent());
 }
 
 #[test]
 fn wire_second_client_hello() {
-    let mut world = World::cached();
+    let mut world = World::cached(TLS13);
     let offer = world.next_offer();
     let [server, _] = fingerprints(&world);
     assert_eq!(offer.cached_info.unwrap(), [&[0, 34, 1, 32], &server[..]].concat());
@@ -65,9 +65,9 @@ fn wire_second_client_hello() {
 
 #[test]
 fn wire_second_client_hello_with_a_cached_request() {
-    let mut world = World::new().with_long_request();
+    let mut world = World::new(TLS13).with_long_request();
     let (messages, _) = Messages::of(&mut world);
-    let request = request_fingerprint(messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST));
+    let request = request_fingerprint(TLS13, messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST));
     let [server, _] = fingerprints(&world);
     let expected = [&[0, 68, 1, 32], &server[..], &[2, 32], &request[..]].concat();
     assert_eq!(world.next_offer().cached_info.unwrap(), expected);
@@ -82,12 +82,12 @@ fn wire_second_client_hello_with_a_cached_request() {
 /// A server leaves a request alone that is shorter than its cached form, even if the client offers it.
 #[test]
 fn wire_short_request_is_never_cached() {
-    let mut world = World::cached();
+    let mut world = World::cached(TLS13);
     let (messages, _) = Messages::of(&mut world);
     let request = messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST).to_vec();
     assert!(request.len() < 38 && world.next_offer().cached_info.unwrap().len() == 2 + 34);
     let [server, _] = fingerprints(&world);
-    let body = [&[0, 68, 1, 32], &server[..], &[2, 32], &request_fingerprint(&request)].concat();
+    let body = [&[0, 68, 1, 32], &server[..], &[2, 32], &request_fingerprint(TLS13, &request)].concat();
     world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, move |hello| {
         fault::set_extension(hello, ExtensionType::CACHED_INFO, &body);
     }));
@@ -98,7 +98,7 @@ fn wire_short_request_is_never_cached() {
 
 #[test]
 fn wire_messages_of_a_cached_handshake() {
-    let mut world = World::cached();
+    let mut world = World::cached(TLS13);
     let (messages, _) = Messages::of(&mut world);
     let sent = |side, kinds: &[u8]| kinds.iter().map(move |kind| (side, *kind)).collect::<Vec<_>>();
     let (server, client) = (sent(Side::Server, &[2, 8, 13, 11, 15, 20]), sent(Side::Client, &[11, 15, 20]));
@@ -115,7 +115,7 @@ fn wire_messages_of_a_cached_handshake() {
 
 #[test]
 fn wire_rfc7924_selection() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.set_schemes(Schemes::RFC7924, Schemes::BITHAC);
     world.assert_full();
     let (messages, _) = Messages::of(&mut world);
@@ -128,7 +128,7 @@ fn wire_rfc7924_selection() {
 /// The server takes part, and knows nothing.
 #[test]
 fn wire_unknown_ticket_is_answered_by_an_empty_list() {
-    let mut world = World::cached();
+    let mut world = World::cached(TLS13);
     world.restart_server(false);
     world.server.credentials[0] = issue(&server_leaf());
     let (messages, _) = Messages::of(&mut world);
@@ -139,7 +139,7 @@ fn wire_unknown_ticket_is_answered_by_an_empty_list() {
 /// `HKDF-Expand-Label(resumption_secret, "ssc_ticket", object_type || object_hash, 8)`, from the key exchange on.
 #[test]
 fn wire_ticket_is_derived_from_the_resumption_secret() {
-    let mut world = World::new();
+    let mut world = World::new(TLS13);
     world.client.common.groups = vec![NamedGroup::X25519];
     world.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
     for round in 0..3 {
@@ -166,7 +166,7 @@ fn wire_ticket_is_derived_from_the_resumption_secret() {
 /// P-256 certificates, x25519, mutual, no SNI, one suite, group and signature algorithm, 16-byte tags: 639 bytes of
 /// records with DER signatures of 72 bytes.
 fn smallest(provider: &'static CryptoProvider, chain: &str, scheme: SignatureScheme) -> World {
-    let mut world = World::with(provider, chain);
+    let mut world = World::with(TLS13, provider, chain);
     world.client.send_server_name = false;
     for common in [&mut world.client.common, &mut world.server.common] {
         common.suites = vec![CipherSuite::TLS_AES_128_CCM_SHA256];
@@ -223,8 +223,8 @@ fn wire_both_providers_derive_the_same() {
         [(&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER), (&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER)]
     {
         for suite in suites {
-            let mut world = World::with(client, "p384x3").with_long_request();
-            let other = World::with(server, "p384x3").with_long_request();
+            let mut world = World::with(TLS13, client, "p384x3").with_long_request();
+            let other = World::with(TLS13, server, "p384x3").with_long_request();
             (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
             world.server.client_authentication = other.server.client_authentication;
             world.client.common.suites = vec![suite];
@@ -241,5 +241,5 @@ fn wire_both_providers_derive_the_same() {
 #[test]
 fn wire_request_fingerprint_leaves_the_context_out() {
     let request = [13, 0, 0, 9, 0, 0, 6, 0, 13, 0, 2, 0, 0];
-    assert_eq!(request_fingerprint(&request), hash(&[&[13, 0, 0, 8, 0, 6, 0, 13, 0, 2, 0, 0]]));
+    assert_eq!(request_fingerprint(TLS13, &request), hash(&[&[13, 0, 0, 8, 0, 6, 0, 13, 0, 2, 0, 0]]));
 }

@@ -92,9 +92,6 @@ impl ExpectServerHelloDone {
             let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
             let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-            if cached.version != ProtocolVersion::TLS_1_2 {
-                return Err(PeerMisbehaved::IllegalCachingReply.into());
-            }
             if hash_value != cached.fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }

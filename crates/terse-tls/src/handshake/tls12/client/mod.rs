@@ -197,7 +197,8 @@ pub(crate) fn server_hello(
         return resumed.start(ticket_follows, output).map(Handshake::Tls12Client);
     }
     let types = CertificateTypes::read(&config, extensions)?;
-    let (selection, makes_ticket) = caching::selected(extensions, client_cached_info, output)?;
+    let (selection, makes_ticket) =
+        caching::selected(extensions, client_cached_info, ProtocolVersion::TLS_1_2, output)?;
 
     let mut transcript = match config.credential {
         Some(_) => client_hello.start_keeping(suite.hash), // a CertificateVerify signs it all

@@ -202,7 +202,8 @@ impl ExpectEncryptedExtensions {
         }
         let Self { mut hello, secrets, .. } = self;
         let types = CertificateTypes::read(&hello.config, extensions)?;
-        let (selection, makes_ticket) = caching::selected(extensions, hello.config.common.client_cached_info, output)?;
+        let (selection, makes_ticket) =
+            caching::selected(extensions, hello.config.common.client_cached_info, ProtocolVersion::TLS_1_3, output)?;
         hello.transcript.add(message.bytes);
         let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket, request: None };
         Ok(State::CertificateRequest(Box::new(state)))
