@@ -59,6 +59,9 @@ fn advice(error: &NetError) -> Option<&'static str> {
         NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::Downgrade)) => {
             Some("something between the two sides changes the bytes: find out what it is")
         }
+        NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::BadBinder)) => {
+            Some("check that both sides have the same pre-shared key, imported on both or on neither")
+        }
         NetError::ClosedInHandshake => Some("its log may say why; check that it speaks TLS 1.2 or 1.3 on this port"),
         NetError::TimedOut { in_handshake: true } => Some("check the address and the network, or allow more time"),
         NetError::Io(error) => match error.kind() {
@@ -105,9 +108,13 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
         AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate from this side: give one, with its key",
         AlertDescription::UNKNOWN_CA => "it does not trust the CA of this side's certificate",
-        AlertDescription::BAD_CERTIFICATE
-        | AlertDescription::UNSUPPORTED_CERTIFICATE
-        | AlertDescription::CERTIFICATE_UNKNOWN => "it does not accept this side's certificate; its log says why",
+        AlertDescription::UNSUPPORTED_CERTIFICATE => {
+            "one side has a certificate where the other one expects a raw public key; or it does not support the \
+             certificate of this side"
+        }
+        AlertDescription::BAD_CERTIFICATE | AlertDescription::CERTIFICATE_UNKNOWN => {
+            "it does not accept this side's certificate; its log says why"
+        }
         AlertDescription::CERTIFICATE_EXPIRED => "this side's certificate has expired, or the peer's clock is wrong",
         AlertDescription::CERTIFICATE_REVOKED => "this side's certificate was revoked: it needs a new one",
         AlertDescription::HANDSHAKE_FAILURE | AlertDescription::INSUFFICIENT_SECURITY => {
@@ -120,7 +127,8 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
         AlertDescription::INAPPROPRIATE_FALLBACK => "it speaks a newer version than was offered: allow that one too",
         AlertDescription::UNKNOWN_PSK_IDENTITY => "it has no pre-shared key of this identity: check the identity",
         AlertDescription::DECRYPT_ERROR => {
-            "if there is a pre-shared key, check that it is the same on both sides; if not, a signature is wrong"
+            "check the pre-shared key and its name, which must be the same on both sides; without one, a signature is \
+             wrong"
         }
         AlertDescription::BAD_RECORD_MAC => {
             "something on the way changes the bytes, or the two sides have different pre-shared keys"
@@ -138,6 +146,12 @@ fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
             "update the other side, or use TLS 1.3; doing without makes it possible to splice two sessions (RFC 7627)"
         }
         PeerIncompatible::NoSecureRenegotiation => "update the other side, which is more than ten years behind",
+        PeerIncompatible::UnknownPskIdentity => "give both sides the same pre-shared key under the same name",
+        PeerIncompatible::NoCommonPsk => "the client needs the pre-shared key of this server, under its name",
+        PeerIncompatible::NoCommonCertificateType => {
+            "one side has a certificate where the other one expects a raw public key"
+        }
+        PeerIncompatible::NoEarlyData => "connect again without early data",
         PeerIncompatible::NoCommonApplicationProtocol => "offer a protocol that the other side knows",
         PeerIncompatible::NoCommonSignatureScheme => {
             "the peer must accept the kind of key that this side's certificate has"

@@ -56,14 +56,11 @@ impl<'a> Report<'a> {
             group: summary.group.map(|group| group.to_string()),
             mode: summary.mode.name(),
             cached: summary.cached.iter().copied().map(CachedObject::name).collect(),
-            peer: Peer {
-                name: summary.peer.identity.as_ref().map(ToString::to_string),
-                authenticated_by: summary.peer.authenticated_by.name(),
-            },
+            peer: Peer { name: summary.peer.name(), authenticated_by: summary.peer.authenticated_by.name() },
             signatures_verified: summary.signatures_verified,
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,
-            early_data: "none", // the engine does not send any
+            early_data: summary.early_data.name(),
             fallback: summary.fallback,
             sent: Direction::new(&summary.sent),
             received: Direction::new(&summary.received),

@@ -13,7 +13,7 @@ use crate::{Clock, NetError, OsRng};
 
 /// A connection over a blocking byte stream, such as a [`std::net::TcpStream`] or a [`crate::Timed`].
 ///
-/// [`Stream::handshake`] first; then [`Read`] and [`Write`], or [`Stream::receive`] and [`Stream::send`], whose errors
+/// [`Stream::handshake`] first, after early data if there is any; then [`Read`] and [`Write`], or [`Stream::receive`] and [`Stream::send`], whose errors
 /// say more; at the end [`Stream::close`].
 pub struct Stream<S> {
     connection: Connection,
@@ -24,6 +24,7 @@ pub struct Stream<S> {
     output: Buffer,
     peer_closed: bool,
     signer: Option<Signer>,
+    early_data: Vec<u8>,
 }
 
 /// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
@@ -36,7 +37,17 @@ impl<S: Read + Write> Stream<S> {
     /// Puts `connection`, which has not sent anything yet, on `transport`.
     pub fn new(connection: Connection, transport: S, clock: Clock) -> Self {
         let (input, output) = (Buffer::new(), Buffer::new());
-        Self { connection, transport, clock, rng: OsRng, input, output, peer_closed: false, signer: None }
+        Self {
+            connection,
+            transport,
+            clock,
+            rng: OsRng,
+            input,
+            output,
+            peer_closed: false,
+            signer: None,
+            early_data: Vec::new(),
+        }
     }
 
     /// Asks `signer` for signatures of private keys that answer [`terse_tls::crypto::Signing::Pending`]. Without one,
@@ -45,19 +56,54 @@ impl<S: Read + Write> Stream<S> {
         Self { signer: Some(signer), ..self }
     }
 
-    /// Completes the handshake. When the transport has a time limit and it passes, the connection is given up, and its
+    /// Sends early data (0-RTT), before [`Stream::handshake`]. Returns how many bytes were taken; see
+    /// [`Connection::send_early_data`] for what that means.
+    pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
+        let taken = self.connection.send_early_data(data)?;
+        self.flush_records()?;
+        Ok(taken)
+    }
+
+    /// Waits for early data and copies it to `out`, on a server. 0: there is no more, and the handshake is complete, or
+    /// `out` is empty. It may be a replay; see [`Connection::recv_early_data`].
+    pub fn receive_early_data(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
+        loop {
+            let kept = self.early_data.len().min(out.len());
+            let len = if kept > 0 {
+                out[..kept].copy_from_slice(&self.early_data[..kept]);
+                self.early_data.drain(..kept);
+                kept
+            } else {
+                self.connection.recv_early_data(out)
+            };
+            if len > 0 || out.is_empty() || !self.connection.is_handshaking() {
+                return Ok(len);
+            }
+            self.advance_handshake()?;
+        }
+    }
+
+    /// Completes the handshake. Early data that comes with it waits in [`Stream::receive_early_data`]. When the transport has a time limit and it passes, the connection is given up, and its
     /// cache knows (`caching`, rule 2).
     pub fn handshake(&mut self) -> Result<(), NetError> {
         self.flush_records()?;
+        let mut chunk = [0; 1024];
         while self.connection.is_handshaking() {
-            if let Err(error) = self.advance() {
-                if matches!(error, NetError::TimedOut { .. }) {
-                    self.give_up();
-                }
-                return Err(error);
+            let len = self.connection.recv_early_data(&mut chunk);
+            self.early_data.extend_from_slice(&chunk[..len]); // not more than the configuration accepts
+            if len == 0 {
+                self.advance_handshake()?;
             }
         }
         Ok(())
+    }
+
+    fn advance_handshake(&mut self) -> Result<(), NetError> {
+        let result = self.advance();
+        if let Err(NetError::TimedOut { .. }) = result {
+            self.give_up();
+        }
+        result
     }
 
     /// Waits for application data and copies it to `out`. 0: the peer has closed the connection properly, or `out` is

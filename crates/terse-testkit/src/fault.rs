@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
-use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, Trace, TraceEvent};
+use terse_tls::{AlertDescription, CipherSuite, ExtensionType, Fault, HandshakeType, Trace, TraceEvent};
 
 /// Calls `alter` with the number of each message that a side sends, its type, and its bytes with their header.
 pub fn fault<F>(alter: F) -> Arc<dyn Fault>
@@ -111,6 +111,21 @@ pub fn add_extension(message: &mut Vec<u8>, kind: ExtensionType, body: &[u8]) {
 /// Takes an extension out.
 pub fn remove_extension(message: &mut Vec<u8>, kind: ExtensionType) {
     edit_extensions(message, |extensions| extensions.retain(|(found, _)| *found != kind));
+}
+
+/// Changes the cipher suites of a ClientHello.
+pub fn edit_suites(message: &mut Vec<u8>, edit: impl FnOnce(&mut Vec<CipherSuite>)) {
+    let start = 4 + 34 + 1 + usize::from(message[4 + 34]);
+    let len = usize::from(u16::from_be_bytes([message[start], message[start + 1]]));
+    let field = start..start + 2 + len;
+    let mut suites: Vec<_> = message[field.clone()][2..]
+        .chunks(2)
+        .map(|suite| CipherSuite(u16::from_be_bytes([suite[0], suite[1]])))
+        .collect();
+    edit(&mut suites);
+    let len = (2 * suites.len() as u16).to_be_bytes();
+    message.splice(field, len.into_iter().chain(suites.iter().flat_map(|suite| suite.0.to_be_bytes())));
+    fix_length(message);
 }
 
 /// Where the extensions begin in a well-formed message of our own.

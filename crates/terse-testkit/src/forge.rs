@@ -1,10 +1,14 @@
 //! Records made and opened outside of the engine, with the secrets of its key log: what no honest side sends (RFC 9846,
-//! 5.2 and 7).
+//! 5.2 and 7; RFC 5246, 6).
 
 use std::sync::{Mutex, PoisonError};
 
-use terse_tls::crypto::{AeadKey, NONCE_LEN, Tls13Suite};
-use terse_tls::{ContentType, KeyLog};
+use terse_tls::crypto::{AeadKey, CryptoProvider, NONCE_LEN, Tls12Nonce, Tls12Suite, Tls13Suite};
+use terse_tls::{ContentType, KeyLog, ProtocolVersion};
+
+use crate::pair::{Pair, Side};
+
+mod tls12;
 
 /// A key log that keeps what it hears.
 #[derive(Debug, Default)]
@@ -74,11 +78,18 @@ pub fn records(mut stream: &[u8]) -> Vec<Vec<u8>> {
 
 /// One direction of a connection under one key.
 pub struct Forge {
-    suite: &'static Tls13Suite,
-    secret: Vec<u8>,
+    format: Format,
     key: Box<dyn AeadKey>,
     iv: [u8; NONCE_LEN],
     sequence_number: u64,
+}
+
+/// What a protected record looks like.
+enum Format {
+    /// The content type inside; the secret makes the next generation.
+    Tls13 { suite: &'static Tls13Suite, secret: Vec<u8> },
+    /// The content type outside, and maybe a part of the nonce.
+    Tls12 { suite: &'static Tls12Suite },
 }
 
 impl Forge {
@@ -89,14 +100,44 @@ impl Forge {
         let mut iv = [0; NONCE_LEN];
         expand_label(suite, secret, b"iv", &mut iv);
         let key = suite.aead.key(&key).expect("a key of the right length");
-        Self { suite, secret: secret.to_vec(), key, iv, sequence_number: 0 }
+        Self { format: Format::Tls13 { suite, secret: secret.to_vec() }, key, iv, sequence_number: 0 }
+    }
+
+    /// What `sender` protects application data with, after the handshake of `pair`, whose secrets are in `log`.
+    pub fn of(pair: &Pair, provider: &CryptoProvider, log: &KeyLogLines, sender: Side) -> Self {
+        let summary = pair.client.summary();
+        let id = summary.cipher_suite.expect("a handshake");
+        if summary.version == Some(ProtocolVersion::TLS_1_2) {
+            let mut forge = Self::of_finished(pair, provider, log, sender);
+            forge.skip(1);
+            return forge;
+        }
+        let label = match sender {
+            Side::Client => "CLIENT_TRAFFIC_SECRET_0",
+            Side::Server => "SERVER_TRAFFIC_SECRET_0",
+        };
+        Self::new(provider.tls13_suite(id).expect("a suite of the provider"), &log.secret(label))
+    }
+
+    /// In TLS 1.2, what `sender` protects its Finished with: the hellos went over the wire of `pair`, and the master
+    /// secret is in `log`.
+    pub fn of_finished(pair: &Pair, provider: &CryptoProvider, log: &KeyLogLines, sender: Side) -> Self {
+        let id = pair.client.summary().cipher_suite.or(pair.server.summary().cipher_suite).expect("a ServerHello");
+        let suite = provider.tls12_suite(id).expect("a suite of the provider");
+        // The random stands behind the headers of record and message and the version.
+        let [client, server] = [&pair.from_client, &pair.from_server].map(|stream| &stream[HEADER_LEN + 6..][..32]);
+        let master_secret = log.secret("CLIENT_RANDOM");
+        let (key, iv) = tls12::write_keys(suite, &master_secret, client, server, sender);
+        let key = suite.aead.key(&key).expect("a key of the right length");
+        Self { format: Format::Tls12 { suite }, key, iv, sequence_number: 0 }
     }
 
     /// The next generation (RFC 9846, 7.2).
     pub fn update(&mut self) {
-        let mut secret = vec![0; self.secret.len()];
-        expand_label(self.suite, &self.secret, b"traffic upd", &mut secret);
-        *self = Self::new(self.suite, &secret);
+        let Format::Tls13 { suite, secret } = &self.format else { panic!("TLS 1.2 cannot replace keys") };
+        let mut next = vec![0; secret.len()];
+        expand_label(suite, secret, b"traffic upd", &mut next);
+        *self = Self::new(suite, &next);
     }
 
     /// Leaves out the numbers of `records` records that were sent or received otherwise.
@@ -106,12 +147,24 @@ impl Forge {
 
     /// A record with `content`.
     pub fn record(&mut self, content_type: ContentType, content: &[u8]) -> Vec<u8> {
-        self.seal(&[content, &[content_type.0]].concat())
+        let Format::Tls12 { suite } = self.format else {
+            return self.seal(&[content, &[content_type.0]].concat());
+        };
+        let (mut data, mut tag) = (content.to_vec(), vec![0; suite.aead.tag_len()]);
+        let aad = tls12::additional_data(self.sequence_number, content_type, content.len());
+        let explicit = match suite.nonce {
+            Tls12Nonce::Explicit => self.sequence_number.to_be_bytes().to_vec(),
+            Tls12Nonce::Implicit => Vec::new(),
+        };
+        let nonce = self.next_nonce();
+        self.key.seal(&nonce, &aad, &mut data, &mut tag).expect("a record can be sealed");
+        plaintext(content_type, &[explicit, data, tag].concat())
     }
 
-    /// A record around a whole TLSInnerPlaintext: content, type and padding, or whatever else.
+    /// A record of TLS 1.3 around a whole TLSInnerPlaintext: content, type and padding, or whatever else.
     pub fn seal(&mut self, inner: &[u8]) -> Vec<u8> {
-        let tag_len = self.suite.aead.tag_len();
+        let Format::Tls13 { suite, .. } = self.format else { panic!("TLS 1.2 has no inner type") };
+        let tag_len = suite.aead.tag_len();
         let header = header(ContentType::APPLICATION_DATA, inner.len() + tag_len);
         let (mut data, mut tag) = (inner.to_vec(), vec![0; tag_len]);
         let nonce = self.next_nonce();
@@ -119,9 +172,22 @@ impl Forge {
         [&header[..], &data, &tag].concat()
     }
 
-    /// The TLSInnerPlaintext of a record with its header, if it is authentic: type and content.
+    /// Type and content of a record with its header, if it is authentic.
     pub fn open(&mut self, record: &[u8]) -> Option<(ContentType, Vec<u8>)> {
         let (header, body) = record.split_at_checked(HEADER_LEN)?;
+        let Format::Tls12 { suite } = self.format else { return self.open13(header, body) };
+        let explicit = if suite.nonce == Tls12Nonce::Explicit { 8 } else { 0 };
+        let mut data = body.get(explicit..)?.to_vec();
+        let content_type = ContentType(header[0]);
+        let len = data.len().checked_sub(suite.aead.tag_len())?;
+        let aad = tls12::additional_data(self.sequence_number, content_type, len);
+        let nonce = self.next_nonce();
+        let len = self.key.open(&nonce, &aad, &mut data).ok()?;
+        data.truncate(len);
+        Some((content_type, data))
+    }
+
+    fn open13(&mut self, header: &[u8], body: &[u8]) -> Option<(ContentType, Vec<u8>)> {
         let mut data = body.to_vec();
         let nonce = self.next_nonce();
         let len = self.key.open(&nonce, header, &mut data).ok()?;
@@ -132,6 +198,7 @@ impl Forge {
         Some((content_type, data))
     }
 
+    /// XORed with the sequence number; where that is sent along, the rest of `iv` is zeros.
     fn next_nonce(&mut self) -> [u8; NONCE_LEN] {
         let mut nonce = self.iv;
         for (byte, sequence) in nonce[NONCE_LEN - 8..].iter_mut().zip(self.sequence_number.to_be_bytes()) {

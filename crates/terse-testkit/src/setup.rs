@@ -11,7 +11,7 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
     ClientResumption, ClientSessionStore, MemoryClientSessions, ServerResumption, StoredSession, TicketKeys,
 };
-use terse_tls::{ClientAuthentication, ClientConfig, Common, ServerConfig};
+use terse_tls::{ClientAuthentication, ClientConfig, Common, ProtocolVersion, ServerConfig};
 
 use crate::pair::{Pair, Side};
 use crate::pki::Pki;
@@ -42,6 +42,14 @@ impl Setup {
         let mut setup = Self::new(client, server, chain);
         setup.server.client_authentication = ClientAuthentication::Required(Pki::shared(chain).trust(server));
         setup
+    }
+
+    /// On both sides one version alone.
+    pub fn only(mut self, version: ProtocolVersion) -> Self {
+        for side in Side::BOTH {
+            self.common(side).versions = vec![version];
+        }
+        self
     }
 
     /// Has the server ask for another key share, with or without a cookie.

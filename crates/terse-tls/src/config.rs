@@ -124,15 +124,20 @@ impl Common {
         if self.groups.is_empty() {
             return Err(ApiMisuse::EmptyConfiguration("group"));
         }
-        let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
-        if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
-            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
-        }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
         }
         if self.alpn_protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
             return Err(ApiMisuse::NameTooLong);
+        }
+        Ok(())
+    }
+
+    /// What peers with certificates need.
+    fn check_signature_schemes(&self) -> Result<(), ApiMisuse> {
+        let signs = |version| self.signature_schemes.iter().any(|scheme| scheme.signs_handshakes_of(version));
+        if !self.versions.iter().any(|version| self.enables(*version) && signs(*version)) {
+            return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
         }
         Ok(())
     }
@@ -210,6 +215,11 @@ impl ClientConfig {
         self.psks.iter().find_map(|psk| Some((psk.identity(), psk.tls12_key()?)))
     }
 
+    /// Whether this client knows servers by pre-shared keys, and by nothing else.
+    pub(crate) fn has_psks_only(&self) -> bool {
+        !self.psks.is_empty() && self.trust.certificate_types().is_empty()
+    }
+
     /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
     pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
         let has_psk = self.tls12_psk().is_some();
@@ -222,7 +232,8 @@ impl ClientConfig {
     /// Finds what is wrong without a peer.
     pub fn check(&self) -> Result<(), ApiMisuse> {
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
-        self.common.check()
+        self.common.check()?;
+        if self.has_psks_only() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
 
@@ -253,16 +264,25 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// A server with `credential` that asks clients for nothing.
     pub fn new(provider: &CryptoProvider, credential: Credential) -> Self {
+        Self::with(provider, Vec::from([credential]), None)
+    }
+
+    /// A server without a certificate, whose clients have one of the keys in `psks`.
+    pub fn with_psks(provider: &CryptoProvider, psks: Arc<dyn PskStore>) -> Self {
+        Self::with(provider, Vec::new(), Some(psks))
+    }
+
+    fn with(provider: &CryptoProvider, credentials: Vec<Credential>, psks: Option<Arc<dyn PskStore>>) -> Self {
         Self {
             common: Common::new(provider),
-            credentials: Vec::from([credential]),
+            credentials,
             client_authentication: ClientAuthentication::None,
             certificate_authorities: false,
             hello_retry_cookie: false,
             cache: None,
             resumption: None,
             early_data: None,
-            psks: None,
+            psks,
         }
     }
 
@@ -272,7 +292,8 @@ impl ServerConfig {
         if self.credentials.is_empty() && self.psks.is_none() {
             return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
         }
-        self.common.check()
+        self.common.check()?;
+        if self.credentials.is_empty() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
 

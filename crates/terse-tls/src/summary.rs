@@ -1,6 +1,7 @@
 //! A connection's summary: what a handshake did, as data. The command line, metrics, the simulator and the benchmarks
 //! all read this one structure.
 
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -29,7 +30,8 @@ pub struct Summary {
     pub signatures_verified: u32,
     /// Signatures in certificate chains that were not verified again, because the chain was verified before.
     pub signatures_saved: u32,
-    /// Round trips before the client may send application data; 0 until the handshake is complete.
+    /// Round trips before the client may send application data: none where the server takes early data. 0 until the
+    /// handshake is complete.
     pub round_trips: u32,
     /// What became of early data.
     pub early_data: EarlyDataStatus,
@@ -136,6 +138,14 @@ pub struct Peer {
     pub authenticated_by: AuthenticatedBy,
     /// The identity's certificate was accepted although the device does not know the time.
     pub time_unchecked: bool,
+}
+
+impl Peer {
+    /// Who the peer is, for reports: the identity that it proved, else the name of the pre-shared key.
+    pub fn name(&self) -> Option<String> {
+        let key = self.psk_identity.as_deref().map(|name| String::from_utf8_lossy(name).into_owned());
+        self.identity.as_ref().map(ToString::to_string).or(key)
+    }
 }
 
 /// How a peer proved its identity.

@@ -13,7 +13,9 @@ use std::time::Instant;
 
 use clap::Args;
 use terse_net::pki_types::ServerName;
-use terse_net::{CacheFile, Clock, NetError, OsRng, Stream, Timed, explain};
+use terse_net::{CacheFile, Clock, NetError, OsRng, SessionFile, Stream, Timed, explain};
+use terse_tls::resume::ClientResumption;
+use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 
 use crate::credentials::warn_unsaved;
@@ -21,11 +23,18 @@ use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
+use crate::sessions;
 use crate::trace::TraceLog;
 
 const EXAMPLE: &str = "Example:
   terse client --connect 127.0.0.1:4433 --server-name broker.plant.example --ca ca.pem \\
-      --cert device.pem --key device.key --send hello --expect 5 --repeat 2";
+      --cert device.pem --key device.key --send hello --expect 5 --repeat 2
+With
+  --tls 1.2 --suite TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8       as an older device would
+  --resume-file device.sessions --early-data hello           to resume in later runs, and send at once
+  --psk-identity sensor-17 --psk-file sensor-17.psk          in place of --ca, --cert and --key: a pre-shared key
+  --peer-key broker.pub --key device.key                     in place of them: raw public keys; make one with
+                                                             openssl pkey -in broker.key -pubout -out broker.pub";
 
 /// A client that connects to any TLS server.
 #[derive(Args, Debug)]
@@ -34,9 +43,9 @@ pub(crate) struct ClientArgs {
     /// The server
     #[arg(long, value_name = "HOST:PORT")]
     connect: HostPort,
-    /// The CAs to trust (PEM or DER)
+    /// The CAs to trust (PEM or DER); not needed with --peer-key or --psk-identity
     #[arg(long, value_name = "FILE")]
-    ca: PathBuf,
+    ca: Option<PathBuf>,
     /// The name or IP address that the server's certificate must have; the host of --connect unless given
     #[arg(long, value_name = "NAME", value_parser = server_name)]
     server_name: Option<ServerName<'static>>,
@@ -46,9 +55,15 @@ pub(crate) struct ClientArgs {
     /// Own certificate, and the intermediate certificates above it
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// Private key of the certificate
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    /// Private key of the certificate; without one, its public half is the identity: a raw public key
+    #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// Keep sessions in this file (mode 0600), and resume them: no certificates, no signatures
+    #[arg(long, value_name = "FILE", help_heading = "Resumption")]
+    resume_file: Option<PathBuf>,
+    /// Send this text in the first flight if a session allows it (0-RTT; it can be replayed), else after the handshake
+    #[arg(long, value_name = "TEXT", requires = "resume_file", help_heading = "Resumption")]
+    early_data: Option<String>,
     /// Text to send
     #[arg(long, value_name = "TEXT")]
     send: Option<String>,
@@ -88,6 +103,7 @@ struct Client {
     server: ServerAddress,
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
+    session_file: Option<Arc<SessionFile>>,
 }
 
 impl Client {
@@ -100,10 +116,21 @@ impl Client {
                 Failure::Failed(format!("{host} is not a DNS name or an IP address; give the server's --server-name"))
             })?,
         };
-        let mut config = ClientConfig::new(shared.crypto.provider(), shared.trust(&args.ca)?);
-        if let (Some(chain), Some(key)) = (&args.cert, &args.key) {
-            config.credential = Some(shared.credential(chain, key)?);
+        if args.ca.is_none() && shared.peer_keys.is_empty() && !shared.psk.is_given() {
+            let advice = "give --ca, or --peer-key, or --psk-identity with --psk-file";
+            return Err(Failure::Usage(format!("there is nothing to know the server by; {advice}")));
         }
+        let mut config = ClientConfig::new(shared.crypto.provider(), shared.trust(args.ca.as_deref())?);
+        if let Some(key) = &args.key {
+            config.credential = Some(shared.credential(args.cert.as_deref(), key)?);
+        }
+        config.psks = shared.psk.load()?.into_iter().collect();
+        let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
+        config.resumption = session_file.clone().map(|store| ClientResumption {
+            store,
+            early_data: args.early_data.is_some(),
+            offers_cached_objects: false,
+        });
         config.send_server_name = !args.no_sni;
         config.max_fragment_length = shared.max_fragment_length;
         config.compatibility_mode = shared.compat;
@@ -116,7 +143,7 @@ impl Client {
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         let clock = shared.clock();
         let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, cache_file, json, args })
+        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, json, args })
     }
 
     /// One connection, from TCP to close_notify, and its report.
@@ -126,7 +153,8 @@ impl Client {
             Err(error) => return self.failed(&Summary::default(), &error),
         };
         let result = self.converse(&mut stream);
-        warn_unsaved(self.cache_file.as_deref());
+        warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
+        warn_unsaved(self.session_file.as_deref().and_then(SessionFile::take_error));
         match result {
             Ok((data, exported)) => self.report(number, &stream, &data, exported.as_deref()),
             Err(error) => {
@@ -161,10 +189,14 @@ impl Client {
 
     /// Everything between connecting and closing. Returns the data that was received, and the exported bytes.
     fn converse(&self, stream: &mut Stream<Timed>) -> Result<(Vec<u8>, Option<String>), Trouble> {
-        let ClientArgs { send, expect, key_update, shared, .. } = &self.args;
+        let ClientArgs { early_data, send, expect, key_update, shared, .. } = &self.args;
+        let early_data = early_data.as_deref().unwrap_or_default().as_bytes();
+        let sent = if early_data.is_empty() { 0 } else { stream.send_early_data(early_data)? };
         stream.handshake()?;
         let exported = export::hex(stream.connection(), shared.export.as_deref())?;
         stream.transport_mut().set_limit(shared.timeout());
+        let accepted = stream.connection().summary().early_data == EarlyDataStatus::Accepted;
+        stream.send(&early_data[if accepted { sent } else { 0 }..])?; // at most all of it was sent
         if let Some(text) = send {
             stream.send(text.as_bytes())?;
         }

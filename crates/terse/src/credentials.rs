@@ -7,8 +7,9 @@ use alloc::sync::Arc;
 use std::path::Path;
 
 use terse_net::pki_types::CertificateDer;
-use terse_net::{CacheFile, KeyLogFile, files};
+use terse_net::{CacheFile, KeyLogFile, SavedFileError, files};
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::crypto::SigningKey;
 use terse_tls::{ApiMisuse, Common, Credential, Trust};
 
 use crate::failure::Failure;
@@ -19,19 +20,14 @@ use crate::output;
 const CACHE_CAPACITY: usize = 4096;
 
 impl Shared {
-    /// The certificate chain and private key that this side proves its identity with.
-    pub(crate) fn credential(&self, chain: &Path, key: &Path) -> Result<Credential, Failure> {
+    /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.
+    pub(crate) fn credential(&self, chain: Option<&Path>, key: &Path) -> Result<Credential, Failure> {
         let provider = self.crypto.provider();
+        let signing = self.private_key(key)?;
+        let Some(chain) = chain else {
+            return Credential::raw_public_key(provider, signing).map_err(|error| in_file(key, error));
+        };
         let certificates = files::read_certificates(chain).map_err(failed)?;
-        let passphrase = self.passphrase_file.as_deref().map(files::read_passphrase).transpose().map_err(failed)?;
-        let der = files::read_private_key(key, passphrase.as_ref().map(|passphrase| passphrase.as_slice()));
-        let der = der.map_err(|error| match error.problem() {
-            files::Problem::PassphraseNeeded => {
-                Failure::Failed(format!("{}: the private key is encrypted; give --passphrase-file", key.display()))
-            }
-            _ => failed(error),
-        })?;
-        let signing = (provider.load_key)(&der).map_err(|error| in_file(key, error))?;
         Credential::new(provider, certificates, signing).map_err(|error| match error {
             ApiMisuse::KeyDoesNotMatchCertificate => Failure::Failed(format!(
                 "{}: the private key does not belong to the first certificate of {}; give the pair that was issued \
@@ -43,8 +39,33 @@ impl Shared {
         })
     }
 
-    /// Trust in the CAs of a file, with the CRLs that were given.
-    pub(crate) fn trust(&self, anchors: &Path) -> Result<Trust, Failure> {
+    fn private_key(&self, key: &Path) -> Result<Arc<dyn SigningKey>, Failure> {
+        let passphrase = self.passphrase_file.as_deref().map(files::read_passphrase).transpose().map_err(failed)?;
+        let der = files::read_private_key(key, passphrase.as_ref().map(|passphrase| passphrase.as_slice()));
+        let der = der.map_err(|error| match error.problem() {
+            files::Problem::PassphraseNeeded => {
+                Failure::Failed(format!("{}: the private key is encrypted; give --passphrase-file", key.display()))
+            }
+            _ => failed(error),
+        })?;
+        (self.crypto.provider().load_key)(&der).map_err(|error| in_file(key, error))
+    }
+
+    /// Trust in the CAs of a file, if one was given, and in the raw public keys that were.
+    pub(crate) fn trust(&self, anchors: Option<&Path>) -> Result<Trust, Failure> {
+        let provider = self.crypto.provider();
+        let trust = match anchors {
+            Some(path) => self.trust_in_cas(path)?,
+            None if self.crls.is_empty() => Trust::nobody(provider),
+            None => return Err(Failure::Usage("--crl needs the CA that issued it; give --ca or --client-ca".into())),
+        };
+        self.peer_keys.iter().try_fold(trust, |trust, path| {
+            let keys = files::read_public_keys(path).map_err(failed)?;
+            trust.with_raw_public_keys(provider, &keys).map_err(|error| in_file(path, error))
+        })
+    }
+
+    fn trust_in_cas(&self, anchors: &Path) -> Result<Trust, Failure> {
         let provider = self.crypto.provider();
         let certificates: Vec<CertificateDer<'_>> = files::read_certificates(anchors).map_err(failed)?;
         let trust = Trust::new(provider, &certificates).map_err(|error| in_file(anchors, error))?;
@@ -122,15 +143,15 @@ impl CacheMode {
     }
 }
 
-/// Says why the last change to the cache could not be saved. The connections went on without.
-pub(crate) fn warn_unsaved(cache_file: Option<&CacheFile>) {
-    if let Some(error) = cache_file.and_then(CacheFile::take_error) {
+/// Says why the last change to a file could not be saved. The connections went on without.
+pub(crate) fn warn_unsaved(error: Option<SavedFileError>) {
+    if let Some(error) = error {
         output::warn(&error);
     }
 }
 
 /// Errors of `terse-net` say which file, what is wrong and what to do.
-fn failed(error: impl core::fmt::Display) -> Failure {
+pub(crate) fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(error.to_string())
 }
 

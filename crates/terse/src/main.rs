@@ -15,6 +15,7 @@ mod options;
 mod output;
 mod pki;
 mod server;
+mod sessions;
 mod trace;
 
 #[derive(Debug, Parser)]

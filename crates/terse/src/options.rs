@@ -15,6 +15,9 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::failure::Failure;
 
+mod psk;
+use psk::PskOptions;
+
 /// What both sides of a connection can be told.
 #[derive(Args, Debug)]
 pub(crate) struct Shared {
@@ -35,6 +38,9 @@ pub(crate) struct Shared {
     /// The passphrase of an encrypted private key is the first line of this file
     #[arg(long, value_name = "FILE", help_heading = "Certificates")]
     pub(crate) passphrase_file: Option<PathBuf>,
+    /// Trust peers with a public key in this file, and no certificate: raw public keys (PEM or DER; repeatable)
+    #[arg(long = "peer-key", value_name = "FILE", help_heading = "Certificates")]
+    pub(crate) peer_keys: Vec<PathBuf>,
     /// Judge certificates as if it were this time: 2026-03-01, 2026-03-01T12:00:00Z or seconds since 1970
     #[arg(long, value_name = "DATE", value_parser = date, help_heading = "Certificates")]
     pub(crate) at: Option<UnixTime>,
@@ -70,6 +76,9 @@ pub(crate) struct Shared {
     #[arg(long, value_name = "PROVIDER", default_value = "aws-lc", help_heading = "Protocol")]
     pub(crate) crypto: Crypto,
 
+    #[command(flatten)]
+    pub(crate) psk: PskOptions,
+
     /// Append the secrets to this file, for Wireshark (NSS key log format)
     #[arg(long, value_name = "FILE", help_heading = "Debugging")]
     pub(crate) keylog: Option<PathBuf>,
@@ -93,6 +102,11 @@ impl Shared {
         let versions: Vec<_> = all.filter(|version| self.tls.is_empty() || self.tls.contains(version)).collect();
         let lacks_suite =
             |version: &&Version| !self.suites.is_empty() && !self.suites.iter().any(|id| version.has(*id));
+        if self.psk.is_imported() && !versions.contains(&Version::Tls13) {
+            return Err(Failure::Usage(
+                "--psk-import is for TLS 1.3; allow that with --tls 1.3, or leave it out".into(),
+            ));
+        }
         match versions.iter().find(lacks_suite) {
             Some(version) if !self.tls.is_empty() => Err(Failure::Usage(format!(
                 "no --suite is one of {}; add one, such as {}, or leave --tls out",

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use terse_net::Report;
 use terse_tls::Connection;
-use terse_tls::summary::{Summary, Traffic};
+use terse_tls::summary::{EarlyDataStatus, Summary, Traffic};
 
 use crate::failure::Failure;
 
@@ -110,6 +110,9 @@ impl<'a> Ended<'a> {
             ("peer", peer(summary)),
             ("mode", mode(summary)),
         ];
+        if summary.early_data != EarlyDataStatus::None {
+            rows.push(("early data", summary.early_data.name().to_owned()));
+        }
         rows.extend(summary.fallback.map(|reason| ("fallback", reason.to_owned())));
         rows.extend([
             ("signatures", format!("{} verified, {} saved", summary.signatures_verified, summary.signatures_saved)),
@@ -129,8 +132,8 @@ fn peer(summary: &Summary) -> String {
         name => name.replace('_', " "),
     };
     let unchecked = if summary.peer.time_unchecked { ", its time unchecked" } else { "" };
-    match &summary.peer.identity {
-        Some(identity) => format!("{identity}, by {how}{unchecked}"),
+    match summary.peer.name() {
+        Some(name) => format!("{name}, by {how}{unchecked}"),
         None => format!("by {how}{unchecked}"),
     }
 }

@@ -14,6 +14,7 @@ use std::thread;
 
 use clap::Args;
 use terse_net::{CacheFile, Clock, NetError, Stream, Timed, explain};
+use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
 use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
 
 use crate::credentials::warn_unsaved;
@@ -21,11 +22,17 @@ use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
+use crate::sessions;
 use crate::trace::TraceLog;
 
 const EXAMPLE: &str = "Example:
   terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
-      --client-ca ca.pem --require-client-cert --echo";
+      --client-ca ca.pem --require-client-cert --echo
+With
+  --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
+  --stateful-tickets --early-data-size 0                     short tickets, and no early data
+  --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
+  --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
 /// A server for any TLS client.
 #[derive(Args, Debug)]
@@ -35,23 +42,30 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "HOST:PORT")]
     listen: HostPort,
     /// Own certificate, and the intermediate certificates above it (repeatable, preferred first)
-    #[arg(long = "cert", value_name = "FILE", required = true)]
+    #[arg(long = "cert", value_name = "FILE")]
     certs: Vec<PathBuf>,
-    /// Private key of the certificate (one for each --cert, in the same order)
-    #[arg(long = "key", value_name = "FILE", required = true)]
+    /// Private key of the certificate (one for each --cert, in the same order); without any, its public half is the
+    /// identity: a raw public key
+    #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// Ask clients for a certificate from one of these CAs (PEM or DER)
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// Refuse clients without one
-    #[arg(long, requires = "client_ca")]
+    /// Refuse clients without one, or without one of the keys of --peer-key
+    #[arg(long)]
     require_client_cert: bool,
     /// Name the CAs in the CertificateRequest
     #[arg(long, requires = "client_ca")]
     ca_names: bool,
-    /// Send no session tickets
-    #[arg(long)]
+    /// Send no session tickets: nothing can be resumed
+    #[arg(long, help_heading = "Resumption")]
     no_tickets: bool,
+    /// Keep sessions in memory; a ticket is then a handle of 16 bytes
+    #[arg(long, conflicts_with = "no_tickets", help_heading = "Resumption")]
+    stateful_tickets: bool,
+    /// Take N bytes of early data (0-RTT) from clients that resume; 0 takes none
+    #[arg(long, value_name = "N", default_value = "16384", help_heading = "Resumption")]
+    early_data_size: u32,
     /// Send a cookie in HelloRetryRequest
     #[arg(long)]
     hello_retry_cookie: bool,
@@ -72,12 +86,15 @@ impl ServerArgs {
     /// What the server proves its identity with, preferred first.
     fn credentials(&self) -> Result<Vec<Credential>, Failure> {
         let Self { certs, keys, shared, .. } = self;
+        if certs.is_empty() {
+            return keys.iter().map(|key| shared.credential(None, key)).collect();
+        }
         if certs.len() != keys.len() {
             let (certs, keys) = (certs.len(), keys.len());
             let problem = format!("--cert is there {certs} times and --key {keys} times");
             return Err(Failure::Usage(format!("{problem}; give each --cert its --key, in the same order")));
         }
-        certs.iter().zip(keys).map(|(chain, key)| shared.credential(chain, key)).collect()
+        certs.iter().zip(keys).map(|(chain, key)| shared.credential(Some(chain), key)).collect()
     }
 }
 
@@ -110,11 +127,31 @@ struct Server {
 impl Server {
     fn new(args: ServerArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
-        let mut credentials = args.credentials()?;
-        let mut config = ServerConfig::new(shared.crypto.provider(), credentials.remove(0)); // at least one is required
-        config.credentials.extend(credentials);
-        if let Some(path) = &args.client_ca {
-            let trust = shared.trust(path)?;
+        let provider = shared.crypto.provider();
+        let credentials = args.credentials()?;
+        let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
+        let mut config = match (credentials.first(), &psks) {
+            (Some(preferred), _) => ServerConfig::new(provider, preferred.clone()),
+            (None, Some(psks)) => ServerConfig::with_psks(provider, psks.clone()),
+            (None, None) => {
+                let problem = "there is nothing to know this server by";
+                let advice =
+                    "give --cert and --key, --key alone for a raw public key, or --psk-identity with --psk-file";
+                return Err(Failure::Usage(format!("{problem}; {advice}")));
+            }
+        };
+        config.credentials = credentials;
+        config.psks = psks;
+        if !args.no_tickets {
+            config.resumption = Some(sessions::server_resumption(provider, args.stateful_tickets)?);
+            config.early_data = (args.early_data_size > 0).then(|| ServerEarlyData::new(args.early_data_size));
+        }
+        let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
+        if args.require_client_cert && !knows_clients {
+            return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
+        }
+        if knows_clients {
+            let trust = shared.trust(args.client_ca.as_deref())?;
             config.client_authentication = match args.require_client_cert {
                 true => ClientAuthentication::Required(trust),
                 false => ClientAuthentication::Optional(trust),
@@ -177,7 +214,7 @@ impl Server {
             Err(error) => return self.failed(peer, &Summary::default(), &error),
         };
         let result = self.converse(&mut stream);
-        warn_unsaved(self.cache_file.as_deref());
+        warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
         // The report comes first: a client that has seen its connection end may look for it.
         match result {
             Ok(exported) => self.report(peer, stream.connection(), exported.as_deref()),
@@ -199,13 +236,23 @@ impl Server {
 
     /// Everything until the client closes. Returns the exported bytes.
     fn converse(&self, stream: &mut Stream<Timed>) -> Result<Option<String>, NetError> {
+        let mut chunk = [0; 0x4000];
+        let mut early_data = Vec::new();
+        loop {
+            match stream.receive_early_data(&mut chunk)? {
+                0 => break,
+                len => early_data.extend_from_slice(&chunk[..len]), // at most --early-data-size
+            }
+        }
         stream.handshake()?;
         let exported = export::hex(stream.connection(), self.args.shared.export.as_deref())?;
+        if self.args.echo {
+            stream.send(&early_data)?;
+        }
         if let Some(text) = &self.args.reply {
             stream.transport_mut().set_limit(self.args.shared.timeout());
             stream.send(text.as_bytes())?;
         }
-        let mut chunk = [0; 0x4000];
         loop {
             stream.transport_mut().set_limit(MAX_IDLE);
             match stream.receive(&mut chunk) {

@@ -202,7 +202,8 @@ fn wrong_use_is_exit_code_2() {
         "--tls 1.1",
         "--dtls",
         "--early-data x",
-        "--resume-file x",
+        "--psk-import",
+        "--crl @crl.pem --psk-identity x",
         "--mtu 500",
         "--psk-identity x",
         "--identity-key x",
@@ -224,7 +225,9 @@ fn wrong_use_is_exit_code_2() {
     assert!(refused(&format!("{client} --group x448")).contains("secp256r1"));
     assert!(refused(&format!("{client} --sigalg sha1")).contains("ecdsa_secp256r1_sha256"));
     let server = "server --listen 127.0.0.1:0 --cert @server.pem --key @server.key";
-    refused(&format!("{server} --require-client-cert"));
+    assert!(refused(&format!("{server} --require-client-cert")).contains("give --client-ca or --peer-key"));
+    refused(&format!("{server} --no-tickets --stateful-tickets"));
+    refused(&format!("{server} --ca-names"));
     assert!(refused(&format!("{server} --cert @client.pem")).contains("give each --cert its --key"));
     refused(&format!("{server} --echo --reply x"));
 }

@@ -57,6 +57,11 @@ fn alerts_about_versions_and_pre_shared_keys_say_what_to_check() {
         PeerMisbehaved::Downgrade.into(),
         PeerIncompatible::NoExtendedMasterSecret.into(),
         PeerIncompatible::NoSecureRenegotiation.into(),
+        PeerIncompatible::UnknownPskIdentity.into(),
+        PeerIncompatible::NoCommonPsk.into(),
+        PeerIncompatible::NoCommonCertificateType.into(),
+        PeerIncompatible::NoEarlyData.into(),
+        PeerMisbehaved::BadBinder.into(),
     ] {
         assert!(explain(&NetError::Tls(error), &"the server").advice.is_some());
     }

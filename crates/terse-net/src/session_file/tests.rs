@@ -14,9 +14,9 @@ fn scope(port: u16) -> Scope {
     Scope { server, port, transport: Transport::Stream, credential: None }
 }
 
-/// A session as it is written: TLS 1.3 with this ticket.
+/// A session as it is written: TLS 1.2 with this ticket.
 fn session(ticket: u8) -> Vec<u8> {
-    let head = [&[1, 0x13, 0x01, 0x03, 0x04][..], &[7; 10], &[32], &[0x5e; 32], &[0, 1, ticket]].concat();
+    let head = [&[1, 0xc0, 0x2b, 0x03, 0x03, 1, 0][..], &[48], &[0x5e; 48], &[0, 1, ticket]].concat();
     let times =
         [&1_772_323_200_u64.to_be_bytes()[..], &3600_u32.to_be_bytes(), &1_772_323_200_u64.to_be_bytes()].concat();
     let origin = [&[2; 8][..], &[0, 0, 2, 0x30, 0], &[0, 0], &[0; 9], &[0xff; 8], &[0, 2, 0]].concat();

@@ -10,6 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pki_types::SubjectPublicKeyInfoDer;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_tls::crypto::{Rng, Signing, SigningKey};
+use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerEarlyData, ServerResumption, TicketKeys};
+use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{
     AlertDescription, CertificateError, ClientAuthentication, ClientConfig, Credential, ServerAddress, ServerConfig,
     SignatureScheme, Trust,
@@ -30,6 +32,20 @@ fn connections_with(
     anonymous: bool,
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
 ) -> (Connection, Connection, Clock) {
+    let (client, server, clock) = configs(anonymous, wrap);
+    let client = Connection::client(Arc::new(client), address(), clock.now(), &mut OsRng).unwrap();
+    let server = Connection::server(Arc::new(server), clock.now()).unwrap();
+    (client, server, clock)
+}
+
+fn address() -> ServerAddress {
+    ServerAddress { name: NAME.try_into().unwrap(), port: 443 }
+}
+
+fn configs(
+    anonymous: bool,
+    wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
+) -> (ClientConfig, ServerConfig, Clock) {
     let provider = &terse_aws_lc::PROVIDER;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let validity = Validity::days(now - 3600, 2);
@@ -42,11 +58,7 @@ fn connections_with(
     client.credential = (!anonymous).then(|| credential.clone());
     let mut server = ServerConfig::new(provider, credential);
     server.client_authentication = ClientAuthentication::Required(trust);
-    let clock = Clock::new();
-    let address = ServerAddress { name: NAME.try_into().unwrap(), port: 443 };
-    let client = Connection::client(Arc::new(client), address, clock.now(), &mut OsRng).unwrap();
-    let server = Connection::server(Arc::new(server), clock.now()).unwrap();
-    (client, server, clock)
+    (client, server, Clock::new())
 }
 
 /// A socket with quirks.
@@ -243,6 +255,86 @@ fn an_alert_arrives_although_unread_data_waits() {
     assert!(matches!(serving.join().unwrap(), Err(NetError::Tls(Error::InvalidMessage(_)))));
     let unexpected_message = AlertDescription::UNEXPECTED_MESSAGE.0;
     assert_eq!(received, [21, 3, 3, 0, 2, 2, unexpected_message]);
+}
+
+/// A client that resumes with early data, and a server that takes it; each call gives a connection between them.
+fn resuming() -> impl Fn() -> (Stream<Quirky>, Stream<Quirky>) {
+    let provider = &terse_aws_lc::PROVIDER;
+    let (mut client, mut server, clock) = configs(true, |key| key);
+    let store = Arc::new(MemoryClientSessions::new(1));
+    client.resumption = Some(ClientResumption { store, early_data: true, offers_cached_objects: false });
+    server.client_authentication = ClientAuthentication::None;
+    let keys = TicketKeys::new(provider.tls13_suites[0].aead, 3600, 8).unwrap();
+    server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
+    server.early_data = Some(ServerEarlyData::new(1000));
+    let (client, server) = (Arc::new(client), Arc::new(server));
+    move || {
+        let (a, b) = Quirky::pair(100);
+        let client = Connection::client(client.clone(), address(), clock.now(), &mut OsRng).unwrap();
+        let server = Connection::server(server.clone(), clock.now()).unwrap();
+        (Stream::new(client, a, clock), Stream::new(server, b, clock))
+    }
+}
+
+/// Sends `text` early, as far as that goes, and waits for the server's answer and its tickets. How much went early.
+fn client_with_early_data(client: &mut Stream<Quirky>, text: &[u8]) -> (usize, EarlyDataStatus) {
+    let taken = client.send_early_data(text).unwrap();
+    client.handshake().unwrap();
+    let mut answer = [0; 2];
+    client.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"ok");
+    (taken, client.connection().summary().early_data)
+}
+
+#[test]
+fn early_data_is_received_apart() {
+    let connect = resuming();
+    for (expected, status) in
+        [(0, EarlyDataStatus::None), (700, EarlyDataStatus::Accepted), (700, EarlyDataStatus::Accepted)]
+    {
+        let (mut client, mut server) = connect();
+        let text = [b'e'; 700];
+        thread::scope(|scope| {
+            let client = scope.spawn(move || client_with_early_data(&mut client, &text));
+            let (mut received, mut chunk) = (Vec::new(), [0; 64]);
+            loop {
+                match server.receive_early_data(&mut chunk).unwrap() {
+                    0 => break,
+                    len => received.extend_from_slice(&chunk[..len]),
+                }
+            }
+            assert_eq!(received, text[..expected]);
+            server.handshake().unwrap();
+            server.send(b"ok").unwrap();
+            assert_eq!(server.connection().summary().early_data, status);
+            assert_eq!(client.join().unwrap(), (expected, status));
+        });
+    }
+}
+
+#[test]
+fn early_data_waits_for_a_server_that_shakes_hands_first() {
+    let connect = resuming();
+    for expected in [&b""[..], b"early"] {
+        let (mut client, mut server) = connect();
+        thread::scope(|scope| {
+            scope.spawn(move || client_with_early_data(&mut client, b"early"));
+            server.handshake().unwrap();
+            server.send(b"ok").unwrap();
+            let mut received = [0; 10];
+            let len = server.receive_early_data(&mut received).unwrap();
+            assert_eq!(&received[..len], expected);
+            assert_eq!(server.receive_early_data(&mut received).unwrap(), 0);
+        });
+    }
+}
+
+#[test]
+fn early_data_needs_a_configuration() {
+    let (client, _, clock) = connections(true);
+    let mut client = Stream::new(client, Quirky::pair(100).0, clock);
+    let error = client.send_early_data(b"early").unwrap_err();
+    assert!(matches!(error, NetError::Tls(Error::ApiMisuse(_))), "{error}");
 }
 
 /// A key in a secure element, which `signer` asks.

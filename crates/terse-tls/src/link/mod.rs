@@ -29,7 +29,7 @@ pub(crate) trait Link {
     /// 4.6; RFC 9147, 5.6).
     fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error>;
 
-    /// How many bytes of content go into one record at most.
+    /// How many bytes of content go into one protected record at most.
     fn record_limit(&self) -> usize;
 
     /// Sends a warning alert.

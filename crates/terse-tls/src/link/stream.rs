@@ -506,7 +506,7 @@ impl Link for Sender {
     }
 
     fn record_limit(&self) -> usize {
-        self.max_fragment
+        self.max_fragment.min(self.max_protected)
     }
 
     fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {

@@ -236,11 +236,9 @@ impl<'a, T: Parse<'a> + Clone> List<'a, T> {
         parsed.chain(items.iter().cloned())
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        match self {
-            Self::Wire(bytes) => bytes.is_empty(),
-            Self::Items(items) => items.is_empty(),
-        }
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
     }
 }
 

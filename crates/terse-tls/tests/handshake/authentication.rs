@@ -1,16 +1,18 @@
-//! Who is asked for a certificate, and who has one (RFC 9846, 4.4.2 and 4.5).
+//! Who is asked for a certificate, and who has one (RFC 9846, 4.4.2 and 4.5; RFC 5246, 7.4.4 and 7.4.6).
 
 use terse_testkit::pair::{Failed, Side};
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 use terse_testkit::setup::Setup;
 use terse_tls::summary::AuthenticatedBy;
-use terse_tls::{AlertDescription, CertificateError, ClientAuthentication, Error, HandshakeType, SignatureScheme};
+use terse_tls::{
+    AlertDescription, CertificateError, ClientAuthentication, Error, HandshakeType, ProtocolVersion, SignatureScheme,
+};
 
-use crate::{PROVIDER, check_traffic, providers};
+use crate::{PROVIDER, VERSIONS, check_traffic, providers};
 
 #[test]
 fn every_policy() {
-    for (client, server) in providers() {
+    for ((client, server), version) in providers().flat_map(|pair| VERSIONS.map(|version| (pair, version))) {
         let trust = || Pki::shared(CHAIN).trust(server);
         for policy in [
             ClientAuthentication::None,
@@ -18,7 +20,7 @@ fn every_policy() {
             ClientAuthentication::Required(trust()),
         ] {
             for has_credential in [true, false] {
-                let mut setup = Setup::new(client, server, CHAIN);
+                let mut setup = Setup::new(client, server, CHAIN).only(version);
                 setup.client.credential = setup.client.credential.filter(|_| has_credential);
                 setup.server.client_authentication = policy.clone();
                 let asked = policy.trust().is_some();
@@ -26,7 +28,7 @@ fn every_policy() {
                 if matches!(policy, ClientAuthentication::Required(_)) && !has_credential {
                     let error = CertificateError::Required.into();
                     assert_eq!(pair.handshake(), Err(Failed { side: Side::Server, error }));
-                    let alert = AlertDescription::CERTIFICATE_REQUIRED;
+                    let alert = required(version);
                     assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(alert)));
                     continue;
                 }
@@ -38,6 +40,14 @@ fn every_policy() {
                 assert_eq!(sent(HandshakeType::CERTIFICATE_VERIFY), asked && has_credential);
             }
         }
+    }
+}
+
+/// The alert for a client that has none (RFC 5246, 7.4.6).
+fn required(version: ProtocolVersion) -> AlertDescription {
+    match version {
+        ProtocolVersion::TLS_1_3 => AlertDescription::CERTIFICATE_REQUIRED,
+        _ => AlertDescription::HANDSHAKE_FAILURE,
     }
 }
 
@@ -56,12 +66,12 @@ fn check_peers(pair: &terse_testkit::pair::Pair, client_authenticated: bool) {
 /// Each kind of key signs for the client, and each provider verifies it.
 #[test]
 fn every_kind_of_client_key() {
-    for (client, server) in providers() {
+    for ((client, server), version) in providers().flat_map(|pair| VERSIONS.map(|version| (pair, version))) {
         for chain in ["p256x3", "p384x3", "ed25519x3", "rsa2048x3"] {
             if chain == "rsa2048x3" && [client.name, server.name].contains(&"rustcrypto") {
                 continue; // verifies RSA, and does not sign
             }
-            let mut pair = Setup::mutual(client, server, chain).pair(1);
+            let mut pair = Setup::mutual(client, server, chain).only(version).pair(1);
             pair.handshake().unwrap();
             check_peers(&pair, true);
             assert_eq!(pair.client.summary().signatures_verified, 2);
@@ -70,36 +80,40 @@ fn every_kind_of_client_key() {
     }
 }
 
-/// RFC 9846, 4.5.1: a client whose key fits no scheme of the request sends no certificate.
+/// RFC 9846, 4.5.1; RFC 5246, 7.4.6: a client whose key fits no scheme of the request sends no certificate.
 #[test]
 fn no_scheme_of_the_request_fits() {
-    let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
-    setup.server.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
-    let mut pair = setup.pair(1);
-    let error = CertificateError::Required.into();
-    assert_eq!(pair.handshake(), Err(Failed { side: Side::Server, error }));
-    assert!(pair.client.summary().fallback.is_some());
-    setup.server.client_authentication = ClientAuthentication::Optional(Pki::shared(CHAIN).trust(PROVIDER));
-    let mut pair = setup.pair(1);
-    pair.handshake().unwrap();
-    check_peers(&pair, false);
+    for version in VERSIONS {
+        let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
+        setup.server.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+        let mut pair = setup.pair(1);
+        let error = CertificateError::Required.into();
+        assert_eq!(pair.handshake(), Err(Failed { side: Side::Server, error }));
+        assert!(pair.client.summary().fallback.is_some());
+        setup.server.client_authentication = ClientAuthentication::Optional(Pki::shared(CHAIN).trust(PROVIDER));
+        let mut pair = setup.pair(1);
+        pair.handshake().unwrap();
+        check_peers(&pair, false);
+    }
 }
 
 /// The names of the CAs are sent if configured, and change nothing else.
 #[test]
 fn certificate_authorities() {
-    let mut lengths = Vec::new();
-    for named in [false, true] {
-        let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
-        setup.server.certificate_authorities = named;
-        let mut pair = setup.pair(1);
-        pair.handshake().unwrap();
-        check_peers(&pair, true);
-        let messages = &pair.server.summary().sent.messages;
-        let request = messages.iter().find(|(kind, _)| *kind == HandshakeType::CERTIFICATE_REQUEST).unwrap();
-        lengths.push(request.1);
+    for version in VERSIONS {
+        let mut lengths = Vec::new();
+        for named in [false, true] {
+            let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
+            setup.server.certificate_authorities = named;
+            let mut pair = setup.pair(1);
+            pair.handshake().unwrap();
+            check_peers(&pair, true);
+            let messages = &pair.server.summary().sent.messages;
+            let request = messages.iter().find(|(kind, _)| *kind == HandshakeType::CERTIFICATE_REQUEST).unwrap();
+            lengths.push(request.1);
+        }
+        assert!(lengths[1] > lengths[0] + "Terse CA".len() as u32);
     }
-    assert!(lengths[1] > lengths[0] + "Terse CA".len() as u32);
 }
 
 const CHAIN: &str = "ed25519x2";

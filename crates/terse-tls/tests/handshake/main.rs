@@ -1,6 +1,11 @@
 //! Client against server: what they agree on, in every configuration, and what they say about it.
 //!
-//! - [`negotiation`]: suites, groups, signatures, HelloRetryRequest, extensions, compatibility mode
+//! - [`negotiation`]: suites, groups, signatures, protocols, names, HelloRetryRequest, compatibility mode
+//! - [`versions`]: which version, and who cannot make it an older one
+//! - [`extended_master_secret`], [`renegotiation`]: what TLS 1.2 has to be mended with
+//! - [`signatures`]: every scheme of every key
+//! - [`psk`]: pre-shared keys of TLS 1.2
+//! - [`sizes`]: of records
 //! - [`authentication`]: who is asked for a certificate, and who has one
 //! - [`certificates`]: certificates that are refused
 //! - [`traffic`]: data, KeyUpdate, exporters, and the end of a connection
@@ -12,14 +17,24 @@ extern crate alloc;
 
 mod authentication;
 mod certificates;
+mod extended_master_secret;
 mod misuse;
 mod negotiation;
 mod pending;
+mod psk;
+mod renegotiation;
 mod report;
+mod signatures;
+mod sizes;
 mod traffic;
+mod versions;
 
 use terse_testkit::pair::{Pair, Side};
+use terse_tls::ProtocolVersion;
 use terse_tls::crypto::CryptoProvider;
+
+/// Both versions.
+const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 
 /// Both providers.
 const PROVIDERS: [&CryptoProvider; 2] = [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER];

@@ -1,65 +1,107 @@
-//! What client and server agree on (RFC 9846, 4.2 to 4.4; RFC 7301; RFC 6066; RFC 8449).
+//! What client and server agree on (RFC 9846, 4.2 to 4.4; RFC 5246, 7.4.1; RFC 8422; RFC 7301; RFC 6066, 3).
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
 use pki_types::ServerName;
-use terse_testkit::forge::{HEADER_LEN, records};
+use terse_testkit::fault::{add_extension, first};
+use terse_testkit::forge::records;
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{Pki, SERVER_NAME, credential, server_address, validity};
 use terse_testkit::setup::Setup;
+use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange};
 use terse_tls::{
-    AlertDescription, CipherSuite, ClientConfig, ContentType, Error, MaxFragmentLength, NamedGroup, PeerIncompatible,
+    AlertDescription, CipherSuite, ClientConfig, Error, ExtensionType, HandshakeType, NamedGroup, PeerIncompatible,
     ProtocolVersion, ServerAddress,
 };
 
-use crate::{PROVIDER, PROVIDERS, check_traffic, providers};
+use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
 
 const CHAIN: &str = "ed25519x2";
 
+/// The suites of `provider` for keys of `chain`.
+fn suites(provider: &CryptoProvider, version: ProtocolVersion, chain: &str) -> Vec<CipherSuite> {
+    let kind = if chain.starts_with("rsa") { Tls12KeyExchange::EcdheRsa } else { Tls12KeyExchange::EcdheEcdsa };
+    match version {
+        ProtocolVersion::TLS_1_3 => provider.tls13_suites.iter().map(|suite| suite.id).collect(),
+        _ => {
+            let fits = provider.tls12_suites.iter().filter(|suite| suite.key_exchange == kind);
+            fits.map(|suite| suite.id).collect()
+        }
+    }
+}
+
 #[test]
 fn every_suite_group_and_signature() {
-    for (client, server) in providers() {
+    let mut seen = BTreeSet::new();
+    for ((client, server), version) in providers().flat_map(|pair| VERSIONS.map(|version| (pair, version))) {
         for chain in ["p256x2", "p384x2", "ed25519x2", "rsa2048x2"] {
             if chain == "rsa2048x2" && server.name == "rustcrypto" {
                 continue; // verifies RSA, and does not sign
             }
-            let mut setup = Setup::new(server, server, chain);
+            let mut setup = Setup::new(server, server, chain).only(version);
             setup.client = ClientConfig::new(client, Pki::shared(chain).trust(client));
-            for suite in client.tls13_suites.iter().map(|suite| suite.id) {
+            setup.server.common.groups = server.groups.iter().map(|group| group.name()).collect();
+            for suite in suites(client, version, chain) {
                 for group in client.groups.iter().map(|group| group.name()) {
+                    if version == ProtocolVersion::TLS_1_2 && !group.is_elliptic_curve() {
+                        continue;
+                    }
                     setup.client.common.suites = vec![suite];
                     setup.client.common.groups = vec![group];
-                    setup.server.common.groups = server.groups.iter().map(|group| group.name()).collect();
                     let mut pair = setup.pair(1);
                     let context = format!("{} to {}, {chain}, {suite}, {group}", client.name, server.name);
                     pair.handshake().unwrap_or_else(|error| panic!("{context}: {error:?}"));
                     for side in Side::BOTH {
                         let summary = pair.side(side).0.summary();
-                        assert_eq!(summary.version, Some(ProtocolVersion::TLS_1_3));
+                        assert_eq!(summary.version, Some(version));
                         assert_eq!((summary.cipher_suite, summary.group), (Some(suite), Some(group)), "{context}");
-                        assert_eq!(summary.round_trips, 1);
+                        assert_eq!(summary.round_trips, if version == ProtocolVersion::TLS_1_3 { 1 } else { 2 });
                     }
                     check_traffic(&mut pair);
+                    seen.insert(suite);
                 }
             }
         }
     }
+    assert_eq!(seen.len(), 5 + 8, "{seen:?}");
 }
 
-/// The server's order decides, among what the client offers; of groups, one with a share goes first.
+/// TLS 1.2 knows curves only: a group that both have and that is none is left out.
+#[test]
+fn hybrid_group_is_for_tls13() {
+    for (client, server) in providers() {
+        let mut setup = Setup::new(client, server, CHAIN).only(ProtocolVersion::TLS_1_2);
+        for side in Side::BOTH {
+            setup.common(side).groups = vec![NamedGroup::X25519MLKEM768, NamedGroup::SECP384R1];
+            setup.common(side).groups.retain(|name| client.group(*name).is_some() && server.group(*name).is_some());
+        }
+        let mut pair = setup.pair(1);
+        pair.handshake().unwrap();
+        assert_eq!(pair.client.summary().group, Some(NamedGroup::SECP384R1));
+    }
+}
+
+/// The server's order decides, among what the client offers; of groups, in TLS 1.3 one with a share goes first.
 #[test]
 fn preferences() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
+    let tls12 = suites(PROVIDER, ProtocolVersion::TLS_1_2, CHAIN);
     let (first, second) = (CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_CHACHA20_POLY1305_SHA256);
-    setup.client.common.suites = vec![first, second];
+    setup.client.common.suites = vec![first, second, tls12[0], tls12[1]];
     setup.client.common.groups = vec![NamedGroup::SECP384R1, NamedGroup::X25519];
-    setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384, second, first];
+    setup.server.common.suites = vec![tls12[2], tls12[1], tls12[0]];
+    setup.server.common.suites.extend([CipherSuite::TLS_AES_256_GCM_SHA384, second, first]);
     setup.server.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
-    let mut pair = setup.pair(1);
-    pair.handshake().unwrap();
-    assert_eq!(pair.client.summary().cipher_suite, Some(second));
-    assert_eq!(pair.client.summary().group, Some(NamedGroup::SECP384R1));
-    assert_eq!(pair.client.summary().round_trips, 1);
+    for (version, suite, group) in [
+        (ProtocolVersion::TLS_1_3, second, NamedGroup::SECP384R1),
+        (ProtocolVersion::TLS_1_2, tls12[1], NamedGroup::X25519),
+    ] {
+        let mut pair = setup.clone().only(version).pair(1);
+        pair.handshake().unwrap();
+        assert_eq!((pair.client.summary().cipher_suite, pair.client.summary().group), (Some(suite), Some(group)));
+        assert_eq!(pair.client.summary().round_trips, if version == ProtocolVersion::TLS_1_3 { 1 } else { 2 });
+    }
 }
 
 /// RFC 9846, 4.2.4: whenever the first share is not for a group of the server.
@@ -96,16 +138,24 @@ fn check_incompatible(setup: &Setup, error: PeerIncompatible, alert: AlertDescri
 #[test]
 fn nothing_in_common() {
     let failure = AlertDescription::HANDSHAKE_FAILURE;
-    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
-    setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
-    check_incompatible(&setup, PeerIncompatible::NoCommonCipherSuite, failure);
-    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.client.common.groups = vec![NamedGroup::X25519];
-    setup.server.common.groups = vec![NamedGroup::SECP256R1];
-    check_incompatible(&setup, PeerIncompatible::NoCommonGroup, failure);
-    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.client.common.signature_schemes = vec![terse_tls::SignatureScheme::ECDSA_SECP256R1_SHA256];
+    for version in VERSIONS {
+        let good = || Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
+        let suites = suites(PROVIDER, version, CHAIN);
+        let mut setup = good();
+        setup.client.common.suites = vec![suites[0]];
+        setup.server.common.suites = vec![suites[1]];
+        check_incompatible(&setup, PeerIncompatible::NoCommonCipherSuite, failure);
+        let mut setup = good();
+        setup.client.common.groups = vec![NamedGroup::X25519];
+        setup.server.common.groups = vec![NamedGroup::SECP256R1];
+        check_incompatible(&setup, PeerIncompatible::NoCommonGroup, failure);
+        let mut setup = good();
+        setup.client.common.signature_schemes = vec![terse_tls::SignatureScheme::ECDSA_SECP256R1_SHA256];
+        check_incompatible(&setup, PeerIncompatible::NoCommonSignatureScheme, failure);
+    }
+    // RFC 8422, 2: the suites of RSA are not for other keys.
+    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
+    setup.client.common.suites = vec![CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256];
     check_incompatible(&setup, PeerIncompatible::NoCommonSignatureScheme, failure);
 }
 
@@ -119,20 +169,24 @@ fn application_protocols() {
         (&["mqtt"], &[], None),
         (&[], &[], None),
     ] {
-        let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-        setup.client.common.alpn_protocols = protocols(client);
-        setup.server.common.alpn_protocols = protocols(server);
-        let mut pair = setup.pair(1);
-        pair.handshake().unwrap();
-        for side in Side::BOTH {
-            assert_eq!(pair.side(side).0.alpn_protocol(), agreed.map(str::as_bytes), "{client:?}, {server:?}");
+        for version in VERSIONS {
+            let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
+            setup.client.common.alpn_protocols = protocols(client);
+            setup.server.common.alpn_protocols = protocols(server);
+            let mut pair = setup.pair(1);
+            pair.handshake().unwrap();
+            for side in Side::BOTH {
+                assert_eq!(pair.side(side).0.alpn_protocol(), agreed.map(str::as_bytes), "{client:?}, {server:?}");
+            }
         }
     }
-    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.client.common.alpn_protocols = protocols(&["mqtt"]);
-    setup.server.common.alpn_protocols = protocols(&["coap"]);
-    let alert = AlertDescription::NO_APPLICATION_PROTOCOL;
-    check_incompatible(&setup, PeerIncompatible::NoCommonApplicationProtocol, alert);
+    for version in VERSIONS {
+        let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
+        setup.client.common.alpn_protocols = protocols(&["mqtt"]);
+        setup.server.common.alpn_protocols = protocols(&["coap"]);
+        let alert = AlertDescription::NO_APPLICATION_PROTOCOL;
+        check_incompatible(&setup, PeerIncompatible::NoCommonApplicationProtocol, alert);
+    }
 }
 
 /// RFC 6066, 3: names, as they are written without a final dot; never addresses.
@@ -150,62 +204,16 @@ fn server_name() {
         ("192.0.2.7", true, None),
         ("2001:db8::7", true, None),
     ] {
-        setup.client.send_server_name = send;
-        let address = ServerAddress { name: ServerName::try_from(name).unwrap(), port: 1 };
-        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
-        let mut pair = Pair::to(address, &client, &server, 1, at(0));
-        pair.handshake().unwrap();
-        assert_eq!(pair.server.server_name(), seen);
-        assert_eq!(pair.client.server_name(), None);
-        assert_eq!(pair.from_client.windows(SERVER_NAME.len()).any(|w| w == SERVER_NAME.as_bytes()), seen.is_some());
-    }
-}
-
-/// The longest content, with its type, of the protected records in `stream`. Tags have 16 bytes.
-fn longest_content(stream: &[u8]) -> usize {
-    let protected = records(stream).into_iter().filter(|record| record[0] == ContentType::APPLICATION_DATA.0);
-    protected.map(|record| record.len() - HEADER_LEN - 16).max().unwrap_or(0)
-}
-
-/// RFC 8449: each side keeps to the other one's limit, from EncryptedExtensions on. Only a client can begin.
-#[test]
-fn record_size_limit() {
-    let data = vec![b'x'; 5000];
-    for (client, server) in [(Some(64), Some(512)), (Some(512), Some(64)), (Some(100), None), (None, Some(100))] {
-        let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
-        setup.client.common.record_size_limit = client;
-        setup.server.common.record_size_limit = server;
-        let mut pair = setup.pair(1);
-        pair.handshake().unwrap();
-        for side in Side::BOTH {
-            assert_eq!(pair.carry(side, &data).unwrap(), data);
-        }
-        let unlimited = data.len() + 1;
-        let from_server = client.map_or(unlimited, usize::from);
-        let from_client = server.filter(|_| client.is_some()).map_or(unlimited, usize::from);
-        assert_eq!(longest_content(&pair.from_server), from_server, "{client:?}, {server:?}");
-        assert_eq!(longest_content(&pair.from_client), from_client, "{client:?}, {server:?}");
-    }
-}
-
-/// RFC 6066, 4: both directions. RFC 8449, 5: not with `record_size_limit`.
-#[test]
-fn max_fragment_length() {
-    for bytes in [512, 1024, 2048, 4096] {
-        for also in [None, Some(700)] {
-            let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
-            setup.client.max_fragment_length = MaxFragmentLength::from_bytes(bytes);
-            setup.client.common.record_size_limit = also;
-            setup.server.common.record_size_limit = also;
-            let mut pair = setup.pair(1);
+        for version in VERSIONS {
+            setup.client.send_server_name = send;
+            let address = ServerAddress { name: ServerName::try_from(name).unwrap(), port: 1 };
+            let Setup { client, server } = setup.clone().only(version);
+            let mut pair = Pair::to(address, &Arc::new(client), &Arc::new(server), 1, at(0));
             pair.handshake().unwrap();
-            for side in Side::BOTH {
-                let data = vec![b'x'; 9000];
-                assert_eq!(pair.carry(side, &data).unwrap(), data);
-            }
-            let longest = also.map_or(bytes + 1, usize::from);
-            assert_eq!(longest_content(&pair.from_client), longest);
-            assert_eq!(longest_content(&pair.from_server), longest);
+            assert_eq!(pair.server.server_name(), seen);
+            assert_eq!(pair.client.server_name(), None);
+            let sent = pair.from_client.windows(SERVER_NAME.len()).any(|window| window == SERVER_NAME.as_bytes());
+            assert_eq!(sent, seen.is_some());
         }
     }
 }
@@ -251,4 +259,21 @@ fn absolute_name() {
     let mut pair = Pair::to(address, &Arc::new(setup.client), &Arc::new(setup.server), 1, at(0));
     pair.handshake().unwrap();
     assert_eq!(pair.server.server_name(), Some(SERVER_NAME));
+}
+
+/// RFC 8422, 5.2: a client that names its point formats hears ours; ours does not name any.
+#[test]
+fn point_formats() {
+    for (offered, answered) in [(None, false), (Some(&[1, 0][..]), true), (Some(&[3, 2, 1, 0][..]), true)] {
+        let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
+        if let Some(body) = offered {
+            let add = move |m: &mut Vec<u8>| add_extension(m, ExtensionType::EC_POINT_FORMATS, body);
+            setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, add));
+        }
+        let mut pair = setup.pair(1);
+        let hello = pair.transmit(Side::Client);
+        pair.deliver(Side::Server, hello).unwrap();
+        let flight = pair.transmit(Side::Server);
+        assert_eq!(flight.windows(6).any(|window| window == [0, 11, 0, 2, 1, 0]), answered, "{offered:?}");
+    }
 }

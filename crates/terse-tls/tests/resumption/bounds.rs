@@ -2,12 +2,14 @@
 
 use alloc::sync::Arc;
 
-use terse_testkit::pair::{Pair, at};
+use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, credential, validity};
 use terse_testkit::setup::Setup;
 use terse_tls::resume::{ClientSessionStore, MAX_LIFETIME, MemoryClientSessions};
 use terse_tls::summary::Mode;
-use terse_tls::{HandshakeType, Now, ServerConfig};
+use terse_tls::{
+    CipherSuite, ClientAuthentication, Credential, HandshakeType, NamedGroup, Now, ServerConfig, SignatureScheme, Trust,
+};
 
 use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, mode, shown_ticket};
 
@@ -28,6 +30,57 @@ fn tickets_are_small() {
         assert_eq!(ticket.len(), expected);
         // header, lifetime, age_add, empty nonce, ticket, no extensions
         assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [4 + 4 + 4 + 1 + 2 + expected + 2; 2]);
+    }
+}
+
+/// Mutual authentication, P-256, AES-128-GCM, SNI, one suite, group and signature scheme; all records of both sides, and
+/// the new ticket: at most 720 bytes where the server keeps nothing, 560 where it does.
+#[test]
+fn a_resumed_handshake_is_small() {
+    let provider = &terse_aws_lc::PROVIDER;
+    for (kept, most) in [(Kept::InTickets, 720), (Kept::InStore, 560)] {
+        let mut world = World::from(Setup::mutual(provider, provider, "p256x3"), kept);
+        for side in Side::BOTH {
+            let common = world.setup.common(side);
+            common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+            common.groups = vec![NamedGroup::SECP256R1];
+            common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+        }
+        world.connect(0);
+        let pair = world.connect(1);
+        assert_eq!(mode(&pair), Mode::Resumed);
+        let bytes: u64 = [pair.client.summary(), pair.server.summary()]
+            .iter()
+            .map(|summary| summary.sent.record_bytes + summary.sent.post_handshake_bytes)
+            .sum();
+        assert!(bytes <= most, "{kept:?}: {bytes}");
+    }
+}
+
+/// A raw public key is the identity, and is kept like one.
+#[test]
+fn raw_public_keys_resume() {
+    let provider = &terse_aws_lc::PROVIDER;
+    for kept in Kept::BOTH {
+        let mut world = World::new(kept);
+        let pki = Pki::shared(CHAIN);
+        let own = |issued: &terse_pki::Credential| {
+            let key = (provider.load_key)(issued.key()).unwrap();
+            Credential::raw_public_key(provider, key).unwrap()
+        };
+        let (server, client) = (own(&pki.server), own(&pki.client));
+        let trust = |peer: &Credential| Trust::raw_public_keys(provider, &[peer.key().public_key()]).unwrap();
+        world.setup.client.trust = trust(&server);
+        world.setup.server.client_authentication = ClientAuthentication::Required(trust(&client));
+        world.setup.server.credentials = vec![server];
+        world.setup.client.credential = Some(client);
+        let first = world.connect(0);
+        let resumed = world.connect(1);
+        assert_eq!((mode(&first), mode(&resumed)), (Mode::Full, Mode::Resumed));
+        for side in [|pair: &Pair| pair.client.summary().clone(), |pair: &Pair| pair.server.summary().clone()] {
+            assert_eq!(side(&first).peer.identity, side(&resumed).peer.identity);
+            assert!(side(&resumed).peer.identity.is_some());
+        }
     }
 }
 
@@ -73,11 +126,7 @@ fn a_chain_of_sessions_ends_after_seven_days() {
 }
 
 /// A certificate that ends an hour after [`NOW`].
-fn short_lived(
-    chain: &str,
-    name: &str,
-    of: impl Fn(&terse_pki::Credential) -> terse_tls::Credential,
-) -> terse_tls::Credential {
+fn short_lived(chain: &str, name: &str, of: impl Fn(&terse_pki::Credential) -> Credential) -> Credential {
     let validity = terse_pki::Validity { not_after: NOW + 3600, ..validity() };
     of(&Pki::shared(chain).authority.issue(&terse_pki::LeafOptions::new(name, validity)).unwrap())
 }
@@ -115,7 +164,7 @@ fn needs_a_clock() {
         let no_clock = Now { unix: None, ..at(0) };
         world.setup.client.trust = world.setup.client.trust.accept_without_clock();
         let pki = Pki::shared(CHAIN).trust(&terse_aws_lc::PROVIDER).accept_without_clock();
-        world.setup.server.client_authentication = terse_tls::ClientAuthentication::Required(pki);
+        world.setup.server.client_authentication = ClientAuthentication::Required(pki);
         let connect = |world: &World, now| {
             let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
             let mut pair = Pair::at(&client, &server, 77, now);

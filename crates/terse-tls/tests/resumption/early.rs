@@ -111,6 +111,25 @@ fn works_byte_by_byte_in_compatibility_mode_and_with_small_records() {
     assert_eq!(sent[2..10].iter().map(|record| record.len()).max(), Some(5 + 63 + 1 + 16));
 }
 
+/// The limit of the first handshake holds until the second one sets its own (RFC 8449, 4).
+#[test]
+fn goes_in_records_as_large_as_the_server_took_before() {
+    let mut world = World::with_early_data(Kept::InTickets);
+    world.setup.client.common.record_size_limit = Some(0x1000);
+    world.setup.server.common.record_size_limit = Some(64);
+    world.connect(0);
+    world.setup.server.common.record_size_limit = None;
+    let mut pair = world.pair(1);
+    assert_eq!(pair.client.send_early_data(&[7; 63 * 4]), Ok(63 * 4));
+    let sent = records(&pair.transmit(Side::Client));
+    assert!(sent[1..].iter().all(|record| record.len() == 5 + 63 + 1 + 16));
+    deliver(&mut pair, Side::Server, sent.concat()).unwrap();
+    run(&mut pair).unwrap();
+    assert_eq!(early_data(&pair), EarlyDataStatus::Accepted);
+    pair.client.send(&[8; 1000]).unwrap();
+    assert_eq!(pair.transmit(Side::Client).len(), 5 + 1000 + 1 + 16, "no limit any more");
+}
+
 /// The client keeps the limit that came with its ticket.
 #[test]
 fn is_bounded_by_the_ticket() {

@@ -1,12 +1,16 @@
 //! External pre-shared keys, as they are (RFC 9846, 4.3.11) and imported (RFC 9258).
 
 use alloc::sync::Arc;
+use core::slice;
 
 use terse_testkit::pair::{Pair, Side};
 use terse_testkit::setup::Setup;
 use terse_tls::resume::{ExternalPsk, MemoryPskStore, PskHash};
 use terse_tls::summary::{AuthenticatedBy, Mode};
-use terse_tls::{AlertDescription, CipherSuite, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved};
+use terse_tls::{
+    AlertDescription, ApiMisuse, CipherSuite, ClientAuthentication, Error, ExtensionType, HandshakeType,
+    PeerIncompatible, PeerMisbehaved, Trust,
+};
 
 use crate::world::{CHAIN, Kept, Sent, World, hello_has, mode, shown_ticket};
 
@@ -41,7 +45,7 @@ fn stand_for_certificates_on_both_sides() {
         [[&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER], [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER]]
     {
         for psk in [psk(NAME, 1), psk(NAME, 1).imported(b"plant 4").unwrap()] {
-            let mut world = world(&[psk.clone()], &[psk]);
+            let mut world = world(slice::from_ref(&psk), slice::from_ref(&psk));
             let setup = Setup::mutual(providers[0], providers[1], CHAIN);
             world.setup.client.common.provider = setup.client.common.provider;
             world.setup.server.common.provider = setup.server.common.provider;
@@ -61,11 +65,41 @@ fn need_no_certificates_at_all() {
     check(&world.connect(1), NAME);
 }
 
+/// A firmware that knows pre-shared keys only leaves all signatures out.
+#[test]
+fn need_no_signatures_at_all() {
+    let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
+    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    world.setup.client.credential = None;
+    world.setup.server.credentials.clear();
+    world.setup.server.client_authentication = ClientAuthentication::None;
+    for side in Side::BOTH {
+        world.setup.common(side).signature_schemes.clear();
+        world.setup.common(side).provider.signatures.all = &[];
+        world.setup.common(side).provider.signatures.by_scheme = &[];
+    }
+    let pair = world.connect(0);
+    check(&pair, NAME);
+    assert!(!hello_has(&pair, ExtensionType::SIGNATURE_ALGORITHMS));
+    world.setup.client.psks.clear();
+    assert!(matches!(world.setup.client.check(), Err(ApiMisuse::EmptyConfiguration(_))));
+}
+
+/// A server with certificates has nothing to offer to a client without the key.
+#[test]
+fn that_are_all_a_client_has_must_be_known() {
+    let mut world = world(&[psk(b"stranger", 1)], &[psk(NAME, 1)]);
+    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    let failed = world.refused(0);
+    let error = PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS);
+    assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
+}
+
 #[test]
 fn are_used_with_their_hash_only() {
     for hash in [PskHash::Sha256, PskHash::Sha384] {
         let key = psk(NAME, 1).with_hash(hash);
-        let mut world = world(&[key.clone()], &[key]);
+        let mut world = world(slice::from_ref(&key), slice::from_ref(&key));
         let pair = world.connect(0);
         check(&pair, NAME);
         let is_384 = pair.client.summary().cipher_suite == Some(CipherSuite::TLS_AES_256_GCM_SHA384);
@@ -94,7 +128,7 @@ fn imported_serve_every_hash() {
     for suite in [CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384] {
         for hash in [PskHash::Sha256, PskHash::Sha384] {
             let key = psk(NAME, 1).with_hash(hash).imported(b"").unwrap();
-            let mut world = world(&[key.clone()], &[key]);
+            let mut world = world(slice::from_ref(&key), slice::from_ref(&key));
             world.setup.server.common.suites = vec![suite];
             let pair = world.connect(0);
             check(&pair, NAME);

@@ -30,7 +30,9 @@ impl ExpectServerHello {
         self.offer_versions(&mut extensions)?;
         self.offer_server_name(&mut extensions)?;
         extensions.push(&SupportedGroups(List::Items(&common.groups)))?;
-        extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
+        if !self.config.has_psks_only() {
+            extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
+        }
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
         CertificateTypes::offer(&self.config, &mut extensions)?;

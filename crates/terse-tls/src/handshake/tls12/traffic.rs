@@ -58,6 +58,6 @@ impl Traffic {
         if !self.extended_master_secret {
             return Err(ApiMisuse::NoExporter.into());
         }
-        Ok(self.master_secret.export(&self.randoms, label, context, out)?)
+        self.master_secret.export(&self.randoms, label, context, out)
     }
 }

@@ -14,7 +14,7 @@ const MAX_KEY_UPDATES: u8 = 32;
 
 /// Which side this is.
 enum Role {
-    Client(Option<Tickets>),
+    Client(Option<Box<Tickets>>),
     Server,
 }
 
@@ -36,7 +36,7 @@ impl Traffic {
         exporter: ExporterSecret,
         tickets: Option<Tickets>,
     ) -> Self {
-        Self { role: Role::Client(tickets), send, receive, exporter, key_updates: 0, owes_update: false }
+        Self { role: Role::Client(tickets.map(Box::new)), send, receive, exporter, key_updates: 0, owes_update: false }
     }
 
     pub(super) fn server(send: TrafficSecret, receive: TrafficSecret, exporter: ExporterSecret) -> Self {

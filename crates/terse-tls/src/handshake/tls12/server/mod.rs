@@ -63,7 +63,7 @@ impl State {
             Self::ClientKeyExchange(state) => state.client_key_exchange(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
-            Self::ResumedFinished(state) => return state.finished(message, output),
+            Self::ResumedFinished(state) => return state.finished(message),
             Self::Signature(_) => return Err(message.unexpected()),
         }))
     }

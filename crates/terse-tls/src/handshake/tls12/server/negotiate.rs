@@ -74,13 +74,16 @@ impl<'a> Offer<'a> {
     }
 }
 
+/// A credential, and how its key signs.
+type Signed = (Credential, SignatureScheme);
+
 /// What was chosen.
 pub(super) struct Negotiated {
     pub(super) suite: &'static Tls12Suite,
     /// Not with a pre-shared key alone.
     pub(super) group: Option<&'static dyn Group>,
     /// What the server proves its identity with, and how it signs; not with a pre-shared key.
-    pub(super) credential: Option<(Credential, SignatureScheme)>,
+    pub(super) credential: Option<Signed>,
     pub(super) certificates: Option<Choice>,
     pub(super) application_protocol: Option<Vec<u8>>,
 }
@@ -106,7 +109,7 @@ fn select_suite(
     config: &ServerConfig,
     offer: &Offer<'_>,
     has_group: bool,
-) -> Result<(&'static Tls12Suite, Option<(Credential, SignatureScheme)>), Error> {
+) -> Result<(&'static Tls12Suite, Option<Signed>), Error> {
     let mut reason = PeerIncompatible::NoCommonCipherSuite;
     for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
         let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
@@ -117,19 +120,29 @@ fn select_suite(
             _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
             key_exchange => match select_credential(config, offer, key_exchange)? {
                 Some(credential) => return Ok((suite, Some(credential))),
-                None if key_exchange.has_certificates() => reason = PeerIncompatible::NoCommonSignatureScheme,
-                None => {}
+                None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
+                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None => reason = PeerIncompatible::NoCommonCertificateType,
             },
         }
     }
     Err(reason.into())
 }
 
+fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
+    for credential in &config.credentials {
+        if client_takes(offer.hello.extensions, credential)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn select_credential(
     config: &ServerConfig,
     offer: &Offer<'_>,
     key_exchange: Tls12KeyExchange,
-) -> Result<Option<(Credential, SignatureScheme)>, Error> {
+) -> Result<Option<Signed>, Error> {
     let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
     for credential in &config.credentials {
         if let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)

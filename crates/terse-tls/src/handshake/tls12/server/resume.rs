@@ -164,8 +164,8 @@ pub(crate) struct ExpectResumedFinished {
 }
 
 impl ExpectResumedFinished {
-    pub(super) fn finished(self: Box<Self>, message: Message<'_>, _: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { randoms, master_secret, transcript } = *self;
+    pub(super) fn finished(self, message: Message<'_>) -> Result<Handshake, Error> {
+        let Self { randoms, master_secret, transcript } = self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         master_secret.verify_client_finished(verify_data, &transcript.current())?;
         Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(false, master_secret, randoms, true))))

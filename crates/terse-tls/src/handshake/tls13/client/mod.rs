@@ -188,6 +188,9 @@ impl ExpectEncryptedExtensions {
     fn encrypted_extensions(mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let takes_early_data = psk::takes_early_data(extensions)?;
+        if self.early_data {
+            output.link.limit_protected_records(usize::MAX); // this handshake sets its own
+        }
         self.early_data_refused(takes_early_data, output)?;
         extensions.check_response(Place::EncryptedExtensions, &self.hello.offered)?;
         agreement::read(&self.hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;

@@ -1,5 +1,6 @@
 //! Reading a ClientHello, and choosing from it: a list of named steps (RFC 9846, 4.2.2 and 4.3).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::psk::Candidate;
@@ -97,14 +98,14 @@ impl<'a> Offer<'a> {
 
 /// RFC 9846, 4.3.11 and 4.3.9: the last one, and not without the modes.
 fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved> {
-    let mut kinds = extensions.iter().map(|(kind, _)| kind);
-    if !kinds.any(|kind| kind == ExtensionType::PRE_SHARED_KEY) {
+    let has = |wanted| extensions.iter().any(|(kind, _)| kind == wanted);
+    if !has(ExtensionType::PRE_SHARED_KEY) {
         return Ok(());
     }
-    if kinds.next().is_some() {
+    if extensions.last() != Some(ExtensionType::PRE_SHARED_KEY) {
         return Err(PeerMisbehaved::MisplacedExtension(ExtensionType::PRE_SHARED_KEY));
     }
-    if extensions.iter().all(|(kind, _)| kind != ExtensionType::PSK_KEY_EXCHANGE_MODES) {
+    if !has(ExtensionType::PSK_KEY_EXCHANGE_MODES) {
         return Err(PeerMisbehaved::MissingExtension(ExtensionType::PSK_KEY_EXCHANGE_MODES));
     }
     Ok(())
@@ -126,7 +127,7 @@ pub(super) struct Negotiated<'a> {
 pub(super) enum Authentication<'a> {
     /// And how it signs.
     Certificate(Credential, SignatureScheme, Choice),
-    Psk(Candidate<'a>),
+    Psk(Box<Candidate<'a>>),
 }
 
 impl<'a> Negotiated<'a> {
@@ -147,7 +148,7 @@ impl<'a> Negotiated<'a> {
         let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), output) {
             Some(candidate) => {
                 let suite = candidate.suite;
-                (Authentication::Psk(candidate), suite)
+                (Authentication::Psk(Box::new(candidate)), suite)
             }
             None => (select_credential(config, offer)?, suite),
         };
