@@ -332,7 +332,7 @@ fn second_client_hello() {
 /// RFC 9846, 4.2.2 asks for the same order too, which does no harm, and wolfSSL's clients do not keep it.
 #[test]
 fn second_client_hello_in_another_order() {
-    let mut setup = rich().with_hello_retry(true);
+    let mut setup = rich(TLS13).with_hello_retry(true);
     setup.client.common.fault = Some(nth(CH, 1, |m| edit_extensions(m, |all| all.swap(1, 2))));
     setup.pair(1).handshake().unwrap();
 }
