@@ -98,7 +98,7 @@ fn bytes_flipped() {
                         records[nth][place] ^= pattern;
                         records
                     });
-                    let harmless = (1..3).contains(&place) && !protected; // of a protected record, the header is authenticated
+                    let harmless = (1..3).contains(&place) && !protected; // a protected record's header is authenticated
                     let context = format!(
                         "{}, {}, flight {number}, record {nth}, byte {place}: {verdict:?}",
                         scenario.version, scenario.name
