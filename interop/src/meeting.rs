@@ -52,7 +52,8 @@ impl Meeting {
 
     /// The next connection of the same two, up to its handshake.
     pub fn again(&mut self, case: &Case) {
-        let wire = self.remote.again();
+        self.remote.next();
+        let wire = self.remote.wire();
         self.ledger = SharedLedger::default();
         let tap = Tap::new(wire, usize::MAX, self.ledger.clone());
         self.ours = Stream::new(connection(self.role, case), tap, clock());

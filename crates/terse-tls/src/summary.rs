@@ -30,7 +30,8 @@ pub struct Summary {
     pub signatures_verified: u32,
     /// Signatures in certificate chains that were not verified again, because the chain was verified before.
     pub signatures_saved: u32,
-    /// Round trips before the client may send application data; 0 until the handshake is complete.
+    /// Round trips before the client may send application data: none where the server takes early data. 0 until the
+    /// handshake is complete.
     pub round_trips: u32,
     /// What became of early data.
     pub early_data: EarlyDataStatus,

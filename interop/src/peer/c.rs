@@ -16,9 +16,6 @@ use crate::pki::{PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
-/// What the programs say when a handshake is complete.
-pub(super) const CONNECTED: &str = "connected\n";
-
 pub(super) fn server_program(library: Library, case: &Case) -> (Process, u16) {
     let process = program(library, "server", case, Side::Server, |words| {
         let asks = match case.asks {
@@ -174,9 +171,13 @@ impl Remote for Program {
         self.running.process.kill();
     }
 
-    fn again(&mut self) -> Box<dyn Wire> {
+    fn next(&mut self) {
         self.left -= 1;
         self.key_updates = 0;
-        self.running.meet_again()
+        self.running.process.forget();
+    }
+
+    fn wire(&mut self) -> Box<dyn Wire> {
+        self.running.meet()
     }
 }

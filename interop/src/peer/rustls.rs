@@ -15,7 +15,7 @@ use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig, SupportedPro
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::{Remote, Role};
-use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
+use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
 use crate::pki::Side;
 use crate::tap::Wire;
 
@@ -282,8 +282,11 @@ impl Remote for Program {
         shared.collect();
         shared.gone = true;
     }
-    fn again(&mut self) -> Box<dyn Wire> {
+    fn next(&mut self) {
         self.shared = self.party.connect();
+    }
+
+    fn wire(&mut self) -> Box<dyn Wire> {
         Box::new(MemoryWire(self.shared.clone()))
     }
 }

@@ -46,11 +46,13 @@ impl MemoryClientSessions {
     /// All sessions, with the order of use. Secret, see [`StoredSession::to_bytes`].
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let scopes = self.scopes.lock();
-        let mut bytes = Zeroizing::new(Vec::new());
-        for (scope, session) in scopes.oldest_first().flat_map(|(scope, all)| all.iter().map(move |one| (scope, one))) {
-            // What fits into a store fits into the length fields.
-            bytes.extend_from_slice(&Zeroizing::new(Kept { scope, session }.to_vec().unwrap_or_default()));
-        }
+        let all = scopes.oldest_first().flat_map(|(scope, all)| all.iter().map(move |one| (scope, one)));
+        // What fits into a store fits into the length fields.
+        let kept = all.map(|(scope, session)| Zeroizing::new(Kept { scope, session }.to_vec().unwrap_or_default()));
+        let kept: Vec<_> = kept.collect();
+        // Of its final size at once: a buffer that grows leaves copies behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(kept.iter().map(|one| one.len()).sum()));
+        kept.iter().for_each(|one| bytes.extend_from_slice(one));
         bytes
     }
 

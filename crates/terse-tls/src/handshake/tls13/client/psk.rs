@@ -52,6 +52,7 @@ impl ExpectEncryptedExtensions {
             return Err(PeerMisbehaved::IllegalEarlyData.into());
         }
         output.summary.early_data = EarlyDataStatus::Accepted;
+        output.summary.round_trips = 0;
         Ok(())
     }
 

@@ -116,6 +116,7 @@ fn send_psk(
         }
         output.receive.keys = Some(EpochKeys::Tls13(secret));
         output.summary.early_data = EarlyDataStatus::Accepted;
+        output.summary.round_trips = 0;
     }
     hello.encrypted_extensions(&Selected::nothing(), early_data, &mut transcript, output)?;
     let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
