@@ -167,9 +167,9 @@ fn the_demo_saves_step_by_step() {
         command.args(["demo", "--json"]).args(options);
         let steps = run(command).objects();
         let names: Vec<_> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
-        assert_eq!(names, ["full", "rfc7924", "cached"]);
+        assert_eq!(names, ["full", "rfc7924", "cached", "resumed"]);
         let mut last = u64::MAX;
-        for (step, mode) in steps.iter().zip(["full", "rfc7924", "bithac"]) {
+        for (step, mode) in steps.iter().zip(["full", "rfc7924", "bithac", "resumed"]) {
             assert_eq!(step["ok"], true);
             assert!(step["ms"].is_f64());
             check_summary(&step["summary"]);
@@ -188,7 +188,7 @@ fn the_demo_shows_a_table() {
     command.arg("demo");
     let outcome = run(command);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for part in ["full", "rfc7924", "bithac", "server Certificate", "client Certificate", "saved", " %"] {
+    for part in ["full", "rfc7924", "bithac", "resumed", "server Certificate", "client Certificate", "saved", " %"] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 100));
