@@ -108,6 +108,7 @@ const ABSENT: &[Fact] = &[
         "wolfSSL's client resumes only by session ids of 32 bytes",
     )
     .tls12(),
+    fact("early_data", Peer::WolfSsl55, None, "Debian's wolfSSL is compiled without early data"),
     fact("pre_shared_key", Peer::WolfSsl55, None, "Debian's wolfSSL has no plain PSK suites").tls12(),
     fact("pre_shared_key", Peer::Rustls, None, "rustls has no external pre-shared keys"),
     fact("raw_public_keys", Peer::OpenSsl, None, "OpenSSL has raw public keys from 3.2 on"),
