@@ -208,14 +208,8 @@ static int input_ended;
 
 enum going { GOES_ON, CLOSED_BY_US, FAILED };
 
-/* Sends the lines of standard input, and does what they order. */
-static enum going take_input(void) {
-    ssize_t more = read(STDIN_FILENO, input + input_len, sizeof input - input_len);
-    if (more <= 0) {
-        input_ended = 1;
-        return CLOSED_BY_US;
-    }
-    input_len += (size_t)more;
+/* Sends the lines that were read, and does what they order. */
+static enum going obey(void) {
     enum going going = GOES_ON;
     char *start = input;
     char *end = input + input_len;
@@ -246,6 +240,16 @@ static enum going take_input(void) {
     input_len = (size_t)(end - start);
     memmove(input, start, input_len);
     return going;
+}
+
+static enum going take_input(void) {
+    ssize_t more = read(STDIN_FILENO, input + input_len, sizeof input - input_len);
+    if (more <= 0) {
+        input_ended = 1;
+        return CLOSED_BY_US;
+    }
+    input_len += (size_t)more;
+    return obey();
 }
 
 /* Delivers what has come. */
@@ -287,6 +291,9 @@ static int converse(int stream, int again) {
     }
     fcntl(stream, F_SETFL, O_NONBLOCK);
     enum going going = take_data(); /* what came together with the last flight */
+    if (going == GOES_ON) {
+        going = obey(); /* what was read while the connection before was ending */
+    }
     while (going == GOES_ON) {
         struct pollfd wanted[2] = {{.fd = stream, .events = POLLIN},
                                    {.fd = input_ended ? -1 : STDIN_FILENO, .events = POLLIN}};

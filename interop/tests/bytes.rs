@@ -2,6 +2,7 @@
 
 use terse_interop::bytes::{self, BITHAC_TARGET, Cost, Row};
 use terse_interop::peer::Peer;
+use terse_tls::ProtocolVersion;
 
 fn cost(rows: &[Row], name: &str) -> Cost {
     rows.iter().find(|row| row.name == name).expect("a row of the table").cost
@@ -25,18 +26,48 @@ fn cached_handshakes_with_rsa_certificates() {
 
 #[test]
 fn full_handshakes_cost_at_most_what_the_best_peer_needs() {
-    let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
-    for peer in Peer::ALL {
-        if let Err(reason) = peer.version() {
-            assert!(!required, "{reason}");
-            println!("{} was not measured: {reason}", peer.name());
-        }
-    }
+    require_peers();
     let rows = bytes::defaults();
     for certificates in ["p256x3", "rsa2048x3"] {
         let (ours, theirs): (Vec<_>, Vec<_>) =
             rows.iter().filter(|row| row.certificates == certificates).partition(|row| row.name == "terse");
         let best = theirs.iter().map(|row| row.cost.total()).min().expect("rustls is always there");
         assert!(ours[0].cost.total() <= best, "{certificates}: {rows:#?}");
+    }
+}
+
+/// What TLS 1.3 may cost resumed, with the new ticket, if the ticket holds the session, and if it only names it.
+const RESUMED_TARGETS: [(&str, u64); 2] = [("terse", 720), ("terse kept", 560)];
+
+#[test]
+fn both_versions_in_full_and_resumed() {
+    require_peers();
+    let rows = bytes::baselines();
+    let with_ticket = |row: &Row| row.cost.total() + if row.resumed { row.cost.tickets } else { 0 };
+    for ours in rows.iter().filter(|row| row.name.starts_with("terse")) {
+        let is_like_ours = |row: &&Row| {
+            (row.certificates, row.version, row.resumed) == (ours.certificates, ours.version, ours.resumed)
+                && !row.name.starts_with("terse")
+        };
+        let best = rows.iter().filter(is_like_ours).map(with_ticket).min().expect("rustls is always there");
+        assert!(with_ticket(ours) <= best, "{ours:#?} and the best peer's {best} bytes");
+    }
+    for (name, target) in RESUMED_TARGETS {
+        let ours = rows.iter().find(|row| {
+            (row.name, row.certificates, row.version, row.resumed) == (name, "p256x3", ProtocolVersion::TLS_1_3, true)
+        });
+        let ours = ours.expect("a row of the table");
+        assert!(with_ticket(ours) <= target, "{ours:#?}");
+    }
+}
+
+/// Those that are missing are left out, unless none may be.
+fn require_peers() {
+    let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
+    for peer in Peer::ALL {
+        if let Err(reason) = peer.version() {
+            assert!(!required, "{reason}");
+            println!("{} was not measured: {reason}", peer.name());
+        }
     }
 }

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     };
     for peer in Peer::ALL {
         match peer.version() {
-            Ok(version) if !json => println!("{:8} {version}", peer.name()),
+            Ok(version) if !json => println!("{:9} {version}", peer.name()),
             Ok(_) => {}
             Err(reason) => eprintln!("{} is left out: {reason}", peer.name()),
         }
@@ -39,24 +39,37 @@ fn main() -> ExitCode {
         "TLS 1.3 in full, mutual authentication, each implementation with itself and its default settings",
         &bytes::defaults(),
     );
+    print(
+        "baselines",
+        "Mutual authentication, key exchange with P-256, AES-128-GCM, each implementation with itself",
+        &bytes::baselines(),
+    );
     ExitCode::SUCCESS
 }
 
 fn print_table(_: &str, title: &str, rows: &[Row]) {
     println!("\n{title}: record bytes\n");
-    println!("{:12}{:14}{:>8}{:>8}{:>8}{:>10}", "", "certificates", "client", "server", "both", "at most");
-    for Row { name, certificates, cost } in rows {
+    println!(
+        "{:12}{:9}{:14}{:9}{:>8}{:>8}{:>8}{:>10}{:>9}",
+        "", "version", "certificates", "", "client", "server", "both", "at most", "tickets"
+    );
+    for Row { name, certificates, version, resumed, cost } in rows {
         let worst = cost.at_most().map(|worst| worst.to_string()).unwrap_or_default();
         let (client, server, total) = (cost.client, cost.server, cost.total());
-        println!("{}", format!("{name:12}{certificates:14}{client:8}{server:8}{total:8}{worst:>10}").trim_end());
+        let tickets = if cost.tickets > 0 { cost.tickets.to_string() } else { String::new() };
+        let version = version.to_string();
+        let mode = if *resumed { "resumed" } else { "full" };
+        let numbers = format!("{client:8}{server:8}{total:8}{worst:>10}{tickets:>9}");
+        println!("{}", format!("{name:12}{version:9}{certificates:14}{mode:9}{numbers}").trim_end());
     }
 }
 
 fn print_json(table: &str, _: &str, rows: &[Row]) {
-    for Row { name, certificates, cost } in rows {
+    for Row { name, certificates, version, resumed, cost } in rows {
         let row = serde_json::json!({
-            "table": table, "name": name, "certificates": certificates,
-            "client": cost.client, "server": cost.server, "total": cost.total(), "at_most": cost.at_most(),
+            "table": table, "name": name, "certificates": certificates, "version": version.to_string(),
+            "resumed": resumed, "client": cost.client, "server": cost.server, "total": cost.total(),
+            "at_most": cost.at_most(), "tickets": cost.tickets,
         });
         println!("{row}");
     }

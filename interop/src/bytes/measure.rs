@@ -7,14 +7,15 @@ use std::thread;
 
 use pki_types::ServerName;
 use terse_net::Stream;
-use terse_tls::HandshakeType;
 use terse_tls::summary::{Summary, Traffic};
+use terse_tls::{ContentType, HandshakeType, ProtocolVersion};
 
-use super::relay::Relay;
+use super::relay::{Passage, Relay};
 use crate::case::{Case, clock};
 use crate::meeting::connection;
 use crate::peer::{Peer, Role, rustls};
-use crate::process::{LIMIT, accept, connect, listener};
+use crate::pki::Side;
+use crate::process::{accept, connect, listener};
 
 /// What a handshake cost on the wire, in bytes of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +24,15 @@ pub struct Cost {
     pub client: u64,
     /// The server sent.
     pub server: u64,
+    /// The server sent after the handshake, unasked: TLS 1.3's tickets.
+    pub tickets: u64,
     /// By how much both signatures together are shorter than they could be: one with P-256 has up to 72 bytes, mostly
     /// 70 to 72. Unknown of peers, who say nothing about what they encrypted.
     pub short_signatures: Option<u64>,
 }
 
 impl Cost {
-    /// Both directions.
+    /// Both directions, without tickets.
     pub const fn total(self) -> u64 {
         self.client + self.server
     }
@@ -38,54 +41,66 @@ impl Cost {
     pub fn at_most(self) -> Option<u64> {
         Some(self.total() + self.short_signatures?)
     }
+
+    /// Of a connection in which, after the handshake, the client sent one record of data, and then the server one.
+    fn of(passage: &Passage, case: &Case) -> Self {
+        let data = |record: &&(Side, ContentType, usize)| record.1 == ContentType::APPLICATION_DATA;
+        let of = |side: Side| passage.records.iter().filter(move |record| record.0 == side);
+        let last = |side| of(side).rfind(data).map_or(0, |record| record.2 as u64);
+        let bytes = |side| passage.bytes(side) - last(side);
+        let tickets = if case.version() == Some(ProtocolVersion::TLS_1_3) {
+            // The client's first protected record is of its last flight, which a server's handshake does not outlast.
+            let begun = passage.records.iter().position(|record| record.0 == Side::Client && data(&record));
+            let later = passage.records[begun.unwrap_or(0)..].iter().filter(|record| record.0 == Side::Server);
+            later.map(|record| record.2 as u64).sum::<u64>() - last(Side::Server)
+        } else {
+            0
+        };
+        let (client, server) = (bytes(Side::Client), bytes(Side::Server) - tickets);
+        Self { client, server, tickets, short_signatures: None }
+    }
 }
+
+/// What the client says, once a connection.
+const PING: &[u8] = b"ping\n";
+
+/// What the server says.
+const PONG: &[u8] = b"pong\n";
 
 /// A handshake between a client and a server of ours, and an exchange of data, after which caches know each other.
 pub(super) fn ours(case: &Case) -> (Summary, Cost) {
-    let (listener, port) = listener();
-    let relay = Relay::to(port);
-    let (client, server, passed) = thread::scope(|scope| {
+    let (listener, _) = listener();
+    let relay = Relay::to(listener.local_addr().expect("it listens").port());
+    let (client, server, passage) = thread::scope(|scope| {
         let server = scope.spawn(|| {
             let wire = accept(&listener, || {});
             let mut stream = Stream::new(connection(Role::Server, case), wire, clock());
             stream.handshake().expect("the server's handshake");
-            let mut word = [0; 4];
+            let mut word = [0; PING.len()];
             stream.read_exact(&mut word).expect("data from the client");
-            stream.write_all(b"pong").expect("data for the client");
+            stream.write_all(PONG).expect("data for the client");
+            let closed = stream.read_to_end(&mut Vec::new()); // the relay is read before
+            closed.expect("the client's farewell");
             stream.close().expect("a connection that is open");
             stream.connection().summary().clone()
         });
-        let mut stream = Stream::new(connection(Role::Client, case), connect(relay.port), clock());
+        let mut stream = Stream::new(connection(Role::Client, case), connect(relay.port()), clock());
         stream.handshake().expect("the client's handshake");
-        // The server's last byte of the handshake came before the client's Finished, which no data followed yet: once
-        // the relay has counted what the client wrote, it has counted the handshake and nothing else.
-        let sent = stream.connection().summary().sent.record_bytes;
-        let passed = wait_for(&relay, sent);
-        stream.write_all(b"ping").expect("data for the server");
-        let mut word = Vec::new();
-        stream.read_to_end(&mut word).expect("data from the server");
-        assert_eq!(word, b"pong");
-        (stream.connection().summary().clone(), server.join().expect("the server's side"), passed)
+        stream.write_all(PING).expect("data for the server");
+        let mut word = [0; PONG.len()];
+        stream.read_exact(&mut word).expect("data from the server");
+        let passage = relay.passed();
+        stream.close().expect("a connection that is open");
+        stream.read_to_end(&mut Vec::new()).expect("the server's farewell");
+        (stream.connection().summary().clone(), server.join().expect("the server's side"), passage)
     });
-    let counted = (passed.sent.bytes, passed.received.bytes);
+    let cost = Cost::of(&passage, case);
     let says = |sent: &Traffic, received: &Traffic| (sent.record_bytes, received.record_bytes);
-    assert_eq!(says(&client.sent, &client.received), counted, "the client's summary and the relay differ");
-    assert_eq!(says(&server.received, &server.sent), counted, "the server's summary and the relay differ");
+    assert_eq!(says(&client.sent, &client.received), (cost.client, cost.server), "the client's summary and the relay");
+    assert_eq!(says(&server.received, &server.sent), (cost.client, cost.server), "the server's summary and the relay");
+    assert_eq!(server.sent.post_handshake_bytes, cost.tickets, "the server's tickets and the relay");
     let short_signatures = Some(short(&client.sent) + short(&server.sent));
-    (client, Cost { client: counted.0, server: counted.1, short_signatures })
-}
-
-/// Waits until the relay has counted `sent` bytes of the client.
-fn wait_for(relay: &Relay, sent: u64) -> crate::tap::Ledger {
-    let start = std::time::Instant::now();
-    loop {
-        let passed = relay.passed();
-        if passed.sent.bytes >= sent {
-            return passed;
-        }
-        assert!(start.elapsed() < LIMIT, "the relay has counted {} of {sent} bytes", passed.sent.bytes);
-        thread::yield_now();
-    }
+    (client, Cost { short_signatures, ..cost })
 }
 
 /// By how much the ECDSA signature in a CertificateVerify is shorter than it could be.
@@ -96,44 +111,60 @@ fn short(sent: &Traffic) -> u64 {
     verify.map_or(0, |(_, len)| u64::from((LONGEST + OVERHEAD).saturating_sub(*len)))
 }
 
-/// A handshake of a peer's client with the same peer's server, without tickets after it.
+/// The last of the case's connections of a peer's client with the same peer's server.
 pub(super) fn peer(peer: Peer, case: &Case) -> Cost {
-    let case = Case { compatibility_mode: true, no_tickets: true, ..case.clone() }; // the first is their default
-    let passed = match peer.server_program(&case) {
-        Some((server, port)) => {
-            let relay = Relay::to(port);
-            let client = peer.client_program(&case, relay.port).expect("a peer has two programs or none");
-            let (client_mark, server_mark) = peer.handshake_marks();
-            client.wait_for(client_mark);
-            server.wait_for(server_mark);
-            relay.passed()
-        }
-        None => rustls_with_rustls(&case),
-    };
-    Cost { client: passed.sent.bytes, server: passed.received.bytes, short_signatures: None }
+    let case = Case { compatibility_mode: true, ..case.clone() }; // their default
+    Cost::of(&programs(peer, &case).unwrap_or_else(|| rustls_with_rustls(&case)), &case)
 }
 
-fn rustls_with_rustls(case: &Case) -> crate::tap::Ledger {
+fn programs(peer: Peer, case: &Case) -> Option<Passage> {
+    let (mut server, port) = peer.server(case)?;
+    let relay = Relay::to(port);
+    let mut client = peer.client(case, relay.listener.try_clone().expect("a socket can be shared"))?;
+    for left in (0..case.connections).rev() {
+        if left > 0 && client.leaves_first() {
+            continue;
+        }
+        client.send(PING);
+        if server.echoes() {
+            client.expect(PING);
+        } else {
+            server.expect(PING);
+            server.send(PONG);
+            client.expect(PONG);
+        }
+        if left > 0 {
+            client.close();
+            client.next();
+            server.next();
+        }
+    }
+    Some(relay.passed())
+}
+
+fn rustls_with_rustls(case: &Case) -> Passage {
     let (listener, port) = listener();
     let relay = Relay::to(port);
-    thread::scope(|scope| {
-        let server = scope.spawn(|| {
-            let config = rustls::server_config(case);
-            let mut connection = ::rustls::ServerConnection::new(config).expect("a valid configuration");
-            let mut wire = accept(&listener, || {});
-            while connection.is_handshaking() {
-                connection.complete_io(&mut wire).expect("the server's handshake");
-            }
-            wire // open until the relay has been read
+    let (server, client) = (rustls::server_config(case), rustls::client_config(case));
+    let name = ServerName::try_from(case.name()).expect("a valid name");
+    for _ in 0..case.connections {
+        thread::scope(|scope| {
+            let server = scope.spawn(|| {
+                let mut connection = ::rustls::ServerConnection::new(server.clone()).expect("a valid configuration");
+                let mut wire = accept(&listener, || {});
+                let mut stream = ::rustls::Stream::new(&mut connection, &mut wire);
+                stream.read_exact(&mut [0; PING.len()]).expect("data from the client");
+                stream.write_all(PONG).expect("data for the client");
+                wire // open until the relay has been read
+            });
+            let mut connection =
+                ::rustls::ClientConnection::new(client.clone(), name.clone()).expect("a valid configuration");
+            let mut wire = connect(relay.port());
+            let mut stream = ::rustls::Stream::new(&mut connection, &mut wire);
+            stream.write_all(PING).expect("data for the server");
+            stream.read_exact(&mut [0; PONG.len()]).expect("data from the server");
+            server.join().expect("the server's side")
         });
-        let name = ServerName::try_from(case.name()).expect("a valid name");
-        let config = rustls::client_config(case);
-        let mut connection = ::rustls::ClientConnection::new(config, name).expect("a valid configuration");
-        let mut wire = connect(relay.port);
-        while connection.is_handshaking() || connection.wants_write() {
-            connection.complete_io(&mut wire).expect("the client's handshake");
-        }
-        let _wire = server.join().expect("the server's side");
-        relay.passed()
-    })
+    }
+    relay.passed()
 }

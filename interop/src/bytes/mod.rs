@@ -1,15 +1,16 @@
-//! What handshakes cost on the wire, counted outside of the endpoints: [`small`], [`rsa`], [`defaults`].
+//! What handshakes cost on the wire, counted outside of the endpoints: [`small`], [`rsa`], [`defaults`], [`baselines`].
 //!
-//! The numbers are bytes of records, both directions, until the handshake is complete on both sides; tickets are off.
+//! The numbers are bytes of records, both directions, until the handshake is complete on both sides. Tickets that follow
+//! it are counted apart.
 
 use std::sync::Arc;
 
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Mode;
-use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
+use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use crate::case::Case;
+use crate::case::{Case, Sessions};
 use crate::peer::Peer;
 
 mod measure;
@@ -24,6 +25,10 @@ pub struct Row {
     pub name: &'static str,
     /// The certificates.
     pub certificates: &'static str,
+    /// The version.
+    pub version: ProtocolVersion,
+    /// Whether a session was resumed.
+    pub resumed: bool,
     /// What it cost.
     pub cost: Cost,
 }
@@ -43,14 +48,14 @@ pub fn small() -> Vec<Row> {
         client_groups: vec![NamedGroup::X25519],
         server_groups: vec![NamedGroup::X25519],
         schemes: vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
-        ..Case::mutual(&terse_rustcrypto::PROVIDER)
+        ..tls13(Case::mutual(&terse_rustcrypto::PROVIDER))
     };
     modes(&case, &[("full", Schemes::OFF), ("rfc7924", Schemes::RFC7924), ("bithac", Schemes::BITHAC)])
 }
 
 /// Certificates of RSA-2048 (a chain of three), everything else by default: in full and cached.
 pub fn rsa() -> Vec<Row> {
-    let case = Case { chain: "rsa2048x3", ..Case::mutual(AWS_LC) };
+    let case = Case { chain: "rsa2048x3", ..tls13(Case::mutual(AWS_LC)) };
     modes(&case, &[("full", Schemes::OFF), ("bithac", Schemes::BITHAC)])
 }
 
@@ -59,16 +64,101 @@ pub fn rsa() -> Vec<Row> {
 pub fn defaults() -> Vec<Row> {
     let mut rows = Vec::new();
     for (certificates, repeats) in [("p256x3", REPEATS), ("rsa2048x3", 1)] {
-        let case = Case { chain: certificates, ..Case::mutual(AWS_LC) };
+        let case = Case { chain: certificates, no_tickets: true, ..tls13(Case::mutual(AWS_LC)) };
+        let row = |name, cost| Row { name, certificates, version: TLS_1_3, resumed: false, cost };
         let cheapest = |measure: &dyn Fn() -> Cost| {
             (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
         };
-        rows.push(Row { name: "terse", certificates, cost: cheapest(&|| measure::ours(&case).1) });
-        for peer in Peer::ALL.into_iter().filter(|peer| peer.version().is_ok()) {
-            rows.push(Row { name: peer.name(), certificates, cost: cheapest(&|| measure::peer(peer, &case)) });
+        rows.push(row("terse", cheapest(&|| measure::ours(&case).1)));
+        for peer in peers(TLS_1_3) {
+            rows.push(row(peer.name(), cheapest(&|| measure::peer(peer, &case))));
         }
     }
     rows
+}
+
+/// Full and resumed handshakes in both versions, each implementation with itself: mutual authentication, key exchange
+/// with P-256, AES-128-GCM, SHA-256, the server's name sent and checked. Ours first. Peers that are missing are left out.
+///
+/// All can be resumed: in TLS 1.2 by session id, in TLS 1.3 with a ticket that holds the session, and from our side also
+/// with one that only names it (`terse kept`).
+pub fn baselines() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (certificates, suite12, schemes, repeats) in [
+        (
+            "p256x3",
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
+            REPEATS,
+        ),
+        (
+            "rsa2048x3",
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256],
+            1,
+        ),
+    ] {
+        for (version, suite) in [(TLS_1_2, suite12), (TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256)] {
+            let case = Case {
+                chain: certificates,
+                suites: vec![suite],
+                client_groups: vec![NamedGroup::SECP256R1],
+                server_groups: vec![NamedGroup::SECP256R1],
+                schemes: schemes.clone(),
+                our_versions: vec![version],
+                peer_versions: vec![version],
+                ..Case::mutual(AWS_LC)
+            };
+            rows.extend(full_and_resumed(&case, version, repeats));
+        }
+    }
+    rows
+}
+
+fn full_and_resumed(case: &Case, version: ProtocolVersion, repeats: usize) -> Vec<Row> {
+    let row = |name, resumed, cost| Row { name, certificates: case.chain, version, resumed, cost };
+    let cheapest = |measure: &dyn Fn() -> Cost| {
+        (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
+    };
+    let ours = |sessions| cheapest(&|| measure::ours(&case.clone().with_sessions(sessions, 1)).1);
+    let sessions = if version == TLS_1_2 { Sessions::Kept } else { Sessions::Sealed };
+    let mut rows = vec![row("terse", false, ours(sessions)), row("terse", true, resumed(case, sessions))];
+    if version == TLS_1_3 {
+        rows.push(row("terse kept", true, resumed(case, Sessions::Kept)));
+    }
+    for peer in peers(version) {
+        // Mbed TLS 2.28 cannot be told RSASSA-PSS.
+        let schemes = if peer == Peer::MbedTls { Vec::new() } else { case.schemes.clone() };
+        let case = Case { schemes, ..case.clone() };
+        let connections = |count| case.clone().with_sessions(sessions, count);
+        rows.push(row(peer.name(), false, cheapest(&|| measure::peer(peer, &connections(1)))));
+        rows.push(row(peer.name(), true, measure::peer(peer, &connections(2))));
+    }
+    rows
+}
+
+/// A handshake that resumes another one, and the ticket that follows it.
+fn resumed(case: &Case, sessions: Sessions) -> Cost {
+    let case = case.clone().with_sessions(sessions, 2);
+    assert_eq!(measure::ours(&case).0.mode, Mode::Full);
+    let (summary, cost) = measure::ours(&case);
+    assert_eq!(summary.mode, Mode::Resumed);
+    cost
+}
+
+/// Those that are here and speak `version`.
+fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
+    Peer::ALL
+        .into_iter()
+        .filter(move |peer| peer.speaks(version) && !peer.has_only_shared_keys() && peer.version().is_ok())
+}
+
+const TLS_1_2: ProtocolVersion = ProtocolVersion::TLS_1_2;
+const TLS_1_3: ProtocolVersion = ProtocolVersion::TLS_1_3;
+
+/// Nothing else is offered.
+fn tls13(case: Case) -> Case {
+    Case { our_versions: vec![TLS_1_3], peer_versions: vec![TLS_1_3], ..case }
 }
 
 const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
@@ -84,7 +174,7 @@ fn modes(case: &Case, modes: &[(&'static str, Schemes)]) -> Vec<Row> {
         assert_eq!(measure::ours(&case).0.mode, Mode::Full);
         let (summary, cost) = measure::ours(&case);
         assert_eq!(summary.mode.name(), *name);
-        Row { name, certificates: case.chain, cost }
+        Row { name, certificates: case.chain, version: TLS_1_3, resumed: false, cost }
     };
     modes.iter().map(row).collect()
 }

@@ -4,52 +4,99 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use crate::process::{LIMIT, listener};
-use crate::tap::{Ledger, Records, SharedLedger};
+use terse_tls::ContentType;
 
-/// A relay for one connection.
+use crate::pki::Side;
+use crate::process::{LIMIT, listener};
+use crate::tap::Records;
+
+/// A relay for connections one after the other.
 pub(super) struct Relay {
-    /// Where a client connects to.
-    pub(super) port: u16,
-    /// `sent` is the client's direction.
-    ledger: SharedLedger,
+    /// Where clients connect to.
+    pub(super) listener: TcpListener,
+    passages: Arc<Mutex<Vec<Passage>>>,
+}
+
+/// What has passed in one connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Passage {
+    client: Records,
+    server: Records,
+    /// The records in the order in which they began to pass: who sent each, its type, its length with the header.
+    pub(super) records: Vec<(Side, ContentType, usize)>,
 }
 
 impl Relay {
     /// A relay to the server on `port`.
     pub(super) fn to(port: u16) -> Self {
-        let (listener, own_port) = listener();
-        let ledger = SharedLedger::default();
-        let shared = ledger.clone();
-        thread::spawn(move || relay(&listener, port, &shared));
-        Self { port: own_port, ledger }
+        let (listener, _) = listener();
+        let passages = Arc::<Mutex<Vec<Passage>>>::default();
+        let accepting = listener.try_clone().expect("a socket can be shared");
+        let shared = passages.clone();
+        thread::spawn(move || {
+            while let Ok((client, _)) = accepting.accept() {
+                let number = {
+                    let mut passages = lock(&shared);
+                    passages.push(Passage::default());
+                    passages.len() - 1
+                };
+                let shared = shared.clone();
+                thread::spawn(move || relay(&client, port, &shared, number));
+            }
+        });
+        Self { listener, passages }
     }
 
-    /// What has passed so far.
-    pub(super) fn passed(&self) -> Ledger {
-        self.ledger.lock().clone()
+    /// Its own port.
+    pub(super) fn port(&self) -> u16 {
+        self.listener.local_addr().expect("it listens").port()
     }
+
+    /// What has passed so far in the latest connection.
+    pub(super) fn passed(&self) -> Passage {
+        lock(&self.passages).last().cloned().unwrap_or_default()
+    }
+}
+
+impl Passage {
+    /// All bytes of `side`.
+    pub(super) const fn bytes(&self, side: Side) -> u64 {
+        match side {
+            Side::Client => self.client.bytes,
+            Side::Server => self.server.bytes,
+        }
+    }
+
+    fn add(&mut self, side: Side, bytes: &[u8]) {
+        let records = if side == Side::Client { &mut self.client } else { &mut self.server };
+        let before = records.seen.len();
+        records.add(bytes);
+        self.records.extend(records.seen[before..].iter().map(|(kind, len)| (side, *kind, *len)));
+    }
+}
+
+fn lock(passages: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
+    passages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// An endpoint whose relay fails notices that its connection ends.
-fn relay(listener: &TcpListener, port: u16, ledger: &SharedLedger) {
-    let Ok((client, _)) = listener.accept() else { return };
+fn relay(client: &TcpStream, port: u16, passages: &Mutex<Vec<Passage>>, number: usize) {
     let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
-    let (Ok(from_client), Ok(from_server)) = (client.try_clone(), server.try_clone()) else { return };
     thread::scope(|scope| {
-        scope.spawn(|| pass(from_client, server, ledger, |ledger| &mut ledger.sent));
-        scope.spawn(|| pass(from_server, client, ledger, |ledger| &mut ledger.received));
+        scope.spawn(|| pass(client, &server, |bytes| lock(passages)[number].add(Side::Client, bytes)));
+        scope.spawn(|| pass(&server, client, |bytes| lock(passages)[number].add(Side::Server, bytes)));
     });
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, ledger: &SharedLedger, direction: fn(&mut Ledger) -> &mut Records) {
+fn pass(mut from: &TcpStream, mut to: &TcpStream, count: impl Fn(&[u8])) {
     let mut buffer = [0; 0x4000];
     let prepared = from.set_read_timeout(Some(LIMIT)).and_then(|()| to.set_nodelay(true));
     while prepared.is_ok() {
         let Ok(len @ 1..) = from.read(&mut buffer) else { break };
-        direction(&mut ledger.lock()).add(&buffer[..len]);
+        count(&buffer[..len]);
         if to.write_all(&buffer[..len]).is_err() {
             break;
         }

@@ -14,9 +14,6 @@ use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
-/// What both programs say when a handshake is complete.
-pub(super) const CONNECTED: &str = "- Description: ";
-
 pub(super) fn version() -> Result<String, String> {
     let mut found = Vec::new();
     for program in ["gnutls-cli", "gnutls-serv"] {
@@ -267,8 +264,12 @@ impl Remote for Program {
         self.running.role() == Role::Server
     }
 
-    fn again(&mut self) -> Box<dyn Wire> {
+    fn next(&mut self) {
         self.key_updates = 0;
-        self.running.meet_again()
+        self.running.process.forget();
+    }
+
+    fn wire(&mut self) -> Box<dyn Wire> {
+        self.running.meet()
     }
 }

@@ -36,14 +36,16 @@ pub enum Peer {
     WolfSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
+    /// Debian's Bouncy Castle 1.72, for pre-shared keys in TLS 1.2.
+    BouncyCastle,
     /// The `rustls` crate, in this process and without sockets.
     Rustls,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls];
+    pub const ALL: [Self; 7] =
+        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls, Self::BouncyCastle];
 
     /// As in reports.
     pub const fn name(self) -> &'static str {
@@ -54,6 +56,7 @@ impl Peer {
             Self::WolfSsl => "wolfssl",
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
+            Self::BouncyCastle => "bouncy",
         }
     }
 
@@ -66,12 +69,18 @@ impl Peer {
             Self::WolfSsl => Library::WolfSsl.version(),
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
+            Self::BouncyCastle => Library::BouncyCastle.version(),
         }
     }
 
     /// Whether it speaks `version` of TLS.
     pub fn speaks(self, version: ProtocolVersion) -> bool {
-        self != Self::MbedTls || version == ProtocolVersion::TLS_1_2
+        !matches!(self, Self::MbedTls | Self::BouncyCastle) || version == ProtocolVersion::TLS_1_2
+    }
+
+    /// Whether it is here for pre-shared keys alone.
+    pub fn has_only_shared_keys(self) -> bool {
+        self == Self::BouncyCastle
     }
 
     /// Makes the peer ready to meet us, who have `role`. Nothing has been sent yet by our side.
@@ -79,7 +88,7 @@ impl Peer {
         if self == Self::Rustls {
             return rustls::start(role, case);
         }
-        let mut running = match role {
+        let running = match role {
             Role::Client => {
                 let (process, port) = self.server_program(case).expect("rustls is no program");
                 Running { process, way: Way::To(port) }
@@ -90,47 +99,55 @@ impl Peer {
                 Running { process, way: Way::From(listener) }
             }
         };
-        let wire = running.meet();
-        let remote: Box<dyn Remote> = match self {
-            Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
-            Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::Rustls => Box::new(c::Program::new(running, case)),
-        };
+        let mut remote = self.remote(running, case);
+        let wire = remote.wire();
         (remote, wire)
     }
 
-    /// Its server alone, as a program, and the port that it listens on; `None` if it is no program.
-    pub fn server_program(self, case: &Case) -> Option<(Process, u16)> {
+    /// Its server as a program, and the port that it listens on; `None` if it is no program.
+    pub(crate) fn server(self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        let (process, port) = self.server_program(case)?;
+        Some((self.remote(Running { process, way: Way::To(port) }, case), port))
+    }
+
+    /// Its client as a program, which connects to whoever listens there; `None` if it is no program.
+    pub(crate) fn client(self, case: &Case, listener: TcpListener) -> Option<Box<dyn Remote>> {
+        let process = self.client_program(case, listener.local_addr().expect("it listens").port())?;
+        Some(self.remote(Running { process, way: Way::From(listener) }, case))
+    }
+
+    fn remote(self, running: Running, case: &Case) -> Box<dyn Remote> {
+        match self {
+            Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
+            Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Rustls => {
+                Box::new(c::Program::new(running, case))
+            }
+        }
+    }
+
+    fn server_program(self, case: &Case) -> Option<(Process, u16)> {
         Some(match self {
             Self::OpenSsl => openssl::server_program(case),
             Self::GnuTls => gnutls::server_program(case),
             Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
+            Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Rustls => return None,
         })
     }
 
-    /// Its client alone, as a program that connects to `port`; `None` if it is no program.
-    pub fn client_program(self, case: &Case, port: u16) -> Option<Process> {
+    fn client_program(self, case: &Case, port: u16) -> Option<Process> {
         Some(match self {
             Self::OpenSsl => openssl::client_program(case, port),
             Self::GnuTls => gnutls::client_program(case, port),
             Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
+            Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Rustls => return None,
         })
-    }
-
-    /// What its client and its server say when a handshake is complete; empty if it is no program.
-    pub const fn handshake_marks(self) -> (&'static str, &'static str) {
-        match self {
-            Self::OpenSsl => (openssl::CLIENT_CONNECTED, openssl::SERVER_CONNECTED),
-            Self::GnuTls => (gnutls::CONNECTED, gnutls::CONNECTED),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls => (c::CONNECTED, c::CONNECTED),
-            Self::Rustls => ("", ""),
-        }
     }
 }
 
@@ -161,12 +178,6 @@ impl Running {
             Way::To(port) => connect(*port),
             Way::From(listener) => self.process.accept(listener),
         })
-    }
-
-    /// The next connection.
-    fn meet_again(&mut self) -> Box<dyn Wire> {
-        self.process.forget();
-        self.meet()
     }
 }
 
@@ -223,7 +234,10 @@ pub trait Remote {
         false
     }
 
-    /// The next connection, after the last one has ended: a client offers the session that it was given, a server
-    /// knows those that it gave. [`Case::connections`] says how many there are.
-    fn again(&mut self) -> Box<dyn Wire>;
+    /// Gets ready for the next connection, after the last one has ended: a client offers the session that it was given,
+    /// a server knows those that it gave. [`Case::connections`] says how many there are.
+    fn next(&mut self);
+
+    /// The wire of the connection that it is ready for.
+    fn wire(&mut self) -> Box<dyn Wire>;
 }

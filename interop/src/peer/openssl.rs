@@ -15,12 +15,6 @@ use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
-/// What `s_client` says when its handshake is complete.
-pub(super) const CLIENT_CONNECTED: &str = "SSL handshake has read";
-
-/// What `s_server` says when its handshake is complete.
-pub(super) const SERVER_CONNECTED: &str = "CIPHER is ";
-
 pub(super) fn version() -> Result<String, String> {
     let output = Command::new("openssl").arg("version").output();
     let output = output.map_err(|error| format!("`openssl` does not run ({error}); install the package openssl"))?;
@@ -254,14 +248,18 @@ impl Remote for Program {
         self.running.process.kill();
     }
 
-    fn again(&mut self) -> Box<dyn Wire> {
+    fn next(&mut self) {
         self.left -= 1;
         self.key_updates = 0;
         if let Way::From(listener) = &self.running.way {
             let port = listener.local_addr().expect("a listener").port();
             self.running.process = client_with(&self.case, port, self.running.process.files());
         }
-        self.running.meet_again()
+        self.running.process.forget();
+    }
+
+    fn wire(&mut self) -> Box<dyn Wire> {
+        self.running.meet()
     }
 }
 

@@ -49,6 +49,11 @@ impl Party {
             }
         };
         connection.set_buffer_limit(None);
+        if let Connection::Client(client) = &mut connection
+            && let Some(mut early) = client.early_data()
+        {
+            early.write_all(EARLY_DATA.as_bytes()).expect("less than a session allows");
+        }
         Rc::new(RefCell::new(Shared {
             connection,
             outgoing: Vec::new(),
@@ -173,6 +178,11 @@ impl Shared {
                 Ok(state) => self.peer_closed |= state.peer_has_closed(),
                 Err(error) => self.error = Some(error),
             }
+            if let Connection::Server(server) = &mut self.connection
+                && let Some(mut early) = server.early_data()
+            {
+                let _ = early.read_to_end(&mut self.received);
+            }
             // An error says that there is nothing to read now.
             let _ = self.connection.reader().read_to_end(&mut self.received);
         }
@@ -282,8 +292,11 @@ impl Remote for Program {
         shared.collect();
         shared.gone = true;
     }
-    fn again(&mut self) -> Box<dyn Wire> {
+    fn next(&mut self) {
         self.shared = self.party.connect();
+    }
+
+    fn wire(&mut self) -> Box<dyn Wire> {
         Box::new(MemoryWire(self.shared.clone()))
     }
 }
