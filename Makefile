@@ -34,7 +34,7 @@ unit: ## Unit tests, properties, client against server, the command
 	$(CARGO) test --workspace --exclude terse-interop
 	$(CARGO) test -p terse-rustcrypto --features rsa-signing
 
-interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS and rustls; prints the matrix
+interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test -p terse-interop
 
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire

@@ -1,6 +1,6 @@
-//! The programs in `c/`, compiled when they are first asked for: against Debian's libraries, and against the current
-//! wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs autotools
-//! and libclang, and leaves out early data and raw public keys.
+//! The programs in `c/` and `java/`, compiled when they are first asked for: against Debian's libraries, and against the
+//! current wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs
+//! autotools and libclang, and leaves out early data and raw public keys.
 //!
 //! What must always hold: what was compiled from other sources, or with other settings, is not used.
 
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-/// A library that a program in `c/` is made with.
+/// A library that a program is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
     /// Debian's wolfSSL 5.5.
@@ -21,26 +21,33 @@ pub enum Library {
     WolfSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
+    /// Debian's Bouncy Castle 1.72.
+    BouncyCastle,
 }
 
 impl Library {
     /// Its program, or why there is none.
-    pub fn program(self) -> Result<&'static Path, String> {
-        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 3] = [const { OnceLock::new() }; 3];
-        let program = PROGRAMS[self as usize].get_or_init(|| self.compile());
-        program.as_deref().map_err(Clone::clone)
+    pub fn command(self) -> Result<Command, String> {
+        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 4] = [const { OnceLock::new() }; 4];
+        let program = PROGRAMS[self as usize].get_or_init(|| self.compile()).as_deref().map_err(Clone::clone)?;
+        if self != Self::BouncyCastle {
+            return Ok(Command::new(program));
+        }
+        let mut command = Command::new("java");
+        command.args(["-XX:TieredStopAtLevel=1", "-cp", &format!("{}:{JARS}", program.display()), "Peer"]);
+        Ok(command)
     }
 
     /// What it says about its version, or why it cannot be used here.
     pub fn version(self) -> Result<String, String> {
-        let output = run(Command::new(self.program()?).arg("version"), "its program")?;
+        let output = run(self.command()?.arg("version"), "its program")?;
         Ok(output.trim().to_owned())
     }
 
     fn compile(self) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
-        for file in ["peer.h", "peer.c", self.source(), "wolfssl/user_settings.h"] {
-            read(file).hash(&mut hasher);
+        for file in self.sources().iter().chain(&[own("c/peer.h"), own("c/wolfssl/user_settings.h")]) {
+            fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).hash(&mut hasher);
         }
         include_str!("../Cargo.toml").hash(&mut hasher); // the version of wolfssl-sys
         WOLFSSL_SOURCES.hash(&mut hasher);
@@ -50,49 +57,51 @@ impl Library {
             return Ok(program);
         }
         let unfinished = directory().join(format!("{name}.{}", std::process::id()));
-        let mut command = Command::new("cc");
-        command.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&unfinished);
-        let what = match self {
+        let mut command = Command::new(if self == Self::BouncyCastle { "javac" } else { "cc" });
+        if self == Self::BouncyCastle {
+            command.args(["-Xlint:all,-path", "-Werror", "-cp", JARS, "-d"]).arg(&unfinished);
+        } else {
+            command.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&unfinished);
+        }
+        command.args(self.sources());
+        let packages = match self {
             Self::WolfSsl55 => {
-                command.args(sources(self)).arg("-lwolfssl");
-                "install the packages libwolfssl-dev and build-essential"
+                command.arg("-lwolfssl");
+                "libwolfssl-dev and build-essential"
             }
             Self::MbedTls => {
-                command.args(sources(self)).args(["-lmbedtls", "-lmbedx509", "-lmbedcrypto"]);
-                "install the packages libmbedtls-dev and build-essential"
+                command.args(["-lmbedtls", "-lmbedx509", "-lmbedcrypto"]);
+                "libmbedtls-dev and build-essential"
             }
             Self::WolfSsl => {
                 let wolfssl = wolfssl_sources()?;
-                command.args(WOLFSSL_FLAGS).arg("-I").arg(own("wolfssl")).arg("-isystem").arg(&wolfssl);
-                command.args(sources(self)).args(wolfssl_objects(&wolfssl)?).arg("-lm");
-                "install the package build-essential"
+                command.args(WOLFSSL_FLAGS).arg("-I").arg(own("c/wolfssl")).arg("-isystem").arg(&wolfssl);
+                command.args(wolfssl_objects(&wolfssl)?).arg("-lm");
+                "build-essential"
             }
+            Self::BouncyCastle => "libbctls-java and default-jdk-headless",
         };
-        run(&mut command, what)?;
+        run(&mut command, &format!("install the packages {packages}"))?;
         fs::rename(&unfinished, &program).map_err(|error| format!("{}: {error}", program.display()))?;
         Ok(program)
     }
 
-    const fn source(self) -> &'static str {
+    /// What its program is made of.
+    fn sources(self) -> Vec<PathBuf> {
         match self {
-            Self::WolfSsl55 | Self::WolfSsl => "wolfssl.c",
-            Self::MbedTls => "mbedtls.c",
+            Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/wolfssl.c")],
+            Self::MbedTls => vec![own("c/peer.c"), own("c/mbedtls.c")],
+            Self::BouncyCastle => vec![own("java/Peer.java")],
         }
     }
 }
 
-/// What a program is made of.
-fn sources(library: Library) -> [PathBuf; 2] {
-    ["peer.c", library.source()].map(own)
-}
+/// Where Debian keeps Bouncy Castle.
+const JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
 
 /// A file of ours.
 fn own(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(file)
-}
-
-fn read(file: &str) -> String {
-    fs::read_to_string(own(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }
 
 /// Where the programs are kept: beside what Cargo has built.
@@ -143,7 +152,13 @@ fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(source) = WOLFSSL_SOURCES.get(index) else { return Ok(()) };
             let mut command = Command::new("cc");
-            command.args(["-c", "-O1", "-w"]).args(WOLFSSL_FLAGS).arg("-I").arg(own("wolfssl")).arg("-I").arg(wolfssl);
+            command
+                .args(["-c", "-O1", "-w"])
+                .args(WOLFSSL_FLAGS)
+                .arg("-I")
+                .arg(own("c/wolfssl"))
+                .arg("-I")
+                .arg(wolfssl);
             command.arg(wolfssl.join(source)).arg("-o").arg(&objects[index]);
             run(&mut command, "install the package build-essential")?;
         }

@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
     let cells: Vec<(&Feature, Cell)> = features
         .iter()
         .flat_map(|feature| feature.versions.iter().map(move |version| (feature, *version)))
-        .flat_map(|(feature, version)| Cell::all(version).map(move |cell| (feature, cell)))
+        .flat_map(|(feature, version)| Cell::of(feature, version).map(move |cell| (feature, cell)))
         .filter(|(feature, cell)| wanted(feature.name, *cell))
         .collect();
     if arguments.iter().any(|argument| argument == "--list") {
@@ -173,7 +173,7 @@ fn table(features: &[Feature], outcomes: &Outcomes, version: ProtocolVersion) ->
     };
     line("peer", &mut Cell::all(version).map(|cell| cell.peer.name().into()));
     line("our role", &mut Cell::all(version).map(|cell| format!("{:?}", cell.role).to_lowercase()));
-    for feature in features {
+    for feature in features.iter().filter(|feature| feature.versions.contains(&version)) {
         let outcomes: Vec<_> = Cell::all(version).map(|cell| outcomes.get(&(feature.name, cell))).collect();
         if outcomes.iter().any(Option::is_some) {
             line(feature.name, &mut outcomes.iter().map(|outcome| outcome.map_or("", mark).into()));

@@ -50,14 +50,19 @@ impl Meeting {
         meeting
     }
 
-    /// The next connection of the same two, up to its handshake.
+    /// The next connection of the same two, with its handshake.
     pub fn again(&mut self, case: &Case) {
+        self.reconnect(case);
+        self.handshake(case);
+    }
+
+    /// The next connection of the same two. Our side has not sent anything.
+    pub fn reconnect(&mut self, case: &Case) {
         self.remote.next();
         let wire = self.remote.wire();
         self.ledger = SharedLedger::default();
         let tap = Tap::new(wire, usize::MAX, self.ledger.clone());
         self.ours = Stream::new(connection(self.role, case), tap, clock());
-        self.handshake(case);
     }
 
     /// A meeting that has gone well from its handshake to its end. Returns our summary.

@@ -150,15 +150,15 @@ impl Pki {
         let session = directory.path().join("session");
         let mut files =
             Files { root: PathBuf::new(), credential: None, session, psk: PathBuf::new(), raw_keys: None, directory };
-        files.root = files.write("ca.pem", &self.authority.root_pem());
+        files.root = files.write("ca.pem", self.authority.root_pem());
         files.psk = files.write("psk", format!("{PSK_IDENTITY}:{}\n", hex(&PSK)));
         files.credential = holder.map(|holder| {
             let issued = self.issued(side, holder);
             let intermediates: String = issued.chain()[1..].iter().map(|der| to_pem("CERTIFICATE", der)).collect();
             CredentialFiles {
-                chain: files.write("chain.pem", &issued.chain_pem()),
+                chain: files.write("chain.pem", issued.chain_pem()),
                 intermediates: (!intermediates.is_empty()).then(|| files.write("intermediates.pem", &intermediates)),
-                key: files.write("key.pem", &issued.key_pem()),
+                key: files.write("key.pem", issued.key_pem()),
             }
         });
         files

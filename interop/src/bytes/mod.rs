@@ -148,7 +148,9 @@ fn resumed(case: &Case, sessions: Sessions) -> Cost {
 
 /// Those that are here and speak `version`.
 fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
-    Peer::ALL.into_iter().filter(move |peer| peer.speaks(version) && peer.version().is_ok())
+    Peer::ALL
+        .into_iter()
+        .filter(move |peer| peer.speaks(version) && !peer.has_only_shared_keys() && peer.version().is_ok())
 }
 
 const TLS_1_2: ProtocolVersion = ProtocolVersion::TLS_1_2;

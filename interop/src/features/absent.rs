@@ -43,6 +43,8 @@ const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'s
 
 const MBEDTLS_HASH: &str = "Mbed TLS 2.28's client signs with the hash of the suite, whatever the server accepts";
 
+const NO_CCM_WITH_ECDHE: &str = "it has no suites of RFC 8442 with AES-CCM";
+
 const ABSENT: &[Fact] = &[
     fact("X25519MLKEM768", Peer::OpenSsl, None, "OpenSSL has it from 3.5 on"),
     fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
@@ -108,6 +110,13 @@ const ABSENT: &[Fact] = &[
         "wolfSSL's client resumes only by session ids of 32 bytes",
     )
     .tls12(),
+    fact("early_data", Peer::WolfSsl55, None, "Debian's wolfSSL is compiled without early data"),
+    fact("pre_shared_key_with_ecdhe", Peer::OpenSsl, None, NO_CCM_WITH_ECDHE),
+    fact("pre_shared_key_with_ecdhe", Peer::GnuTls, None, NO_CCM_WITH_ECDHE),
+    fact("pre_shared_key_with_ecdhe", Peer::WolfSsl55, None, NO_CCM_WITH_ECDHE),
+    fact("pre_shared_key_with_ecdhe", Peer::WolfSsl, None, NO_CCM_WITH_ECDHE),
+    fact("pre_shared_key_with_ecdhe", Peer::MbedTls, None, NO_CCM_WITH_ECDHE),
+    fact("pre_shared_key_with_ecdhe", Peer::Rustls, None, "rustls has no external pre-shared keys"),
     fact("pre_shared_key", Peer::WolfSsl55, None, "Debian's wolfSSL has no plain PSK suites").tls12(),
     fact("pre_shared_key", Peer::Rustls, None, "rustls has no external pre-shared keys"),
     fact("raw_public_keys", Peer::OpenSsl, None, "OpenSSL has raw public keys from 3.2 on"),

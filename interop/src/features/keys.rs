@@ -7,19 +7,30 @@ use super::{Cell, Feature};
 use crate::case::{Case, Means};
 
 pub(super) fn features() -> Vec<Feature> {
-    vec![Feature::new("pre_shared_key", pre_shared_key), Feature::new("raw_public_keys", raw_public_keys)]
+    let plain = CipherSuite::TLS_PSK_WITH_AES_128_CCM_8;
+    let with_ecdhe = CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256;
+    vec![
+        Feature::tls13(SHARED_KEY, |cell| pre_shared_key(cell, None, true)),
+        Feature::tls12(SHARED_KEY, move |cell| pre_shared_key(cell, Some(plain), false)),
+        Feature::tls12(SHARED_KEY_WITH_ECDHE, move |cell| pre_shared_key(cell, Some(with_ecdhe), true)),
+        Feature::new("raw_public_keys", raw_public_keys),
+    ]
 }
 
-/// In TLS 1.3 with (EC)DHE, in TLS 1.2 without.
-fn pre_shared_key(cell: Cell) {
+const SHARED_KEY: &str = "pre_shared_key";
+const SHARED_KEY_WITH_ECDHE: &str = "pre_shared_key_with_ecdhe";
+
+/// Whether `feature` is about pre-shared keys.
+pub(super) fn is_about_shared_keys(feature: &str) -> bool {
+    [SHARED_KEY, SHARED_KEY_WITH_ECDHE].contains(&feature)
+}
+
+fn pre_shared_key(cell: Cell, suite: Option<CipherSuite>, with_ecdhe: bool) {
     for provider in [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER] {
-        let mut case = Case { means: Means::PreSharedKey, ..Case::new(provider) };
-        if !cell.is_tls13() {
-            case.suites = vec![CipherSuite::TLS_PSK_WITH_AES_128_CCM_8];
-        }
-        let summary = cell.complete(&case);
+        let suites = suite.into_iter().collect();
+        let summary = cell.complete(&Case { means: Means::PreSharedKey, suites, ..Case::new(provider) });
         assert_eq!((summary.mode, summary.signatures_verified), (Mode::Psk, 0));
-        assert_eq!(summary.group.is_some(), cell.is_tls13());
+        assert_eq!(summary.group.is_some(), with_ecdhe);
     }
 }
 

@@ -59,7 +59,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All places of a row.
+    /// All places in a row of `feature`.
+    pub fn of(feature: &Feature, version: ProtocolVersion) -> impl Iterator<Item = Self> {
+        let is_about_shared_keys = keys::is_about_shared_keys(feature.name);
+        Self::all(version).filter(move |cell| is_about_shared_keys || !cell.peer.has_only_shared_keys())
+    }
+
+    /// All places of a table.
     pub fn all(version: ProtocolVersion) -> impl Iterator<Item = Self> {
         let peers = Peer::ALL.into_iter().filter(move |peer| peer.speaks(version));
         peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version }))

@@ -56,7 +56,7 @@ fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
     match (cell.peer, cell.role) {
         (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
         (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
-        (Peer::OpenSsl | Peer::WolfSsl55 | Peer::WolfSsl | Peer::MbedTls | Peer::Rustls, _) => alert,
+        _ => alert,
     }
 }
 

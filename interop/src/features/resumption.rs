@@ -1,30 +1,27 @@
 //! Sessions that are resumed (RFC 9846, 2.2; RFC 5246, F.1.4; RFC 5077): each side knows the other without certificates.
 
-use terse_tls::summary::Mode;
+use terse_tls::summary::{EarlyDataStatus, Mode};
 
+use super::hello_retry::other_group;
 use super::{Cell, Feature};
-use crate::case::{Case, Sessions};
+use crate::case::{Case, EARLY_DATA, Sessions};
+use crate::meeting::Meeting;
+use crate::peer::{Peer, Role};
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
         Feature::new("resumption_of_kept_sessions", |cell| resumed(cell, Sessions::Kept)),
         Feature::new("resumption_of_sealed_sessions", |cell| resumed(cell, Sessions::Sealed)),
+        Feature::tls13("resumption_after_hello_retry_request", after_hello_retry_request),
+        Feature::tls13("early_data", early_data),
     ]
 }
 
 /// The first connection is in full; each later one resumes the one before.
 fn resumed(cell: Cell, sessions: Sessions) {
     let case = Case::mutual(&terse_aws_lc::PROVIDER).with_sessions(sessions, 3);
-    let mut meeting = cell.connect(&case);
-    assert_eq!(meeting.summary().mode, Mode::Full);
-    let rounds = if meeting.remote.leaves_first() {
-        meeting.expect_close();
-        1
-    } else {
-        meeting.exchange("first");
-        meeting.close();
-        2
-    };
+    let mut meeting = first(cell, &case);
+    let rounds = if meeting.remote.leaves_first() { 1 } else { 2 };
     for round in 0..rounds {
         meeting.again(&cell.case(&case));
         let summary = meeting.summary();
@@ -33,4 +30,63 @@ fn resumed(cell: Cell, sessions: Sessions) {
         meeting.exchange(&format!("resumed {round}"));
         meeting.close();
     }
+}
+
+/// The first connection, in full.
+fn first(cell: Cell, case: &Case) -> Meeting {
+    let mut meeting = cell.connect(case);
+    assert_eq!(meeting.summary().mode, Mode::Full);
+    if meeting.remote.leaves_first() {
+        meeting.expect_close();
+    } else {
+        meeting.exchange("first");
+        meeting.close();
+    }
+    meeting
+}
+
+/// The offer goes into both ClientHellos, with another binder in the second one (RFC 9846, 4.2.2).
+fn after_hello_retry_request(cell: Cell) {
+    let case = other_group().with_sessions(Sessions::Sealed, 2);
+    let mut meeting = first(cell, &case);
+    meeting.again(&cell.case(&case));
+    let summary = meeting.summary();
+    // These clients know from the first connection which group the server takes.
+    let knows = cell.role == Role::Server && matches!(cell.peer, Peer::WolfSsl55 | Peer::WolfSsl | Peer::Rustls);
+    assert_eq!((summary.mode, summary.round_trips), (Mode::Resumed, if knows { 1 } else { 2 }));
+    meeting.exchange("resumed");
+    meeting.close();
+}
+
+/// RFC 9846, 2.3: before the server has said anything. rustls's server takes it in sessions that it keeps.
+fn early_data(cell: Cell) {
+    match (cell.role, cell.peer) {
+        (Role::Client, Peer::Rustls) => early_data_in(cell, Sessions::Kept),
+        (Role::Client, _) => early_data_in(cell, Sessions::Sealed),
+        (Role::Server, _) => [Sessions::Kept, Sessions::Sealed].into_iter().for_each(|kind| early_data_in(cell, kind)),
+    }
+}
+
+fn early_data_in(cell: Cell, sessions: Sessions) {
+    let case = Case { early_data: true, ..Case::mutual(&terse_aws_lc::PROVIDER) }.with_sessions(sessions, 2);
+    let mut meeting = first(cell, &case);
+    meeting.reconnect(&cell.case(&case));
+    if cell.role == Role::Client {
+        let taken = meeting.ours.send_early_data(EARLY_DATA.as_bytes()).expect("a client that may send it");
+        assert_eq!(taken, EARLY_DATA.len(), "the session allows it");
+    }
+    meeting.handshake(&cell.case(&case));
+    let summary = meeting.summary();
+    assert_eq!((summary.mode, summary.early_data), (Mode::Resumed, EarlyDataStatus::Accepted));
+    match cell.role {
+        Role::Client if cell.peer == Peer::GnuTls => {} // gnutls-serv takes it without a word
+        Role::Client => meeting.remote.expect(EARLY_DATA.as_bytes()),
+        Role::Server => {
+            let mut received = [0; 100];
+            let len = meeting.ours.receive_early_data(&mut received).expect("early data");
+            assert_eq!(&received[..len], EARLY_DATA.as_bytes());
+        }
+    }
+    meeting.exchange("resumed");
+    meeting.close();
 }

@@ -1,4 +1,4 @@
-//! wolfSSL and Mbed TLS: the programs in `c/`, which all take the same orders and say the same things.
+//! wolfSSL, Mbed TLS and Bouncy Castle: the programs in `c/` and `java/`, which all take the same orders and say the same things.
 //!
 //! Lines on their standard input are application data, but for `!close` and `!keys`; what happened stands on their
 //! standard error, apart from the data.
@@ -51,8 +51,7 @@ pub(super) fn client_program(library: Library, case: &Case, port: u16) -> Proces
 
 fn program(library: Library, role: &str, case: &Case, side: Side, more: impl FnOnce(&mut Words)) -> Process {
     let files = case.files(side);
-    let program = library.program().unwrap_or_else(|reason| panic!("{reason}"));
-    let mut words = Words(Command::new(program));
+    let mut words = Words(library.command().unwrap_or_else(|reason| panic!("{reason}")));
     words.0.arg(role);
     words.add("connections", case.connections.to_string());
     let path = |path: &Path| path.display().to_string();

@@ -36,14 +36,16 @@ pub enum Peer {
     WolfSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
+    /// Debian's Bouncy Castle 1.72, for pre-shared keys in TLS 1.2.
+    BouncyCastle,
     /// The `rustls` crate, in this process and without sockets.
     Rustls,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls];
+    pub const ALL: [Self; 7] =
+        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls, Self::BouncyCastle];
 
     /// As in reports.
     pub const fn name(self) -> &'static str {
@@ -54,6 +56,7 @@ impl Peer {
             Self::WolfSsl => "wolfssl",
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
+            Self::BouncyCastle => "bouncy",
         }
     }
 
@@ -66,12 +69,18 @@ impl Peer {
             Self::WolfSsl => Library::WolfSsl.version(),
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
+            Self::BouncyCastle => Library::BouncyCastle.version(),
         }
     }
 
     /// Whether it speaks `version` of TLS.
     pub fn speaks(self, version: ProtocolVersion) -> bool {
-        self != Self::MbedTls || version == ProtocolVersion::TLS_1_2
+        !matches!(self, Self::MbedTls | Self::BouncyCastle) || version == ProtocolVersion::TLS_1_2
+    }
+
+    /// Whether it is here for pre-shared keys alone.
+    pub fn has_only_shared_keys(self) -> bool {
+        self == Self::BouncyCastle
     }
 
     /// Makes the peer ready to meet us, who have `role`. Nothing has been sent yet by our side.
@@ -111,7 +120,9 @@ impl Peer {
         match self {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
             Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::Rustls => Box::new(c::Program::new(running, case)),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Rustls => {
+                Box::new(c::Program::new(running, case))
+            }
         }
     }
 
@@ -122,6 +133,7 @@ impl Peer {
             Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
+            Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Rustls => return None,
         })
     }
@@ -133,6 +145,7 @@ impl Peer {
             Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
+            Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Rustls => return None,
         })
     }

@@ -15,7 +15,7 @@ use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig, SupportedPro
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::{Remote, Role};
-use crate::case::{Asks, Case, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
 use crate::pki::Side;
 use crate::tap::Wire;
 
@@ -49,6 +49,11 @@ impl Party {
             }
         };
         connection.set_buffer_limit(None);
+        if let Connection::Client(client) = &mut connection
+            && let Some(mut early) = client.early_data()
+        {
+            early.write_all(EARLY_DATA.as_bytes()).expect("less than a session allows");
+        }
         Rc::new(RefCell::new(Shared {
             connection,
             outgoing: Vec::new(),
@@ -172,6 +177,11 @@ impl Shared {
             match self.connection.process_new_packets() {
                 Ok(state) => self.peer_closed |= state.peer_has_closed(),
                 Err(error) => self.error = Some(error),
+            }
+            if let Connection::Server(server) = &mut self.connection
+                && let Some(mut early) = server.early_data()
+            {
+                let _ = early.read_to_end(&mut self.received);
             }
             // An error says that there is nothing to read now.
             let _ = self.connection.reader().read_to_end(&mut self.received);

@@ -10,7 +10,7 @@ use terse_tls::{AlertDescription as Alert, ContentType, Error, HandshakeType, Pe
 use alloc::sync::Arc;
 
 use crate::attack::{SEED, TLS12, TLS13, Verdict, cached, mutual, run};
-use crate::wire::{attack, flights, relay};
+use crate::wire::{attack, flights};
 
 fn spec(content: &[u8]) -> Vec<u8> {
     plaintext(ContentType::CHANGE_CIPHER_SPEC, content)
@@ -150,32 +150,25 @@ fn missing_doubled_or_malformed() {
     }
 }
 
-/// A client of both versions takes those of compatibility mode until it knows the version; if that is TLS 1.2, they were
-/// not for it.
+/// A client of both versions ignores one until it knows the version; a server of TLS 1.2 has sent one too many then.
 #[test]
 fn before_the_version_is_known() {
     let mut setup = mutual(TLS12).setup.clone();
     setup.client.common.versions = vec![TLS13, TLS12];
     for behind in [false, true] {
-        let verdict = run(&setup, Side::Client, |pair| {
-            relay(pair, |number, _, mut bytes| {
-                if number == 1 {
-                    // In front of the ServerHello, or right behind it.
-                    let at = if behind { 4 + usize::from(bytes[HEADER_LEN + 3]) } else { 0 };
-                    let mut clear = bytes.split_off(HEADER_LEN);
-                    let rest = clear.split_off(at);
-                    let pieces = [clear, rest].map(|piece| plaintext(ContentType::HANDSHAKE, &piece));
-                    bytes = if behind {
-                        [&pieces[0], &spec(&[1]), &pieces[1]].map(Vec::as_slice).concat()
-                    } else {
-                        [&spec(&[1])[..], &pieces[1]].concat()
-                    };
-                }
-                bytes
-            });
+        let (verdict, _) = attack(&setup, 1, |mut records| {
+            // In front of the ServerHello, or right behind it.
+            let clear = records[0].split_off(HEADER_LEN);
+            let hello = if behind { 4 + usize::from(clear[3]) } else { 0 };
+            let [hello, rest] = [&clear[..hello], &clear[hello..]].map(|part| plaintext(ContentType::HANDSHAKE, part));
+            let hello = if behind { hello } else { Vec::new() };
+            vec![hello, spec(&[1]), rest]
         });
-        assert_eq!(verdict.error, Some(BAD), "{verdict:?}");
+        check(&verdict, &BAD, "before the version is known");
     }
+    // The ServerHello of TLS 1.3 shows that there was nothing wrong with it.
+    let (verdict, _) = attack(&mutual(TLS13).setup, 1, |records| [vec![spec(&[1])], records].concat());
+    assert!(verdict.connected, "{verdict:?}");
 }
 
 /// A server that knows the keys, and what it can say between its ChangeCipherSpec and its Finished, or instead of them.

@@ -79,8 +79,7 @@ fn for_each_flight(mut attacks: impl FnMut(&Scenario, usize, &Flight, bool)) {
     }
 }
 
-/// Nothing but the version in the header of a record says nothing (RFC 9846, 5.1): in TLS 1.3 if it is not protected, in
-/// TLS 1.2 never, since what is authenticated is the version of the connection.
+/// Nothing but the version in the header of an unprotected record says nothing (RFC 9846, 5.1).
 #[test]
 fn bytes_flipped() {
     for_each_flight(|scenario, number, flight, is_last| {
@@ -98,7 +97,7 @@ fn bytes_flipped() {
                         records[nth][place] ^= pattern;
                         records
                     });
-                    let harmless = (1..3).contains(&place) && !protected; // a protected record's header is authenticated
+                    let harmless = (1..3).contains(&place) && !protected;
                     let context = format!(
                         "{}, {}, flight {number}, record {nth}, byte {place}: {verdict:?}",
                         scenario.version, scenario.name
