@@ -253,8 +253,7 @@ pub(super) fn server_hello(
     }
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
-    let offered = offer.hello.extensions;
-    agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
+    offer.record_sizes.answer(config, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
     }
