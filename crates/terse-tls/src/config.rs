@@ -220,11 +220,19 @@ impl ClientConfig {
         !self.psks.is_empty() && self.trust.certificate_types().is_empty()
     }
 
-    /// The suites that this client can offer: those of TLS 1.2 for pre-shared keys only with one.
+    /// The suites that this client can offer: in TLS 1.2 those for certificates only if it believes any, those for
+    /// pre-shared keys only if it has one.
     pub(crate) fn offered_suites(&self) -> impl Iterator<Item = CipherSuite> {
-        let has_psk = self.tls12_psk().is_some();
-        let fits = move |id: &CipherSuite| {
-            has_psk || self.common.provider.tls12_suite(*id).is_none_or(|suite| suite.key_exchange.has_certificates())
+        let (has_psk, has_trust) = (self.tls12_psk().is_some(), !self.trust.certificate_types().is_empty());
+        let fits = move |id: &CipherSuite| match self.common.provider.tls12_suite(*id) {
+            Some(suite) => {
+                if suite.key_exchange.has_certificates() {
+                    has_trust
+                } else {
+                    has_psk
+                }
+            }
+            None => true,
         };
         self.common.enabled_suites().filter(fits)
     }

@@ -1,4 +1,4 @@
-//! `terse demo`: a sensor and a broker meet three times on loopback, with certificates made for the occasion, and a
+//! `terse demo`: a sensor and a broker meet on loopback again and again, with certificates made for the occasion, and a
 //! table says what the later meetings did without.
 //!
 //! What must always hold: the exit code is 0 only if every step did what its name says.
@@ -15,6 +15,7 @@ use terse_net::{Clock, NetError, OsRng, Report, Stream, Timed, explain};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
 use terse_tls::summary::{Mode, Summary};
 use terse_tls::{ClientAuthentication, ClientConfig, Connection, Credential, ServerAddress, ServerConfig, Trust};
 
@@ -26,7 +27,7 @@ mod table;
 const EXAMPLE: &str = "Example:
   terse demo --algorithm rsa2048 --chain 3";
 
-/// Two parties meet three times; what the second and third time did without.
+/// Two parties meet again and again; what the later meetings did without.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct DemoArgs {
@@ -42,11 +43,15 @@ const BROKER: &str = "broker.plant.example";
 const SENSOR: &str = "sensor17.plant.example";
 
 /// The steps: name, what the client takes part in, what must come of it.
-const STEPS: [(&str, Schemes, Mode); 3] = [
+const STEPS: [(&str, Schemes, Mode); 4] = [
     ("full", Schemes::BITHAC, Mode::Full),
     ("rfc7924", Schemes::RFC7924, Mode::Rfc7924),
     ("cached", Schemes::BITHAC, Mode::Bithac),
+    ("resumed", Schemes::BITHAC, Mode::Resumed),
 ];
+
+/// How long a session can be resumed, in seconds: the demonstration is shorter.
+const SESSION_LIFETIME: u32 = 3600;
 
 /// No step takes longer, whatever the machine is doing.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -57,6 +62,9 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
     let demo = Demo::new(chain)?;
     let mut steps = Vec::new();
     for (name, schemes, mode) in STEPS {
+        if mode == Mode::Resumed {
+            demo.fetch_ticket()?;
+        }
         let step = demo.step(name, schemes, mode)?;
         if json {
             output::json(&step.line())?;
@@ -76,6 +84,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
 struct Demo {
     client: ClientConfig,
     client_store: Arc<MemoryClientStore>,
+    sessions: Arc<MemoryClientSessions>,
     server: Arc<ServerConfig>,
     name: ServerName<'static>,
     clock: Clock,
@@ -127,18 +136,33 @@ impl Demo {
         let mut server = ServerConfig::new(provider, credential(BROKER)?);
         server.client_authentication = ClientAuthentication::Required(trust(&[&plant, &vendor])?);
         server.certificate_authorities = true;
+        let keys = TicketKeys::new(provider.tls13_suites[0].aead, SESSION_LIFETIME, 0).map_err(failed)?;
+        server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
         server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(16)), schemes: Schemes::BITHAC });
         Ok(Self {
             client,
             client_store: Arc::new(MemoryClientStore::new(16)),
+            sessions: Arc::new(MemoryClientSessions::new(16)),
             server: Arc::new(server),
             name: ServerName::try_from(BROKER).map_err(failed)?,
             clock: Clock::new(),
         })
     }
 
-    /// The two meet. Fails if they cannot even be brought together.
+    /// The two meet once more, unseen, so that the sensor has a session to resume: it asks for none before.
+    fn fetch_ticket(&self) -> Result<(), Failure> {
+        match self.meet("ticket", Schemes::BITHAC, Mode::Bithac, true)?.problem {
+            None => Ok(()),
+            Some(problem) => Err(Failure::Failed(format!("before step resumed: {problem}"))),
+        }
+    }
+
     fn step(&self, name: &'static str, schemes: Schemes, mode: Mode) -> Result<Step, Failure> {
+        self.meet(name, schemes, mode, mode == Mode::Resumed)
+    }
+
+    /// The two meet. Fails if they cannot even be brought together.
+    fn meet(&self, name: &'static str, schemes: Schemes, mode: Mode, resumes: bool) -> Result<Step, Failure> {
         let no_socket = |error| Failure::Failed(format!("no connection on loopback: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = listener.local_addr().map_err(no_socket)?;
@@ -151,6 +175,7 @@ impl Demo {
         let address = ServerAddress { name: self.name.clone(), port: 8883 };
         let mut config = self.client.clone();
         config.cache = Some(ClientCache { store: self.client_store.clone(), schemes });
+        config.resumption = resumes.then(|| ClientResumption::new(self.sessions.clone()));
         let client = Connection::client(Arc::new(config), address, self.clock.now(), &mut OsRng).map_err(failed)?;
         let server = Connection::server(self.server.clone(), self.clock.now()).map_err(failed)?;
         let mut client = self.stream(client, client_socket).map_err(no_socket)?;

@@ -19,8 +19,9 @@ use terse_tls::{
 
 /// A handshake worth attacking.
 pub(crate) struct Scenario {
-    /// For messages of failed assertions.
     pub(crate) name: &'static str,
+    /// The only one that both sides speak, so that an attack leads nowhere else.
+    pub(crate) version: ProtocolVersion,
     pub(crate) setup: Setup,
     /// All messages of an undisturbed handshake, in order.
     pub(crate) messages: Vec<Sent>,
@@ -55,30 +56,62 @@ impl Verdict {
     }
 }
 
+pub(crate) const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
+pub(crate) const TLS13: ProtocolVersion = ProtocolVersion::TLS_1_3;
+pub(crate) const VERSIONS: [ProtocolVersion; 2] = [TLS13, TLS12];
+
 /// Ed25519 with AWS-LC: fast, and every message has the same length in every run.
-pub(crate) static SCENARIOS: LazyLock<[Scenario; 5]> = LazyLock::new(|| {
+pub(crate) static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let provider = &terse_aws_lc::PROVIDER;
-    let mut cached = tls13(Setup::mutual(provider, provider, CHAIN));
-    cached.server.certificate_authorities = true;
-    [
-        Scenario::new("server authentication", tls13(Setup::new(provider, provider, CHAIN))),
-        Scenario::new("mutual authentication", tls13(Setup::mutual(provider, provider, CHAIN))),
-        Scenario::new("HelloRetryRequest", tls13(Setup::mutual(provider, provider, CHAIN)).with_hello_retry(true)),
-        Scenario::new("cached", cached.with_frozen_cache(Schemes::BITHAC)),
-        Scenario::new("resumed", tls13(Setup::mutual(provider, provider, CHAIN)).with_frozen_session()),
-    ]
+    let mutual = |version| Setup::mutual(provider, provider, CHAIN).only(version);
+    let of_version = |version| {
+        let mut cached = mutual(version);
+        cached.server.certificate_authorities = true;
+        [
+            Scenario::new(SERVER, version, Setup::new(provider, provider, CHAIN).only(version)),
+            Scenario::new(MUTUAL, version, mutual(version)),
+            Scenario::new(CACHED, version, cached.with_frozen_cache(Schemes::BITHAC)),
+            Scenario::new(RESUMED, version, mutual(version).with_frozen_session()),
+        ]
+    };
+    let retry = Scenario::new("HelloRetryRequest", TLS13, mutual(TLS13).with_hello_retry(true));
+    VERSIONS.into_iter().flat_map(of_version).chain([retry]).collect()
 });
+
+const SERVER: &str = "server authentication";
+const MUTUAL: &str = "mutual authentication";
+const CACHED: &str = "cached";
+const RESUMED: &str = "resumed";
 
 /// Of [`SCENARIOS`].
 pub(crate) const CHAIN: &str = "ed25519x3";
 
+fn scenario(version: ProtocolVersion, name: &str) -> &'static Scenario {
+    let mut all = SCENARIOS.iter();
+    all.find(|scenario| (scenario.version, scenario.name) == (version, name)).expect("one for each version")
+}
+
 /// The scenario with full mutual authentication.
-pub(crate) fn mutual() -> &'static Scenario {
-    &SCENARIOS[1]
+pub(crate) fn mutual(version: ProtocolVersion) -> &'static Scenario {
+    scenario(version, MUTUAL)
+}
+
+/// The scenario in which all is left out that can be.
+pub(crate) fn cached(version: ProtocolVersion) -> &'static Scenario {
+    scenario(version, CACHED)
 }
 
 impl Scenario {
-    fn new(name: &'static str, setup: Setup) -> Self {
+    pub(crate) fn is_cached(&self) -> bool {
+        self.name == CACHED
+    }
+
+    /// Whether the client is asked for a certificate; otherwise a scenario is like that in which it is.
+    pub(crate) fn is_mutual(&self) -> bool {
+        self.name != SERVER
+    }
+
+    fn new(name: &'static str, version: ProtocolVersion, setup: Setup) -> Self {
         let sent = Arc::new(Mutex::new(Vec::new()));
         let mut recorded = setup.clone();
         for by in Side::BOTH {
@@ -90,15 +123,15 @@ impl Scenario {
         let mut pair = recorded.pair(SEED);
         pair.handshake().unwrap();
         let mode = match name {
-            "cached" => Mode::Bithac,
-            "resumed" => Mode::Resumed,
+            CACHED => Mode::Bithac,
+            RESUMED => Mode::Resumed,
             _ => Mode::Full,
         };
         assert_eq!(pair.client.summary().mode, mode);
         drop((recorded, pair));
         let mut messages = sent.lock().unwrap().clone();
         messages.retain(|sent| sent.kind != HandshakeType::NEW_SESSION_TICKET); // comes after the handshake
-        Self { name, setup, messages }
+        Self { name, version, setup, messages }
     }
 
     /// Runs the handshake while `alter` has its way with the attacker's message number `number`.
@@ -141,7 +174,7 @@ pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) ->
     let error = pair.failure(victim).cloned();
     let attacker = pair.failure(victim.other()).cloned();
     let connected = core::iter::from_fn(|| pair.side(victim).0.poll_event()).any(|event| event == Event::Connected);
-    let alert = error.as_ref().and_then(Error::alert);
+    let alert = error.as_ref().and_then(|error| alert(pair.side(victim).0.summary().version, error));
     assert_eq!(alerts.sent(), Vec::from_iter(alert), "{error:?}");
     match &error {
         Some(error) => check_failed(&mut pair, victim, error),
@@ -155,6 +188,14 @@ pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) ->
         check_identity(&mut pair, victim);
     }
     Verdict { connected, error, alert, attacker }
+}
+
+/// The alert for `error`: TLS 1.2 has one less (RFC 5246, 7.4.6).
+fn alert(version: Option<ProtocolVersion>, error: &Error) -> Option<AlertDescription> {
+    match error.alert()? {
+        AlertDescription::CERTIFICATE_REQUIRED if version == Some(TLS12) => Some(AlertDescription::HANDSHAKE_FAILURE),
+        alert => Some(alert),
+    }
 }
 
 /// After an error nothing more is taken, nothing more is given.
@@ -198,6 +239,9 @@ fn check_identity(pair: &mut Pair, victim: Side) {
     }
 }
 
+/// What is done to a message.
+pub(crate) type Alter = Arc<dyn Fn(&mut Vec<u8>) + Send + Sync>;
+
 /// An attack with a name, and what the victim must answer.
 #[derive(Clone)]
 pub(crate) struct Case {
@@ -205,7 +249,7 @@ pub(crate) struct Case {
     pub(crate) kind: HandshakeType,
     /// Which of the messages of that type, from 0.
     pub(crate) nth: usize,
-    pub(crate) alter: fn(&mut Vec<u8>),
+    pub(crate) alter: Alter,
     pub(crate) error: Error,
     pub(crate) alert: AlertDescription,
 }
@@ -218,7 +262,21 @@ pub(crate) fn case(
     error: impl Into<Error>,
     alert: AlertDescription,
 ) -> Case {
-    Case { name, kind, nth: 0, alter, error: error.into(), alert }
+    case_with(name, kind, alter, error, alert)
+}
+
+/// The same, with what a closure captures.
+pub(crate) fn case_with<F>(
+    name: &'static str,
+    kind: HandshakeType,
+    alter: F,
+    error: impl Into<Error>,
+    alert: AlertDescription,
+) -> Case
+where
+    F: Fn(&mut Vec<u8>) + Send + Sync + 'static,
+{
+    Case { name, kind, nth: 0, alter: Arc::new(alter), error: error.into(), alert }
 }
 
 /// Runs `cases` by `attacker`; the victim, with either provider, must refuse each, before it is connected, with just that error and alert, and
@@ -228,7 +286,10 @@ pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item
     for (case, provider) in cases.into_iter().flat_map(|case| providers.map(|provider| (case.clone(), provider))) {
         let mut setup = setup.clone();
         setup.common(attacker.other()).provider = *provider;
-        setup.common(attacker).fault = Some(nth(case.kind, case.nth, case.alter));
+        setup.common(attacker).fault = {
+            let alter = case.alter.clone();
+            Some(nth(case.kind, case.nth, move |message| alter(message)))
+        };
         let verdict = run(&setup, attacker.other(), |pair| {
             let _ = pair.run();
         });
@@ -239,12 +300,13 @@ pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item
 }
 
 /// What the cases start from: every extension is in use, and each side has something that it does not offer.
-pub(crate) fn rich() -> Setup {
+pub(crate) fn rich(version: ProtocolVersion) -> Setup {
     let provider = &terse_aws_lc::PROVIDER;
-    let mut setup = tls13(Setup::mutual(provider, provider, CHAIN));
+    let mut setup = Setup::mutual(provider, provider, CHAIN).only(version);
     for side in Side::BOTH {
         let common = setup.common(side);
         common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_128_CCM_8_SHA256);
+        common.suites.retain(|suite| *suite != CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
         common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::RSA_PSS_RSAE_SHA512);
         common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
         common.record_size_limit = Some(0x1000);
@@ -257,12 +319,4 @@ pub(crate) fn rich() -> Setup {
 pub(crate) fn other_pki() -> &'static Pki {
     static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
     &OTHER
-}
-
-/// TLS 1.3 alone, so that an attack leads nowhere else.
-fn tls13(mut setup: Setup) -> Setup {
-    for side in Side::BOTH {
-        setup.common(side).versions = vec![ProtocolVersion::TLS_1_3];
-    }
-    setup
 }

@@ -3,7 +3,9 @@
 //!
 //! - [`attack`]: one attack, and what must hold after any
 //! - [`messages`]: every message cut, extended, dropped, doubled, swapped, replaced and flipped, systematically
-//! - [`by_client`], [`by_server`]: the errors that RFC 9846 names, each with its alert
+//! - [`client_hello`], [`by_client`], [`server_hello`], [`by_server`]: the errors that the RFCs name, each with its alert
+//! - [`edit`]: messages, byte by byte
+//! - [`change_cipher_spec`]: where it may stand
 //! - [`traffic`]: after the handshake, and around it
 //! - [`wire`]: the same on the wire, where nobody has the keys
 //! - [`random`]: ClientHellos made by mutation
@@ -13,7 +15,11 @@ extern crate alloc;
 mod attack;
 mod by_client;
 mod by_server;
+mod change_cipher_spec;
+mod client_hello;
+mod edit;
 mod messages;
 mod random;
+mod server_hello;
 mod traffic;
 mod wire;

@@ -6,22 +6,32 @@ use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription, Error, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-use crate::attack::{SCENARIOS, Scenario, Sent, Verdict};
+use crate::attack::{SCENARIOS, Scenario, Sent, TLS12, Verdict};
+use crate::by_client::signature_at;
 
-/// Runs `attacks` for every message of every scenario.
+/// Runs `attacks` for every message of every scenario; but a certificate, which is long, only in the first in which it is
+/// shown.
 fn for_each_message(mut attacks: impl FnMut(&Scenario, &Sent)) {
+    let mut certificates = Vec::new();
     for scenario in SCENARIOS.iter() {
         for sent in &scenario.messages {
+            if sent.kind == HandshakeType::CERTIFICATE {
+                if certificates.contains(&&sent.bytes) {
+                    continue;
+                }
+                certificates.push(&sent.bytes);
+            }
             attacks(scenario, sent);
         }
     }
+    assert_eq!(certificates.len(), 2 * 4, "two in full, and what stands for them, in each version");
 }
 
 fn context(scenario: &Scenario, sent: &Sent) -> String {
-    format!("{}: {:?}'s {} (number {})", scenario.name, sent.by, sent.kind, sent.number)
+    format!("{}, {}: {:?}'s {} (number {})", scenario.version, scenario.name, sent.by, sent.kind, sent.number)
 }
 
-/// A message cut short does not parse. Two have an end that looks like that of TLS 1.2.
+/// A message cut short does not parse. Hellos may end before their extensions, but ours must have some.
 #[test]
 fn truncated() {
     for_each_message(|scenario, sent| {
@@ -33,7 +43,11 @@ fn truncated() {
             let error = verdict.refused().unwrap_or_else(|| panic!("{}, {len}: {verdict:?}", context(scenario, sent)));
             match error {
                 Error::InvalidMessage(_) => assert_eq!(verdict.alert, Some(AlertDescription::DECODE_ERROR)),
-                Error::PeerIncompatible(PeerIncompatible::NoCommonVersion) => {
+                Error::PeerIncompatible(
+                    PeerIncompatible::NoCommonVersion
+                    | PeerIncompatible::NoExtendedMasterSecret
+                    | PeerIncompatible::NoSecureRenegotiation,
+                ) => {
                     assert_eq!(Some(len), extensions_at(sent), "{}", context(scenario, sent));
                 }
                 error => panic!("{}, {len}: {error:?}", context(scenario, sent)),
@@ -62,6 +76,12 @@ fn extended() {
                 fix_length(message);
             });
             let error = verdict.refused();
+            if sent.bytes.len() == 4 && sent.kind == HandshakeType::CERTIFICATE {
+                // Under a ticket there is nothing, and nothing to parse.
+                assert_eq!(error, Some(&PeerMisbehaved::IllegalCachedMessage.into()));
+                assert_eq!(verdict.alert, Some(AlertDescription::ILLEGAL_PARAMETER));
+                continue;
+            }
             assert!(matches!(error, Some(Error::InvalidMessage(_))), "{}: {verdict:?}", context(scenario, sent));
             assert_eq!(verdict.alert, Some(AlertDescription::DECODE_ERROR));
         }
@@ -73,9 +93,12 @@ fn extended() {
 fn extended_without_a_word() {
     for_each_message(|scenario, sent| {
         for byte in [0, 1, 0xff] {
+            if is_last_of_tls12(scenario, sent) {
+                continue; // the beginning of a message that may still come
+            }
             let verdict = scenario.alter(sent.by, sent.number, move |message| message.push(byte));
             check_not_fooled(scenario, sent, &verdict);
-            if is_last_under_its_key(sent) {
+            if is_last_under_its_key(scenario, sent) {
                 let crosses = Error::PeerMisbehaved(PeerMisbehaved::MessageCrossesKeyChange);
                 let first = sent.kind == HandshakeType::CLIENT_HELLO && is_answered_by_retry(scenario, sent);
                 assert!(first || verdict.error == Some(crosses), "{}: {verdict:?}", context(scenario, sent));
@@ -84,13 +107,15 @@ fn extended_without_a_word() {
     });
 }
 
-/// Only a CertificateRequest can be missing: then the client is not asked.
+/// Only a CertificateRequest can be missing: then the client is not asked. A server that has asked gets no answer.
 #[test]
 fn dropped() {
     for_each_message(|scenario, sent| {
         let verdict = scenario.alter(sent.by, sent.number, Vec::clear);
-        if sent.kind == HandshakeType::CERTIFICATE_REQUEST && scenario.name != "cached" {
-            assert!(verdict.connected, "{}: {verdict:?}", context(scenario, sent));
+        if sent.kind == HandshakeType::CERTIFICATE_REQUEST && !scenario.is_cached() {
+            let asked = Error::AlertReceived(AlertDescription::UNEXPECTED_MESSAGE);
+            let expected = if scenario.version == TLS12 { (false, Some(asked)) } else { (true, verdict.error.clone()) };
+            assert_eq!((verdict.connected, verdict.error), expected, "{}", context(scenario, sent));
         } else {
             check_not_fooled(scenario, sent, &verdict);
         }
@@ -101,6 +126,12 @@ fn dropped() {
 fn doubled() {
     for_each_message(|scenario, sent| {
         let verdict = scenario.alter(sent.by, sent.number, |message| message.extend_from_within(..));
+        if is_last_of_tls12(scenario, sent) {
+            // One is what is due; the second one is refused by a connection that is complete.
+            assert!(verdict.connected);
+            assert_eq!(verdict.error, Some(PeerMisbehaved::UnexpectedHandshakeMessage(sent.kind).into()));
+            return;
+        }
         let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
         let alert = match error {
             // Taken for the second one, which must be for another group.
@@ -139,21 +170,21 @@ fn swapped() {
             );
             check_not_fooled(scenario, sent, &verdict);
             let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
+            let is_tls12 = scenario.version == TLS12;
             let expected = match sent.kind {
                 // EncryptedExtensions are encrypted, and the ServerHello with the key has not come.
-                HandshakeType::SERVER_HELLO => {
-                    Error::PeerMisbehaved(PeerMisbehaved::UnexpectedRecord(terse_tls::ContentType::APPLICATION_DATA))
+                HandshakeType::SERVER_HELLO if !is_tls12 => {
+                    PeerMisbehaved::UnexpectedRecord(terse_tls::ContentType::APPLICATION_DATA)
                 }
-                // A Certificate without CertificateRequest is in order, unless a request is due. What follows is not.
-                HandshakeType::CERTIFICATE_REQUEST if scenario.name == "cached" => {
-                    Error::PeerMisbehaved(PeerMisbehaved::IllegalCachingReply)
-                }
-                HandshakeType::CERTIFICATE_REQUEST => {
-                    Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(sent.kind))
-                }
-                _ => Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(next.kind)),
+                // What comes next is in order, unless a request is due. The request that follows is not.
+                HandshakeType::CERTIFICATE_REQUEST if scenario.is_cached() => PeerMisbehaved::IllegalCachingReply,
+                HandshakeType::CERTIFICATE_REQUEST if is_tls12 => PeerMisbehaved::MessageCrossesKeyChange,
+                HandshakeType::CERTIFICATE_REQUEST => PeerMisbehaved::UnexpectedHandshakeMessage(sent.kind),
+                // Finished takes its ChangeCipherSpec along.
+                _ if is_tls12 && next.kind == HandshakeType::FINISHED => PeerMisbehaved::BadChangeCipherSpec,
+                _ => PeerMisbehaved::UnexpectedHandshakeMessage(next.kind),
             };
-            assert_eq!(*error, expected, "{}", context(scenario, sent));
+            assert_eq!(*error, expected.into(), "{}", context(scenario, sent));
         }
     }
 }
@@ -164,10 +195,18 @@ fn replaced() {
     for_each_message(|scenario, sent| {
         for kind in (0..=26).chain([67, 128, 203, 254, 255]).filter(|kind| *kind != sent.kind.0) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message[0] = kind);
+            if becomes_hello_request(scenario, sent, HandshakeType(kind)) {
+                check_not_fooled(scenario, sent, &verdict); // ignored, if it is empty as one must be
+                continue;
+            }
             let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
             let either = [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_REQUEST];
             if either.contains(&sent.kind) && either.contains(&HandshakeType(kind)) {
                 continue; // one is due as well as the other; how it fails depends on the content
+            }
+            let either = [HandshakeType::CERTIFICATE_REQUEST, HandshakeType::SERVER_HELLO_DONE];
+            if scenario.version == TLS12 && either.contains(&sent.kind) && either.contains(&HandshakeType(kind)) {
+                continue; // the same
             }
             let expected = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType(kind));
             assert_eq!(*error, expected.into(), "{}", context(scenario, sent));
@@ -180,12 +219,18 @@ fn replaced() {
 /// another result, which both sides know.
 #[test]
 fn flipped() {
-    const PROOFS: [HandshakeType; 3] =
-        [HandshakeType::CERTIFICATE, HandshakeType::CERTIFICATE_VERIFY, HandshakeType::FINISHED];
+    const PROOFS: [HandshakeType; 4] = [
+        HandshakeType::CERTIFICATE,
+        HandshakeType::SERVER_KEY_EXCHANGE,
+        HandshakeType::CERTIFICATE_VERIFY,
+        HandshakeType::FINISHED,
+    ];
     const ALL: [u8; 4] = [1, 0x10, 0x80, 0xff];
     for_each_message(|scenario, sent| {
-        let patterns: &[u8] = if sent.kind == HandshakeType::CERTIFICATE { &[1, 0x80] } else { &ALL };
-        for (place, pattern) in (0..sent.bytes.len()).flat_map(|place| patterns.iter().map(move |p| (place, *p))) {
+        // All of them where messages are short; elsewhere one after the other.
+        let patterns = |place: usize| if scenario.is_cached() { &ALL[..] } else { &ALL[place % ALL.len()..][..1] };
+        for (place, pattern) in (0..sent.bytes.len()).flat_map(|place| patterns(place).iter().map(move |p| (place, *p)))
+        {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message[place] ^= pattern);
             let context = || format!("{}, byte {place} ^ {pattern:#x}: {verdict:?}", context(scenario, sent));
             let error = check_class(&verdict, &context);
@@ -194,7 +239,9 @@ fn flipped() {
             }
             match (sent.kind, place) {
                 (HandshakeType::FINISHED, 4..) => assert_eq!(error, Some(&PeerMisbehaved::BadFinished.into())),
-                (HandshakeType::CERTIFICATE_VERIFY, 8..) => {
+                (HandshakeType::CERTIFICATE_VERIFY | HandshakeType::SERVER_KEY_EXCHANGE, _)
+                    if place >= signature_at(&sent.bytes) + 4 =>
+                {
                     assert_eq!(error, Some(&PeerMisbehaved::BadSignature.into()))
                 }
                 _ => {}
@@ -223,9 +270,26 @@ fn check_not_fooled(scenario: &Scenario, sent: &Sent, verdict: &Verdict) {
 }
 
 /// After these messages the sender's key changes.
-fn is_last_under_its_key(sent: &Sent) -> bool {
+fn is_last_under_its_key(scenario: &Scenario, sent: &Sent) -> bool {
+    if scenario.version == TLS12 {
+        let mut later = scenario.messages.iter().filter(|other| other.by == sent.by && other.number > sent.number);
+        return later.next().is_some_and(|next| next.kind == HandshakeType::FINISHED);
+    }
     matches!(sent.kind, HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO | HandshakeType::FINISHED)
         && !is_retry(sent)
+}
+
+/// In TLS 1.2 nothing changes after Finished: messages may follow.
+fn is_last_of_tls12(scenario: &Scenario, sent: &Sent) -> bool {
+    scenario.version == TLS12 && sent.kind == HandshakeType::FINISHED
+}
+
+/// A server of TLS 1.2 may send HelloRequest, which a client in a handshake ignores (RFC 5246, 7.4.1.1).
+fn becomes_hello_request(scenario: &Scenario, sent: &Sent, kind: HandshakeType) -> bool {
+    scenario.version == TLS12
+        && kind == HandshakeType::HELLO_REQUEST
+        && sent.by == Side::Server
+        && sent.kind != HandshakeType::SERVER_HELLO
 }
 
 fn is_retry(sent: &Sent) -> bool {

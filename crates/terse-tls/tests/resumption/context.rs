@@ -33,6 +33,8 @@ fn is_declined(change: impl Fn(&mut World, Kept)) {
         assert!(hello_has(&pair, terse_tls::ExtensionType::PRE_SHARED_KEY));
         assert_eq!(mode(&pair), Mode::Full, "{kept:?}");
         assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"));
+        let unknown = "the client's session or key is not known, or belongs elsewhere";
+        assert_eq!(pair.server.summary().fallback, Some(unknown));
     }
     ends_sessions(change);
 }

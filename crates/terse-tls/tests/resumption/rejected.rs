@@ -3,12 +3,18 @@
 
 use alloc::sync::Arc;
 
-use terse_testkit::fault::{first, set_extension};
+use terse_testkit::fault::{edit_extensions, first, set_extension};
 use terse_testkit::pair::{Pair, Side, at};
+use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
-use terse_tls::resume::{ServerEarlyData, ServerResumption, TicketKeys};
-use terse_tls::summary::{EarlyDataStatus, Mode};
-use terse_tls::{CipherSuite, Connection, Event, ExtensionType, HandshakeType, Now};
+use terse_tls::cache::{NotSaved, Scope, ServerId};
+use terse_tls::crypto::Hash;
+use terse_tls::resume::{
+    ClientSessionStore as _, MemorySessionStore, ServerEarlyData, ServerResumption, ServerSessionStore, SessionId,
+    SessionRecord, TicketKeys,
+};
+use terse_tls::summary::{EarlyDataStatus, Mode, Transport};
+use terse_tls::{CipherSuite, Connection, Event, ExtensionType, HandshakeType, Now, ProtocolVersion};
 
 use crate::world::{EARLY_DATA, Kept, LIFETIME, World, deliver, early_data, mode, run};
 
@@ -201,6 +207,92 @@ fn when_somebody_else_delivered_it_first() {
         run(&mut pair).unwrap();
         assert_eq!((mode(&pair), early_data(&pair)), (expected, EarlyDataStatus::Rejected));
     }
+}
+
+/// A store in which another connection is always a moment faster.
+struct Raced(MemorySessionStore);
+
+impl ServerSessionStore for Raced {
+    fn put(&self, id: SessionId, record: SessionRecord) -> Result<(), NotSaved> {
+        self.0.put(id, record)
+    }
+
+    fn find(&self, id: &SessionId) -> Option<SessionRecord> {
+        self.0.find(id)
+    }
+
+    fn take(&self, id: &SessionId) -> Option<SessionRecord> {
+        self.0.take(id);
+        None
+    }
+}
+
+#[test]
+fn when_somebody_else_is_a_moment_faster() {
+    let mut world = World::with_early_data(Kept::InStore);
+    let store = Arc::new(Raced(MemorySessionStore::new(4)));
+    world.setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+    world.connect(0);
+    is_rejected(world.pair(1), Mode::Full);
+}
+
+/// Early data belongs to the first key (RFC 9846, 4.3.10): the server knows the second one only, and that is a session
+/// which allows early data.
+#[test]
+fn of_the_second_key() {
+    for kept in Kept::BOTH {
+        let mut world = World::with_early_data(kept);
+        world.connect(0);
+        let session = world.sessions.take(&scope(&world)).unwrap();
+        let secret = session.to_bytes()[16..48].to_vec(); // after format, suite, version, age, limits, length
+        world.sessions.put(&scope(&world), session);
+        let hash = world.setup.client.common.provider.sha256;
+        world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, move |hello| {
+            add_unknown_key(hello);
+            let truncated = hello.len() - (2 + 33 + 33);
+            let binder = binder(hash, &secret, &hello[..truncated]);
+            let at = hello.len() - 32;
+            hello[at..].copy_from_slice(&binder);
+        }));
+        let mut pair = world.pair(1);
+        assert_eq!(pair.client.send_early_data(b"early"), Ok(5));
+        let flight = pair.transmit(Side::Client);
+        assert_eq!(deliver(&mut pair, Side::Server, flight).unwrap().early, b"");
+        let summary = pair.server.summary();
+        assert_eq!((summary.mode, summary.early_data), (Mode::Resumed, EarlyDataStatus::Rejected));
+    }
+}
+
+fn scope(world: &World) -> Scope {
+    let credential = world.setup.client.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
+    let server = ServerId::new(&server_address().name);
+    Scope { server, port: server_address().port, transport: Transport::Stream, credential }
+}
+
+/// Before the session stands a ticket that nobody knows, with some binder.
+fn add_unknown_key(hello: &mut Vec<u8>) {
+    edit_extensions(hello, |all| {
+        let (_, body) = all.last_mut().expect("pre_shared_key");
+        let identities = 2 + usize::from(u16::from_be_bytes([body[0], body[1]]));
+        let unknown = [&[0, 20][..], &[9; 20], &[0; 4]].concat();
+        let both = [&unknown, &body[2..identities]].concat();
+        *body = [&(both.len() as u16).to_be_bytes()[..], &both, &[0, 66, 32], &[9; 32], &[32], &[0; 32]].concat();
+    });
+}
+
+/// RFC 9846, 4.3.11.2, with SHA-256.
+fn binder(hash: &dyn Hash, psk: &[u8], truncated: &[u8]) -> [u8; 32] {
+    let expand = |secret: &[u8], label: &[u8], context: &[u8]| {
+        let label = [b"tls13 ", label].concat();
+        let info = [&[0, 32, label.len() as u8][..], &label, &[context.len() as u8], context].concat();
+        let mut out = [0; 32];
+        hash.hkdf_expand(secret, &[&info], &mut out).unwrap();
+        out
+    };
+    let early_secret = hash.hkdf_extract(&[0; 32], psk);
+    let binder_key = expand(early_secret.as_ref(), b"res binder", hash.hash(&[]).as_ref());
+    let finished_key = expand(&binder_key, b"finished", b"");
+    hash.hmac(&finished_key, &[hash.hash(&[truncated]).as_ref()]).as_ref().try_into().unwrap()
 }
 
 /// No room to remember another ClientHello: rejected, never accepted twice.

@@ -10,7 +10,7 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{AuthenticatedBy, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType};
 
-use crate::world::{CHAIN, Kept, Sent, World, hello_has, mode, shown_ticket};
+use crate::world::{CHAIN, Kept, Sent, World, extensions_of, hello_has, hellos, mode, shown_ticket};
 
 const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
 
@@ -209,6 +209,9 @@ fn a_hello_retry_request_of_another_hash_leaves_the_session_out() {
     world.setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
     let pair = world.connect(1);
     assert_eq!((mode(&pair), pair.server.summary().round_trips), (Mode::Full, 2));
+    let [first, second] = hellos(&pair).try_into().unwrap();
+    let offers = |hello| extensions_of(hello).iter().any(|(kind, _)| *kind == ExtensionType::PRE_SHARED_KEY);
+    assert_eq!((offers(first), offers(second)), (true, false), "RFC 9846, 4.2.4");
 }
 
 #[test]

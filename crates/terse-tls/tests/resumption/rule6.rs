@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use terse_testkit::pair::Pair;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ExternalPsk, MemoryPskStore};
-use terse_tls::summary::{AuthenticatedBy, Mode};
+use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{ExtensionType, HandshakeType};
 
 use crate::world::{Kept, LIFETIME, World, hello_extensions, mode};
@@ -78,7 +78,10 @@ fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
     let pair = world.connect(1);
     assert_eq!(mode(&pair), Mode::Psk);
     world.setup.client.psks.clear();
-    assert_eq!(world.mode(2), Mode::Bithac, "the ticket that went unanswered is still good");
+    let pair = world.connect(2);
+    assert_eq!(mode(&pair), Mode::Bithac);
+    let cached = &pair.client.summary().cached;
+    assert!(cached.contains(&CachedObject::ClientCertificate), "the ticket that went unanswered is still good");
 }
 
 /// Declined, the handshake is a full one that leaves everything for the next.
@@ -108,6 +111,8 @@ fn rule_6_objects_can_be_offered_beside_a_session() {
         world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
         let pair = world.connect(2);
         assert_eq!(mode(&pair), Mode::Bithac, "declined, but cached");
+        let cached = &pair.client.summary().cached;
+        assert!(cached.contains(&CachedObject::ClientCertificate), "the ticket beside the first session is still good");
         assert_eq!(pair.client.summary().peer.authenticated_by, AuthenticatedBy::CachedCertificate);
         drop(pair);
         assert_eq!(world.mode(3), Mode::Resumed, "a cached handshake gives tickets, too");

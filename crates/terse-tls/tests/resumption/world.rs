@@ -4,11 +4,12 @@ use alloc::sync::Arc;
 use std::sync::Mutex;
 
 use terse_testkit::fault::{Extension, edit_extensions};
+use terse_testkit::forge::{HEADER_LEN, records};
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::resume::{MemoryClientSessions, MemorySessionStore, ServerEarlyData, ServerResumption, TicketKeys};
 use terse_tls::summary::{EarlyDataStatus, Mode};
-use terse_tls::{Event, ExtensionType, HandshakeType, ProtocolVersion, Trace, TraceEvent};
+use terse_tls::{ContentType, Event, ExtensionType, HandshakeType, ProtocolVersion, Trace, TraceEvent};
 
 /// Fast, and every message has the same length in every run.
 pub(crate) const CHAIN: &str = "ed25519x3";
@@ -112,13 +113,21 @@ pub(crate) fn mode(pair: &Pair) -> Mode {
     client
 }
 
-/// The extensions of the ClientHello that opened the connection.
-pub(crate) fn hello_extensions(pair: &Pair) -> Vec<Extension> {
-    let [22, _, _, high, low, record @ ..] = &pair.from_client[..] else { panic!("no ClientHello was sent") };
-    let mut hello = record[..usize::from(u16::from_be_bytes([*high, *low]))].to_vec();
+/// The ClientHellos of a connection, each in one record.
+pub(crate) fn hellos(pair: &Pair) -> Vec<Vec<u8>> {
+    let records = records(&pair.from_client).into_iter();
+    records.filter(|record| record[0] == ContentType::HANDSHAKE.0).map(|record| record[HEADER_LEN..].to_vec()).collect()
+}
+
+pub(crate) fn extensions_of(mut hello: Vec<u8>) -> Vec<Extension> {
     let mut extensions = Vec::new();
     edit_extensions(&mut hello, |all| extensions = all.clone());
     extensions
+}
+
+/// The extensions of the ClientHello that opened the connection.
+pub(crate) fn hello_extensions(pair: &Pair) -> Vec<Extension> {
+    extensions_of(hellos(pair).remove(0))
 }
 
 pub(crate) fn hello_has(pair: &Pair, kind: ExtensionType) -> bool {

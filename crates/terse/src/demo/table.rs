@@ -11,7 +11,7 @@ use super::Step;
 /// The meetings side by side; the first one is what the others are compared with.
 pub(super) fn table(chain: Chain, steps: &[Step]) -> String {
     let mut text = format!(
-        "A sensor and a broker met {} times over TLS 1.3; each proved its identity every time.\n\
+        "A sensor and a broker met {} times over TLS 1.3.\n\
          Certificates: {}, {} from leaf to root, the root not sent.\n\n",
         steps.len(),
         chain.algorithm(),
@@ -51,7 +51,9 @@ rfc7924  The broker sent the SHA-256 of its Certificate and CertificateRequest i
          the messages: the sensor had them, and had verified the chain (RFC 7924).
 bithac   The sensor's chain was not sent either: an 8-byte ticket, which both had derived
          in the full handshake, told the broker which one it had verified.
-Every time there was a fresh key exchange, and both sides signed.";
+resumed  Nobody signed: both proved that they have the secret of an earlier session, which
+         lasts a week at most. The sensor had asked for a ticket.
+Every time there was a fresh key exchange; in all but the last, both sides signed.";
 
 /// A number of bytes of a step.
 type Size = fn(&Step) -> u64;

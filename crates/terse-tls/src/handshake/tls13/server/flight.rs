@@ -58,6 +58,10 @@ pub(super) fn send(
     let selected =
         Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output);
 
+    if offer.pre_shared_key.is_some() {
+        output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");
+    }
+
     let early_secret = EarlySecret::new(suite.hash, output.link.label_prefix(), None);
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
     let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
