@@ -103,13 +103,6 @@ const ABSENT: &[Fact] = &[
         "wolfSSL's server seals its TLS 1.3 sessions",
     )
     .tls13(),
-    fact(
-        "resumption_of_kept_sessions",
-        Peer::WolfSsl,
-        Some(Role::Server),
-        "wolfSSL's client resumes only by session ids of 32 bytes",
-    )
-    .tls12(),
     fact("early_data", Peer::WolfSsl55, None, "Debian's wolfSSL is compiled without early data"),
     fact("pre_shared_key_with_ecdhe", Peer::OpenSsl, None, NO_CCM_WITH_ECDHE),
     fact("pre_shared_key_with_ecdhe", Peer::GnuTls, None, NO_CCM_WITH_ECDHE),
