@@ -82,6 +82,8 @@ impl Library {
             Self::BouncyCastle => "libbctls-java and default-jdk-headless",
         };
         run(&mut command, &format!("install the packages {packages}"))?;
+        // What is left of the compilation; there is nothing to be done if it stays.
+        let _ = fs::remove_dir_all(objects_directory());
         fs::rename(&unfinished, &program).map_err(|error| format!("{}: {error}", program.display()))?;
         Ok(program)
     }
@@ -140,9 +142,14 @@ fn wolfssl_sources() -> Result<PathBuf, String> {
     Ok(Path::new(manifest).with_file_name("wolfssl-src"))
 }
 
+/// Where wolfSSL is compiled.
+fn objects_directory() -> PathBuf {
+    directory().join(format!("wolfssl.{}", std::process::id()))
+}
+
 /// Compiles wolfSSL, which takes half a minute, once.
 fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
-    let directory = directory().join(format!("wolfssl.{}", std::process::id()));
+    let directory = objects_directory();
     fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     eprintln!("compiling the current wolfSSL, once");
     let objects: Vec<PathBuf> = (0..WOLFSSL_SOURCES.len()).map(|index| directory.join(format!("{index}.o"))).collect();

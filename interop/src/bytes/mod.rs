@@ -132,10 +132,21 @@ fn full_and_resumed(case: &Case, version: ProtocolVersion, repeats: usize) -> Ve
         let case = Case { schemes, ..case.clone() };
         let connections = |count| case.clone().with_sessions(sessions, count);
         rows.push(row(peer.name(), false, cheapest(&|| measure::peer(peer, &connections(1)))));
-        rows.push(row(peer.name(), true, measure::peer(peer, &connections(2))));
+        rows.push(row(peer.name(), true, resumed_by(peer, &connections(2))));
     }
     rows
 }
+
+/// A handshake of a peer's that resumes another one. OpenSSL's server now and then forgets a session whose connection
+/// it has not seen end yet: a handshake with certificates does not count.
+fn resumed_by(peer: Peer, case: &Case) -> Cost {
+    let mut costs = (0..10).map(|_| measure::peer(peer, case));
+    let has_no_certificates = |cost: &Cost| cost.server < CERTIFICATES;
+    costs.find(has_no_certificates).unwrap_or_else(|| panic!("{} does not resume", peer.name()))
+}
+
+/// More than a server sends that resumes a session, and less than its certificates have.
+const CERTIFICATES: u64 = 700;
 
 /// A handshake that resumes another one, and the ticket that follows it.
 fn resumed(case: &Case, sessions: Sessions) -> Cost {

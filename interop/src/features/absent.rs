@@ -103,13 +103,6 @@ const ABSENT: &[Fact] = &[
         "wolfSSL's server seals its TLS 1.3 sessions",
     )
     .tls13(),
-    fact(
-        "resumption_of_kept_sessions",
-        Peer::WolfSsl,
-        Some(Role::Server),
-        "wolfSSL's client resumes only by session ids of 32 bytes",
-    )
-    .tls12(),
     fact("early_data", Peer::WolfSsl55, None, "Debian's wolfSSL is compiled without early data"),
     fact("pre_shared_key_with_ecdhe", Peer::OpenSsl, None, NO_CCM_WITH_ECDHE),
     fact("pre_shared_key_with_ecdhe", Peer::GnuTls, None, NO_CCM_WITH_ECDHE),
@@ -126,6 +119,10 @@ const ABSENT: &[Fact] = &[
     fact("extended_master_secret_missing", Peer::OpenSsl, None, "OpenSSL's programs always use it"),
     fact("extended_master_secret_missing", Peer::GnuTls, None, "GnuTLS's programs always use it"),
     fact("extended_master_secret_missing", Peer::WolfSsl55, Some(Role::Client), "wolfSSL 5.5's server always uses it"),
+    fact("renegotiation_is_refused", Peer::WolfSsl55, None, "Debian's wolfSSL is compiled without renegotiation"),
+    fact("renegotiation_is_refused", Peer::WolfSsl, None, "compiled without renegotiation"),
+    fact("renegotiation_is_refused", Peer::MbedTls, None, "its program here does not renegotiate"),
+    fact("renegotiation_is_refused", Peer::Rustls, None, "rustls has no renegotiation"),
     fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version"),
     fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];

@@ -1,6 +1,7 @@
 //! Versions that only one side has, and what TLS 1.2 has for security only if both sides know it.
 
-use terse_tls::{AlertDescription, ProtocolVersion};
+use terse_net::NetError;
+use terse_tls::{AlertDescription, Error, PeerMisbehaved, ProtocolVersion};
 
 use super::{Cell, Feature};
 use crate::case::Case;
@@ -12,6 +13,7 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::new("only_our_side_is_limited_to_it", only_ours),
         Feature::new("no_version_in_common", no_common_version),
         Feature::tls12("extended_master_secret_missing", no_extended_master_secret),
+        Feature::tls12("renegotiation_is_refused", no_renegotiation),
     ]
 }
 
@@ -47,4 +49,24 @@ fn no_extended_master_secret(cell: Cell) {
     let mut meeting = cell.meet(&case);
     let _ = meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE);
     let _ = cell.complete(&Case { requires_extended_master_secret: false, ..case });
+}
+
+/// The peer hears `no_renegotiation`, a warning. It is the end for OpenSSL, which says so; GnuTLS's client asks again and
+/// again until we have enough, and its server leaves when something else is sent.
+fn no_renegotiation(cell: Cell) {
+    let mut meeting = cell.connect(&case());
+    meeting.exchange("once");
+    if let Some((command, answer)) = meeting.remote.updates_keys_on() {
+        meeting.send(command); // which in TLS 1.2 means this
+        meeting.expect(answer);
+        meeting.send(b"after\n");
+    } else {
+        meeting.remote.renegotiate();
+    }
+    match meeting.receive_nothing() {
+        Err(NetError::Tls(Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE))) => {}
+        Err(NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiations))) => {}
+        Err(NetError::Tls(Error::Truncated) | NetError::Io(_)) if cell.peer == Peer::GnuTls => {}
+        other => panic!("the peer goes on: {other:?}"),
+    }
 }

@@ -220,6 +220,10 @@ impl Remote for Program {
         self.running.process.wait_for_times(self.key_updates, "Rekey was completed");
     }
 
+    fn renegotiate(&mut self) {
+        self.running.process.write(b"^renegotiate^\n");
+    }
+
     fn keying_material(&mut self) -> Vec<u8> {
         from_hex(&self.running.process.wait_for_line("- Key material: "))
     }

@@ -203,6 +203,11 @@ pub trait Remote {
     /// Replaces its sending key, and asks for ours to be replaced if it can.
     fn update_keys(&mut self);
 
+    /// Asks for a renegotiation (RFC 5246, 7.4.1.1).
+    fn renegotiate(&mut self) {
+        panic!("this peer cannot be told to renegotiate");
+    }
+
     /// The keying material that it exports for [`crate::case::EXPORTER_LABEL`].
     fn keying_material(&mut self) -> Vec<u8>;
 

@@ -206,6 +206,10 @@ impl Remote for Program {
         } // `s_server` says nothing in time, but looks at its standard input before it reads what we send next
     }
 
+    fn renegotiate(&mut self) {
+        self.running.process.write(b"R\n");
+    }
+
     fn keying_material(&mut self) -> Vec<u8> {
         from_hex(&self.running.process.wait_for_line("Keying material: "))
     }

@@ -92,24 +92,42 @@ fn max_fragment_length(length: MaxFragmentLength, version: ProtocolVersion, outp
     output.receive.max_inner = Some(length.bytes() + usize::from(content_type(version)));
 }
 
-/// A server follows its client. RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`.
-pub(super) fn answer_record_sizes(
-    config: &ServerConfig,
-    offered: Extensions<'_>,
-    version: ProtocolVersion,
-    extensions: &mut ExtensionsBuilder,
-    output: &mut Output<'_>,
-) -> Result<(), Error> {
-    let length: Option<MaxFragmentLength> = offered.get()?; // a malformed one is refused even where it is not used
-    if let Some(RecordSizeLimit(theirs)) = offered.get()? {
-        let ours = config.common.record_size_limit.unwrap_or(u16::MAX).min(RecordSizeLimit::max(version));
-        extensions.push(&RecordSizeLimit(ours))?;
-        limit_records(theirs, ours, version, output);
-    } else if let Some(length) = length {
-        extensions.push(&length)?;
-        max_fragment_length(length, version, output);
+/// What a client says about the sizes of records.
+pub(super) enum RecordSizes {
+    Any,
+    Limit(RecordSizeLimit),
+    Fragments(MaxFragmentLength),
+}
+
+impl RecordSizes {
+    /// RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`, of which a malformed one is refused all the same.
+    pub(super) fn parse(offered: Extensions<'_>) -> Result<Self, Error> {
+        let length = offered.get()?.map_or(Self::Any, Self::Fragments);
+        Ok(offered.get()?.map_or(length, Self::Limit))
     }
-    Ok(())
+
+    /// A server follows its client.
+    pub(super) fn answer(
+        &self,
+        config: &ServerConfig,
+        version: ProtocolVersion,
+        extensions: &mut ExtensionsBuilder,
+        output: &mut Output<'_>,
+    ) -> Result<(), EncodeError> {
+        match *self {
+            Self::Any => {}
+            Self::Limit(RecordSizeLimit(theirs)) => {
+                let ours = config.common.record_size_limit.unwrap_or(u16::MAX).min(RecordSizeLimit::max(version));
+                extensions.push(&RecordSizeLimit(ours))?;
+                limit_records(theirs, ours, version, output);
+            }
+            Self::Fragments(length) => {
+                extensions.push(&length)?;
+                max_fragment_length(length, version, output);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// RFC 7301, 3.2: a server without ALPN ignores it; one with it insists.

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
-use super::signature;
+use super::{Output, signature};
 use crate::cache::Fingerprint;
 use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
-use crate::time::Now;
+use crate::summary::AuthenticatedBy;
 use crate::wire::{
     CertificateType, ClientCertificateTypeSelected, ClientCertificateTypes, EncodeError, ExtensionType, Extensions,
     ExtensionsBuilder, List, ProtocolVersion, ServerCertificateTypeSelected, ServerCertificateTypes,
@@ -116,19 +116,24 @@ pub(super) enum Presented<'a> {
 }
 
 impl Presented<'_> {
-    /// Verifies it. The second value says that the time could not be checked.
+    /// Verifies it, and says so in the summary.
     pub(super) fn verify(
         &self,
         trust: &Trust,
         role: PeerRole<'_>,
         common: &Common,
-        now: Now,
-    ) -> Result<(VerifiedPeer, bool), CertificateError> {
+        output: &mut Output<'_>,
+    ) -> Result<VerifiedPeer, CertificateError> {
         let algorithms = signature::chain_algorithms(common);
-        match self {
-            Self::Chain(chain) => trust.verify(chain, role, &algorithms, now.unix),
-            Self::RawPublicKey(key) => Ok((trust.verify_raw_public_key(key, &algorithms)?, false)),
-        }
+        let (peer, time_unchecked) = match self {
+            Self::Chain(chain) => trust.verify(chain, role, &algorithms, output.now.unix)?,
+            Self::RawPublicKey(key) => (trust.verify_raw_public_key(key, &algorithms)?, false),
+        };
+        output.summary.signatures_verified += u32::from(peer.signatures);
+        output.summary.peer.identity = Some(peer.identity.clone());
+        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
+        output.summary.peer.time_unchecked = time_unchecked;
+        Ok(peer)
     }
 
     /// The fingerprint of the message that carried it.
@@ -139,4 +144,12 @@ impl Presented<'_> {
             Self::RawPublicKey(key) => Fingerprint::of_raw_public_key(sha256, version, key),
         }
     }
+}
+
+/// The peer was verified before, and is cached: says so in the summary.
+pub(super) fn verified_before(peer: &VerifiedPeer, output: &mut Output<'_>) {
+    output.summary.signatures_saved += u32::from(peer.signatures);
+    output.summary.peer.identity = Some(peer.identity.clone());
+    output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
+    output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
 }

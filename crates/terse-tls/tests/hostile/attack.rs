@@ -7,14 +7,15 @@ use alloc::sync::Arc;
 use std::sync::{LazyLock, Mutex};
 
 use terse_testkit::fault::{Alerts, fault, nth};
+use terse_testkit::forge::plaintext;
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 use terse_testkit::setup::Setup;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
-    AlertDescription, ApiMisuse, CipherSuite, Error, Event, Fault, HandshakeType, MaxFragmentLength, ProtocolVersion,
-    SignatureScheme,
+    AlertDescription, ApiMisuse, CipherSuite, ContentType, Error, Event, Fault, HandshakeType, MaxFragmentLength,
+    ProtocolVersion, SignatureScheme,
 };
 
 /// A handshake worth attacking.
@@ -290,11 +291,17 @@ pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item
             let alter = case.alter.clone();
             Some(nth(case.kind, case.nth, move |message| alter(message)))
         };
+        let mut answer = Vec::new();
         let verdict = run(&setup, attacker.other(), |pair| {
             let _ = pair.run();
+            answer.clone_from(&pair.from_server);
         });
         assert_eq!(verdict.refused(), Some(&case.error), "{}: {verdict:?}", case.name);
         assert_eq!(verdict.alert, Some(case.alert), "{}", case.name);
+        if (case.kind, case.nth) == (HandshakeType::CLIENT_HELLO, 0) {
+            // All of it was read before anything was decided.
+            assert_eq!(answer, plaintext(ContentType::ALERT, &[2, case.alert.0]), "{}", case.name);
+        }
         assert_eq!(verdict.attacker, Some(Error::AlertReceived(case.alert)), "{}", case.name);
     }
 }

@@ -7,9 +7,10 @@ use super::{Agreed, Learned};
 use crate::cache::PeerEntry;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::certificate_types::verified_before;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, signature};
-use crate::summary::{AuthenticatedBy, CachedObject};
+use crate::summary::CachedObject;
 use crate::wire::{CachedMessage12, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe};
 
 /// The ServerHello came, with a suite that is authenticated by a certificate.
@@ -36,7 +37,6 @@ impl ExpectCertificate {
         } else {
             self.full_certificate(message, output)?
         };
-        output.summary.peer.identity = Some(peer.identity.clone());
         self.agreed.transcript.add(message.bytes);
         let learned = Learned { server_certificate, ..Learned::default() };
         Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned }))
@@ -52,9 +52,7 @@ impl ExpectCertificate {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
         let peer = cached.peer().clone();
-        output.summary.signatures_saved += u32::from(peer.signatures);
-        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
+        verified_before(&peer, output);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }
@@ -66,11 +64,7 @@ impl ExpectCertificate {
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Agreed { config, server, types, .. } = &self.agreed;
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
-        let (peer, time_unchecked) =
-            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
-        output.summary.signatures_verified += u32::from(peer.signatures);
-        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-        output.summary.peer.time_unchecked = time_unchecked;
+        let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_2;
         let fingerprint = presented.fingerprint(&config.common, version);
         let session = output.cache.as_deref().filter(|_| self.agreed.extended_master_secret);

@@ -10,10 +10,11 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::certificate_types::verified_before;
 use crate::handshake::tls12::certificate;
 use crate::handshake::{Message, Output, sessions, signature};
 use crate::schedule::tls12::{MasterSecret, Randoms, psk_premaster};
-use crate::summary::{AuthenticatedBy, CachedObject};
+use crate::summary::CachedObject;
 use crate::wire::{
     CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
     ProtocolVersion,
@@ -82,10 +83,7 @@ impl ExpectCertificate {
         self.handshaking.transcript.add_synthetic(entry.fingerprint());
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
-        output.summary.signatures_saved += u32::from(peer.signatures);
-        output.summary.peer.identity = Some(peer.identity.clone());
-        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
+        verified_before(&peer, output);
         Ok(Client { peer, entry: Some(entry) })
     }
 
@@ -100,11 +98,7 @@ impl ExpectCertificate {
         };
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
-        output.summary.signatures_verified += u32::from(peer.signatures);
-        output.summary.peer.identity = Some(peer.identity.clone());
-        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-        output.summary.peer.time_unchecked = time_unchecked;
+        let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
         let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
         let entry = cache.as_ref().and_then(|session| session.entry(fingerprint, peer.clone()));
         Ok(Some(Client { peer, entry }))

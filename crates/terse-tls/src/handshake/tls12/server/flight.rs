@@ -98,7 +98,7 @@ pub(super) fn send(
     };
     output.agreed.application_protocol = application_protocol;
     output.agreed.server_name = offer.server_name.map(Into::into);
-    let session_id = resumable.as_ref().and_then(|resumable| resumable.id.as_ref()).map(|id| id.0);
+    let session_id = resumable.as_ref().and_then(Resumable::session_id);
     let selection = Selection {
         suite,
         session_id: session_id.as_ref().map_or(&[], |id| id),
@@ -253,8 +253,7 @@ pub(super) fn server_hello(
     }
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
-    let offered = offer.hello.extensions;
-    agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
+    offer.record_sizes.answer(config, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
     }

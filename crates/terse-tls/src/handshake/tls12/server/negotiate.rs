@@ -6,6 +6,7 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::tls12::key_exchange;
@@ -19,6 +20,7 @@ use crate::wire::{
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
+    pub(super) record_sizes: RecordSizes,
     pub(super) extended_master_secret: bool,
     /// The client knows RFC 5746, and wants to hear that this side does as well.
     pub(super) secure_renegotiation: bool,
@@ -45,6 +47,7 @@ impl<'a> Offer<'a> {
         Ok(Self {
             hello,
             server_name: agreement::server_name(extensions)?,
+            record_sizes: RecordSizes::parse(extensions)?,
             extended_master_secret: extensions.get::<ExtendedMasterSecret>()?.is_some(),
             secure_renegotiation: renegotiation_info.is_some()
                 || suites.any(|suite| suite == CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),

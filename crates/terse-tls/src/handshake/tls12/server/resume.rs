@@ -28,8 +28,12 @@ pub(super) struct Resumable {
     binding: Binding,
     now: u64,
     /// What the client was told: the id of the session, or that a ticket follows.
-    pub(super) id: Option<SessionId>,
+    id: Option<[u8; SESSION_ID_LEN]>,
 }
+
+/// The longest there is (RFC 5246, 7.4.1.2): wolfSSL's clients notice no resumption under a shorter one. The handle comes
+/// first; what follows is random.
+const SESSION_ID_LEN: usize = 32;
 
 impl Resumable {
     /// Decides before ServerHello. `None`: resumption is off, or the client cannot, or the clock is unknown.
@@ -43,7 +47,11 @@ impl Resumable {
             return Ok(None);
         };
         let id = match resumption {
-            ServerResumption::Stateful { .. } => Some(SessionId::random(output.rng)?),
+            ServerResumption::Stateful { .. } => {
+                let mut id = [0; SESSION_ID_LEN];
+                output.rng.fill(&mut id)?;
+                Some(id)
+            }
             ServerResumption::Stateless(_) if offer.session_ticket.is_some() => None,
             ServerResumption::Stateless(_) => return Ok(None),
         };
@@ -51,6 +59,10 @@ impl Resumable {
         let binding = sessions::binding(config, version, offer.server_name, application_protocol, output.now);
         let (Some(binding), Some(now)) = (binding, seconds(output.now)) else { return Ok(None) };
         Ok(Some(Self { resumption: resumption.clone(), binding, now, id }))
+    }
+
+    pub(super) const fn session_id(&self) -> Option<[u8; SESSION_ID_LEN]> {
+        self.id
     }
 
     /// The client's Finished was verified: keeps the session, or sends it as a ticket, before this side's Finished.
@@ -73,7 +85,7 @@ impl Resumable {
             client,
         };
         let kept = match id {
-            Some(id) => resumption.keep(id, session, &binding),
+            Some(id) => handle_of(&id).is_some_and(|handle| resumption.keep(handle, session, &binding)),
             None => {
                 let ticket = resumption.issue(session, &binding, output.rng)?;
                 let (lifetime_hint, bytes) = ticket.as_ref().map_or((0, &[][..]), |new| (new.lifetime, &new.ticket));
@@ -90,6 +102,12 @@ impl Resumable {
     }
 }
 
+/// The store's name for the session of this id. `None`: not an id of this server's.
+fn handle_of(session_id: &[u8]) -> Option<SessionId> {
+    let handle = session_id.first_chunk().filter(|_| session_id.len() == SESSION_ID_LEN)?;
+    Some(SessionId(*handle))
+}
+
 /// A session that the client showed, and that may be resumed.
 pub(super) struct Resumed {
     suite: &'static Tls12Suite,
@@ -101,8 +119,9 @@ impl Resumed {
     /// `None`: this will be a full handshake.
     pub(super) fn find(config: &ServerConfig, offer: &Offer<'_>, now: Now) -> Result<Option<Self>, Error> {
         let Some(resumption) = &config.resumption else { return Ok(None) };
+        let handle = handle_of(offer.hello.legacy_session_id);
         let shown = match resumption {
-            ServerResumption::Stateful { .. } => offer.hello.legacy_session_id,
+            ServerResumption::Stateful { .. } => handle.as_ref().map_or(&[][..], |handle| &handle.0),
             ServerResumption::Stateless(_) => offer.session_ticket.unwrap_or_default(),
         };
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;

@@ -28,14 +28,14 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::certificate_types::{CertificateTypes, verified_before};
 use crate::handshake::client::SelectedPsk;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
 use crate::resume::Keeper;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
-use crate::summary::{AuthenticatedBy, CachedObject};
+use crate::summary::CachedObject;
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateRequest, CertificateVerify, EncryptedExtensions, ExtensionType,
     HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms, SignatureScheme,
@@ -273,7 +273,6 @@ impl ExpectCertificate {
         } else {
             self.full_certificate(&certificate, output)?
         };
-        output.summary.peer.identity = Some(peer.identity.clone());
         self.hello.transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificateVerify { state: *self, peer, learned }))
     }
@@ -291,9 +290,7 @@ impl ExpectCertificate {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
         let peer = cached.peer().clone();
-        output.summary.signatures_saved += u32::from(peer.signatures);
-        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
+        verified_before(&peer, output);
         output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
     }
@@ -306,11 +303,7 @@ impl ExpectCertificate {
         let Hello { config, server, .. } = &self.hello;
         let presented = certificate::presented(certificate, self.types.server)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
-        let (peer, time_unchecked) =
-            presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output.now)?;
-        output.summary.signatures_verified += u32::from(peer.signatures);
-        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-        output.summary.peer.time_unchecked = time_unchecked;
+        let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_3;
         let fingerprint = presented.fingerprint(&config.common, version);
         let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, version, peer.clone()));

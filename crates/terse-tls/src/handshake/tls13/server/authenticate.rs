@@ -11,12 +11,12 @@ use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
-use crate::handshake::certificate_types::Presented;
+use crate::handshake::certificate_types::{Presented, verified_before};
 use crate::handshake::{Handshake, Message, Output, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
-use crate::summary::{AuthenticatedBy, CachedObject};
+use crate::summary::CachedObject;
 use crate::wire::{
     CachedInformationType, Certificate, CertificateType, CertificateVerify, EndOfEarlyData, Finished, HandshakeType,
     ProtocolVersion,
@@ -133,10 +133,7 @@ impl ExpectCertificate {
         self.handshaking.transcript.add(message.bytes);
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
-        output.summary.signatures_saved += u32::from(peer.signatures);
-        output.summary.peer.identity = Some(peer.identity.clone());
-        output.summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
-        output.summary.peer.time_unchecked = peer.is_unchecked_at(output.now.unix);
+        verified_before(&peer, output);
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
@@ -144,11 +141,7 @@ impl ExpectCertificate {
         let config = &self.handshaking.config;
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let (peer, time_unchecked) = presented.verify(trust, PeerRole::Client, &config.common, output.now)?;
-        output.summary.signatures_verified += u32::from(peer.signatures);
-        output.summary.peer.identity = Some(peer.identity.clone());
-        output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-        output.summary.peer.time_unchecked = time_unchecked;
+        let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
         let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
         let session = self.handshaking.cache.as_ref();
         let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));

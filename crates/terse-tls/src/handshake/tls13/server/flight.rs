@@ -209,10 +209,9 @@ impl Hello<'_> {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let Self { config, offer, negotiated, .. } = self;
-        let offered = offer.hello.extensions;
         let mut extensions = ExtensionsBuilder::default();
         agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
-        agreement::answer_record_sizes(config, offered, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+        offer.record_sizes.answer(config, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
         if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
             types.answer(&mut extensions)?;
         }

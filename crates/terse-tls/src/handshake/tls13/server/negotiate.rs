@@ -8,6 +8,7 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::{Output, agreement, sessions, signature};
@@ -22,6 +23,7 @@ use crate::wire::{
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
+    pub(super) record_sizes: RecordSizes,
     pub(super) caching: Offered<'a>,
     pub(super) pre_shared_key: Option<PreSharedKeyClientHello<'a>>,
     /// The client can use pre-shared keys in the one mode that this server has.
@@ -49,6 +51,7 @@ impl<'a> Offer<'a> {
         Ok(Self {
             hello,
             server_name: agreement::server_name(extensions)?,
+            record_sizes: RecordSizes::parse(extensions)?,
             caching: Offered::parse(config, extensions)?,
             pre_shared_key: extensions.get()?,
             takes_psks: modes.any(|mode| mode == PskKeyExchangeMode::PSK_DHE_KE),

@@ -8,11 +8,10 @@ use super::negotiate::Offer;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Tls13Suite};
 use crate::error::Error;
-use crate::handshake::Output;
 use crate::handshake::sessions::Lineage;
+use crate::handshake::{Output, sessions};
 use crate::resume::{Binding, ExternalPsk, PskHash, PskKind, PskStore, Session, seconds};
 use crate::schedule::tls13::EarlySecret;
-use crate::summary::{AuthenticatedBy, Mode};
 use crate::time::Now;
 use crate::wire::{PskBinder, PskIdentity};
 
@@ -104,21 +103,9 @@ impl<'a> Candidate<'a> {
 
     /// Who the client is. It has proven so with the binder; that it did so in this handshake, its Finished will prove.
     pub(super) fn report(&self, output: &mut Output<'_>) {
-        let summary = &mut *output.summary;
         match &self.source {
-            Source::Session(session) => {
-                summary.mode = Mode::Resumed;
-                if let Some(client) = &session.client {
-                    summary.peer.identity = Some(client.identity.clone());
-                    summary.peer.authenticated_by = AuthenticatedBy::Certificate;
-                    summary.signatures_saved += u32::from(client.signatures);
-                }
-            }
-            Source::External(psk) => {
-                summary.mode = Mode::Psk;
-                summary.peer.psk_identity = Some(psk.identity().to_vec());
-                summary.peer.authenticated_by = AuthenticatedBy::Psk;
-            }
+            Source::Session(session) => sessions::resumed_client(session.client.as_ref(), output),
+            Source::External(psk) => sessions::psk_peer(psk.identity(), output),
         }
     }
 }
