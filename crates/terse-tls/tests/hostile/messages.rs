@@ -27,6 +27,11 @@ fn for_each_message(mut attacks: impl FnMut(&Scenario, &Sent)) {
     assert_eq!(certificates.len(), 2 * 4, "two in full, and what stands for them, in each version");
 }
 
+/// Certificates are long, and signed in every byte: a part of them will do.
+fn step(sent: &Sent) -> usize {
+    if sent.bytes.len() > 600 { 3 } else { 1 }
+}
+
 fn context(scenario: &Scenario, sent: &Sent) -> String {
     format!("{}, {}: {:?}'s {} (number {})", scenario.version, scenario.name, sent.by, sent.kind, sent.number)
 }
@@ -35,7 +40,7 @@ fn context(scenario: &Scenario, sent: &Sent) -> String {
 #[test]
 fn truncated() {
     for_each_message(|scenario, sent| {
-        for len in 4..sent.bytes.len() {
+        for len in (4..sent.bytes.len()).step_by(step(sent)) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| {
                 message.truncate(len);
                 fix_length(message);
@@ -60,7 +65,7 @@ fn truncated() {
 #[test]
 fn truncated_without_a_word() {
     for_each_message(|scenario, sent| {
-        for len in 1..sent.bytes.len() {
+        for len in (1..sent.bytes.len()).step_by(step(sent)) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message.truncate(len));
             check_not_fooled(scenario, sent, &verdict);
         }
@@ -229,8 +234,8 @@ fn flipped() {
     for_each_message(|scenario, sent| {
         // All of them where messages are short; elsewhere one after the other.
         let patterns = |place: usize| if scenario.is_cached() { &ALL[..] } else { &ALL[place % ALL.len()..][..1] };
-        for (place, pattern) in (0..sent.bytes.len()).flat_map(|place| patterns(place).iter().map(move |p| (place, *p)))
-        {
+        let places = (0..sent.bytes.len()).step_by(step(sent));
+        for (place, pattern) in places.flat_map(|place| patterns(place).iter().map(move |p| (place, *p))) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message[place] ^= pattern);
             let context = || format!("{}, byte {place} ^ {pattern:#x}: {verdict:?}", context(scenario, sent));
             let error = check_class(&verdict, &context);
