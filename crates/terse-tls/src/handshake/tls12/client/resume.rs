@@ -80,6 +80,9 @@ impl ExpectResumedFinished {
         let verify_data = master_secret.client_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;
         output.link.end_of_flight()?;
+        if let Some(cache) = output.cache.as_deref_mut() {
+            cache.resumed();
+        }
         if let Some(keeper) = keeper.filter(|_| session.fits()) {
             keeper.give_back(session);
         }
