@@ -121,7 +121,8 @@ impl Common {
         if self.enabled_suites().next().is_none() {
             return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
         }
-        if self.groups.is_empty() {
+        let takes_all = self.enables(ProtocolVersion::TLS_1_3); // TLS 1.2 knows curves only
+        if !self.groups.iter().any(|group| takes_all || group.is_elliptic_curve()) {
             return Err(ApiMisuse::EmptyConfiguration("group"));
         }
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {

@@ -26,10 +26,15 @@ fn configurations() {
         c.versions = vec![ProtocolVersion::TLS_1_3];
         c.signature_schemes = vec![SignatureScheme::RSA_PKCS1_SHA256];
     };
+    let tls12_without_curves = |c: &mut Common| {
+        c.versions = vec![ProtocolVersion::TLS_1_2];
+        c.groups = vec![NamedGroup::X25519MLKEM768];
+    };
     type Spoil = fn(&mut Common);
-    let cases: [(Spoil, ApiMisuse); 15] = [
+    let cases: [(Spoil, ApiMisuse); 16] = [
         (|c| c.suites.clear(), empty("cipher suite")),
         (|c| c.groups.clear(), empty("group")),
+        (tls12_without_curves, empty("group")),
         (|c| c.signature_schemes.clear(), no_scheme),
         (tls13_with_pkcs1, no_scheme),
         (|c| c.versions.clear(), empty("protocol version")),
@@ -53,7 +58,7 @@ fn configurations() {
         let client =
             Connection::client(Arc::new(setup.client.clone()), server_address(), at(0), &mut SeededRng::new(1));
         assert_eq!(client.err(), Some(error.into()), "{nth}");
-        if nth < 14 {
+        if nth < 15 {
             assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)), "{nth}");
             assert_eq!(Connection::server(Arc::new(setup.server), at(0)).err(), Some(error.into()));
         }
