@@ -103,10 +103,10 @@ impl InvalidMessage {
         match self {
             Self::RecordTooLarge => AlertDescription::RECORD_OVERFLOW,
             Self::UnknownContentType => AlertDescription::UNEXPECTED_MESSAGE,
-            Self::IllegalValue | Self::DuplicateExtension | Self::HandshakeTooLarge => {
-                AlertDescription::ILLEGAL_PARAMETER
+            Self::IllegalValue | Self::DuplicateExtension => AlertDescription::ILLEGAL_PARAMETER,
+            Self::Truncated | Self::TrailingData | Self::IllegalLength | Self::HandshakeTooLarge => {
+                AlertDescription::DECODE_ERROR
             }
-            Self::Truncated | Self::TrailingData | Self::IllegalLength => AlertDescription::DECODE_ERROR,
         }
     }
 }

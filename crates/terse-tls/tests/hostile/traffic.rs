@@ -96,7 +96,7 @@ fn handshake_messages() {
     check("two KeyUpdates in one record", &twice, crosses.clone(), Alert::UNEXPECTED_MESSAGE);
     check("KeyUpdate and more", &[&twice[..5], &[4][..]].concat(), crosses, Alert::UNEXPECTED_MESSAGE);
     let too_large = InvalidMessage::HandshakeTooLarge.into();
-    check("too large", &[24, 1, 0, 1], too_large, Alert::ILLEGAL_PARAMETER);
+    check("too large", &[24, 1, 0, 1], too_large, Alert::DECODE_ERROR);
     for kind in (0..=254).map(HandshakeType) {
         if kind != KEY_UPDATE && kind != HandshakeType::NEW_SESSION_TICKET {
             let unexpected = PeerMisbehaved::UnexpectedHandshakeMessage(kind).into();
