@@ -126,7 +126,7 @@ fn a_chain_of_sessions_ends_after_seven_days() {
 }
 
 /// A certificate that ends an hour after [`NOW`].
-fn short_lived(chain: &str, name: &str, of: impl Fn(&terse_pki::Credential) -> Credential) -> Credential {
+pub(crate) fn short_lived(chain: &str, name: &str, of: impl Fn(&terse_pki::Credential) -> Credential) -> Credential {
     let validity = terse_pki::Validity { not_after: NOW + 3600, ..validity() };
     of(&Pki::shared(chain).authority.issue(&terse_pki::LeafOptions::new(name, validity)).unwrap())
 }
