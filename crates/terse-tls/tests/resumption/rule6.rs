@@ -98,6 +98,26 @@ fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
     }
 }
 
+/// What is declined is cached like a first contact.
+#[test]
+fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
+        world.connect(0);
+        let schemes = Schemes::BITHAC;
+        world.setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
+        world.setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
+        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        let pair = world.connect(1);
+        assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
+        drop(pair);
+        without_session(&mut world);
+        let pair = world.connect(2);
+        assert_eq!(mode(&pair), Mode::Bithac);
+        assert!(pair.client.summary().cached.contains(&CachedObject::ClientCertificate));
+    }
+}
+
 /// For applications that prefer bytes to unlinkability.
 #[test]
 fn rule_6_objects_can_be_offered_beside_a_session() {

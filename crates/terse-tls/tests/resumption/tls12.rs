@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use terse_testkit::forge::KeyLogLines;
 use terse_testkit::pair::Side;
-use terse_testkit::pki::{CLIENT_NAME, Pki};
+use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::Tls12KeyExchange;
 use terse_tls::summary::{AuthenticatedBy, Mode};
@@ -167,6 +167,24 @@ fn both_sides_have_new_keys() {
         assert_eq!(client, server);
         assert!(client.iter().all(|line| line.label == "CLIENT_RANDOM" && line.secret == client[0].secret));
         assert_eq!(client.iter().map(|line| line.client_random.to_vec()).collect::<Vec<_>>(), randoms);
+    }
+}
+
+#[test]
+fn has_the_same_application_protocol() {
+    for kept in Kept::BOTH {
+        let mut world = world(kept);
+        for side in Side::BOTH {
+            world.setup.common(side).alpn_protocols = vec![b"mqtt".to_vec()];
+        }
+        for expected in [Mode::Full, Mode::Resumed, Mode::Resumed] {
+            let pair = world.connect(0);
+            assert_eq!(mode(&pair), expected);
+            for connection in [&pair.client, &pair.server] {
+                assert_eq!(connection.alpn_protocol(), Some(&b"mqtt"[..]));
+            }
+            assert_eq!(pair.server.server_name(), Some(SERVER_NAME));
+        }
     }
 }
 
