@@ -96,6 +96,27 @@ fn a_server_hello_without_the_extended_master_secret() {
     refuses(Side::Client, SH, strip, PeerMisbehaved::ChangedSession, Alert::HANDSHAKE_FAILURE);
 }
 
+/// A server that gives sessions all the same: the client keeps none (RFC 7627, 5.4).
+#[test]
+fn a_session_without_the_extended_master_secret() {
+    for is_extended in [false, true] {
+        let mut world = World::of(ProtocolVersion::TLS_1_2, Kept::InStore);
+        for side in Side::BOTH {
+            world.setup.common(side).require_extended_master_secret = false;
+        }
+        world.setup.server.resumption = None;
+        let strip = move |m: &mut Vec<u8>| {
+            if !is_extended {
+                remove_extension(m, Ext::EXTENDED_MASTER_SECRET);
+            }
+        };
+        world.setup.client.common.fault = Some(first(CH, strip));
+        world.setup.server.common.fault = Some(first(SH, |m| set_id(m, &[7; 32])));
+        assert_eq!(world.mode(0), Mode::Full);
+        assert_eq!(world.sessions.len(), usize::from(is_extended));
+    }
+}
+
 /// Enabled and offered, but not the session's.
 #[test]
 fn a_server_hello_with_another_suite() {
