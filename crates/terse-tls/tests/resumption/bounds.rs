@@ -11,7 +11,7 @@ use terse_tls::{
     CipherSuite, ClientAuthentication, Credential, HandshakeType, NamedGroup, Now, ServerConfig, SignatureScheme, Trust,
 };
 
-use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, mode, shown_ticket};
+use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, all, mode, shown_ticket};
 
 /// The project's own bounds: 120 bytes for a ticket that names the client, 16 for a handle.
 #[test]
@@ -61,8 +61,8 @@ fn a_resumed_handshake_is_small() {
 #[test]
 fn raw_public_keys_resume() {
     let provider = &terse_aws_lc::PROVIDER;
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         let pki = Pki::shared(CHAIN);
         let own = |issued: &terse_pki::Credential| {
             let key = (provider.load_key)(issued.key()).unwrap();
@@ -126,7 +126,7 @@ fn a_chain_of_sessions_ends_after_seven_days() {
 }
 
 /// A certificate that ends an hour after [`NOW`].
-fn short_lived(chain: &str, name: &str, of: impl Fn(&terse_pki::Credential) -> Credential) -> Credential {
+pub(crate) fn short_lived(chain: &str, name: &str, of: impl Fn(&terse_pki::Credential) -> Credential) -> Credential {
     let validity = terse_pki::Validity { not_after: NOW + 3600, ..validity() };
     of(&Pki::shared(chain).authority.issue(&terse_pki::LeafOptions::new(name, validity)).unwrap())
 }
@@ -181,8 +181,8 @@ fn needs_a_clock() {
 
 #[test]
 fn a_clock_that_was_set_back_disables_sessions() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(100);
         assert_eq!(world.mode(50), Mode::Full);
     }
@@ -190,12 +190,14 @@ fn a_clock_that_was_set_back_disables_sessions() {
 
 #[test]
 fn sessions_survive_in_bytes() {
-    let mut world = World::new(Kept::InTickets);
-    world.connect(0);
-    let bytes = world.sessions.to_bytes();
-    let again = Arc::new(MemoryClientSessions::from_bytes(&bytes, 4).unwrap());
-    world.setup.client.resumption.as_mut().unwrap().store = again.clone() as Arc<dyn ClientSessionStore>;
-    assert_eq!(world.mode(1), Mode::Resumed);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
+        world.connect(0);
+        let bytes = world.sessions.to_bytes();
+        let again = Arc::new(MemoryClientSessions::from_bytes(&bytes, 4).unwrap());
+        world.setup.client.resumption.as_mut().unwrap().store = again.clone() as Arc<dyn ClientSessionStore>;
+        assert_eq!(world.mode(1), Mode::Resumed);
+    }
 }
 
 /// What can be wrong without a peer is found without one.

@@ -8,6 +8,7 @@ use terse_tls::resume::{ExternalPsk, MemoryPskStore};
 use terse_tls::summary::Mode;
 use terse_tls::{
     AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerMisbehaved,
+    ProtocolVersion,
 };
 
 use crate::world::{Kept, World, run};
@@ -160,7 +161,7 @@ fn early_data_after_a_hello_retry_request() {
 fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {
         for kind in [Ext::CLIENT_CACHED_INFO, Ext::CACHED_INFO] {
-            let mut world = crate::rule6::cached(Kept::InTickets);
+            let mut world = crate::rule6::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
             world.setup.server.common.fault = Some(first(EE, move |m| {
                 remove_extension(m, kind);
                 add_extension(m, kind, body);

@@ -1,5 +1,5 @@
 //! A changed world: the session of another context must not be used, and the handshake goes on in full (`caching`,
-//! rule 5; RFC 9846, 4.7.1).
+//! rule 5; RFC 9846, 4.7.1; RFC 7627, 5.3). In both versions.
 
 use terse_testkit::pair::Pair;
 use terse_testkit::pki::{NOW, Pki, SERVER_NAME, server_address, validity};
@@ -10,31 +10,33 @@ use terse_tls::{CipherSuite, ClientAuthentication, ProtocolVersion, ServerAddres
 
 use alloc::sync::Arc;
 
-use crate::world::{CHAIN, Kept, World, hello_has, mode};
+use crate::world::{CHAIN, Kept, VERSIONS, World, all, hello_has, mode, shows_session};
 
 /// After a full handshake, `change` and another one: full, and from then on resumed again.
 fn ends_sessions(change: impl Fn(&mut World, Kept)) {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         change(&mut world, kept);
-        assert_eq!(world.mode(1), Mode::Full, "{kept:?}");
-        assert_eq!(world.mode(2), Mode::Resumed, "{kept:?}");
+        assert_eq!(world.mode(1), Mode::Full, "{version} {kept:?}");
+        assert_eq!(world.mode(2), Mode::Resumed, "{version} {kept:?}");
     }
 }
 
 /// The client offers a session, and the server must not take it.
 fn is_declined(change: impl Fn(&mut World, Kept)) {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         change(&mut world, kept);
         let pair = world.connect(1);
-        assert!(hello_has(&pair, terse_tls::ExtensionType::PRE_SHARED_KEY));
-        assert_eq!(mode(&pair), Mode::Full, "{kept:?}");
+        assert!(shows_session(&pair));
+        assert_eq!(mode(&pair), Mode::Full, "{version} {kept:?}");
         assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"));
+        // An id of TLS 1.2 may also be one of compatibility mode.
         let unknown = "the client's session or key is not known, or belongs elsewhere";
-        assert_eq!(pair.server.summary().fallback, Some(unknown));
+        let unknown = (version == ProtocolVersion::TLS_1_3).then_some(unknown);
+        assert_eq!(pair.server.summary().fallback, unknown);
     }
     ends_sessions(change);
 }
@@ -54,8 +56,8 @@ fn the_other_way_of_keeping() {
 
 #[test]
 fn a_server_that_resumes_no_more() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         world.setup.server.resumption = None;
         assert_eq!([world.mode(1), world.mode(2)], [Mode::Full; 2]);
@@ -82,9 +84,9 @@ fn another_policy_of_client_authentication() {
 /// A session of a client that was never asked must not get past a server that asks now.
 #[test]
 fn a_server_that_begins_to_ask_for_certificates() {
-    for kept in Kept::BOTH {
+    for (version, kept) in all() {
         let provider = &terse_aws_lc::PROVIDER;
-        let mut world = World::from(Setup::new(provider, provider, CHAIN), kept);
+        let mut world = World::from(Setup::new(provider, provider, CHAIN), kept).only(version);
         world.connect(0);
         let trust = Pki::shared(CHAIN).trust(provider);
         world.setup.server.client_authentication = ClientAuthentication::Required(trust);
@@ -97,8 +99,8 @@ fn a_server_that_begins_to_ask_for_certificates() {
 /// The client's CA is not believed any more. That the client fails then is as it would be without the session.
 #[test]
 fn other_client_cas() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         let other = Pki::named(CHAIN, "Other CA").trust(&terse_aws_lc::PROVIDER);
         world.setup.server.client_authentication = ClientAuthentication::Required(other);
@@ -110,8 +112,8 @@ fn other_client_cas() {
 /// A new CRL is a new policy: whoever it revokes has no session either.
 #[test]
 fn a_revoked_client() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         let pki = Pki::shared(CHAIN);
         let revoked = terse_pki::Revocation::new(pki.client.leaf(), NOW).unwrap();
@@ -134,17 +136,22 @@ fn another_application_protocol() {
 
 #[test]
 fn another_promise_about_early_data() {
-    is_declined(|world, _| world.setup.server.early_data = Some(ServerEarlyData::new(500)));
+    for kept in Kept::BOTH {
+        let mut world = World::new(kept);
+        world.connect(0);
+        world.setup.server.early_data = Some(ServerEarlyData::new(500));
+        assert_eq!([1, 2].map(|seconds| world.mode(seconds)), [Mode::Full, Mode::Resumed]);
+    }
 }
 
 /// Two virtual hosts on one store.
 #[test]
 fn another_server_name() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         world.setup.client.send_server_name = false;
-        assert_eq!(world.mode(1), Mode::Full, "{kept:?}");
+        assert_eq!(world.mode(1), Mode::Full, "{version} {kept:?}");
         world.setup.client.send_server_name = true;
         assert_eq!(world.mode(2), Mode::Full, "the session of the one without a name");
     }
@@ -153,14 +160,16 @@ fn another_server_name() {
 /// A client does not offer the session of one server to another.
 #[test]
 fn another_port() {
-    let mut world = World::new(Kept::InStore);
-    world.connect(0);
-    let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
-    let address = ServerAddress { port: 8884, ..server_address() };
-    let mut pair = Pair::to(address, &client, &server, 9, terse_testkit::pair::at(1));
-    pair.handshake().unwrap();
-    assert!(!hello_has(&pair, terse_tls::ExtensionType::PRE_SHARED_KEY));
-    assert_eq!(mode(&pair), Mode::Full);
+    for version in VERSIONS {
+        let mut world = World::of(version, Kept::InStore);
+        world.connect(0);
+        let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
+        let address = ServerAddress { port: 8884, ..server_address() };
+        let mut pair = Pair::to(address, &client, &server, 9, terse_testkit::pair::at(1));
+        pair.handshake().unwrap();
+        assert!(!shows_session(&pair));
+        assert_eq!(mode(&pair), Mode::Full);
+    }
 }
 
 #[test]
@@ -183,7 +192,10 @@ fn another_certificate_of_the_client() {
 
 #[test]
 fn a_suite_that_was_switched_off() {
-    ends_sessions(|world, _| world.setup.client.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384]);
+    ends_sessions(|world, _| {
+        world.setup.client.common.suites =
+            vec![CipherSuite::TLS_AES_256_GCM_SHA384, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384];
+    });
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Resumption, external pre-shared keys and early data in TLS 1.3 (RFC 9846, 2.2, 2.3, 4.3.8 to 4.3.11, 4.7.1, 8; RFC
 //! 9258), on a virtual clock.
 //!
+//! And resumption in TLS 1.2, by session id or ticket (RFC 5246, 7.3; RFC 5077; RFC 7627, 5.3).
+//!
 //! - [`world`]: a client and a server that resume, in both ways of keeping sessions
 //! - [`resumed`]: what a resumed handshake is, and that it follows the one before
 //! - [`bounds`]: how long sessions live, and their size
@@ -9,6 +11,9 @@
 //! - [`rejected`]: early data that is not accepted, and replays
 //! - [`psk`]: external keys, as they are and imported
 //! - [`by_client`], [`by_server`]: a hostile peer
+//! - [`tls12`]: what a resumed handshake of TLS 1.2 is
+//! - [`tls12_bounds`]: which sessions it does not keep, or use
+//! - [`tls12_attacks`]: a hostile peer in TLS 1.2
 //! - [`rule6`]: beside handshake caching (`caching`, rule 6)
 
 extern crate alloc;
@@ -22,4 +27,7 @@ mod psk;
 mod rejected;
 mod resumed;
 mod rule6;
+mod tls12;
+mod tls12_attacks;
+mod tls12_bounds;
 mod world;

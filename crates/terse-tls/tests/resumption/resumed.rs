@@ -12,7 +12,7 @@ use terse_tls::{CipherSuite, ExtensionType, HandshakeType};
 
 use crate::world::{CHAIN, Kept, Sent, World, extensions_of, hello_has, hellos, mode, shown_ticket};
 
-const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
+pub(crate) const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
 
 #[test]
 fn has_the_same_peers_without_certificates() {
@@ -37,7 +37,7 @@ fn has_the_same_peers_without_certificates() {
     }
 }
 
-fn check_peers(pair: &Pair) {
+pub(crate) fn check_peers(pair: &Pair) {
     for (connection, name) in [(&pair.client, SERVER_NAME), (&pair.server, CLIENT_NAME)] {
         let peer = &connection.summary().peer;
         assert_eq!(peer.identity.as_ref().map(ToString::to_string).as_deref(), Some(name));

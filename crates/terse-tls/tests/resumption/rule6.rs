@@ -6,13 +6,13 @@ use terse_testkit::pair::Pair;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ExternalPsk, MemoryPskStore};
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
-use terse_tls::{ExtensionType, HandshakeType};
+use terse_tls::{ExtensionType, HandshakeType, ProtocolVersion};
 
-use crate::world::{Kept, LIFETIME, World, hello_extensions, mode};
+use crate::world::{Kept, LIFETIME, VERSIONS, World, all, hello_extensions, mode};
 
 /// Both sides cache and resume, and have done so.
-pub(crate) fn cached(kept: Kept) -> World {
-    let mut world = World::new(kept);
+pub(crate) fn cached(version: ProtocolVersion, kept: Kept) -> World {
+    let mut world = World::of(version, kept);
     let schemes = Schemes::BITHAC;
     world.setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
     world.setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
@@ -36,8 +36,8 @@ fn without_session(world: &mut World) {
 
 #[test]
 fn rule_6_a_hello_with_a_session_shows_nothing_of_the_cache() {
-    for kept in Kept::BOTH {
-        let mut world = cached(kept);
+    for (version, kept) in all() {
+        let mut world = cached(version, kept);
         for seconds in 1..5 {
             let pair = world.connect(seconds);
             assert_eq!(mode(&pair), Mode::Resumed);
@@ -53,8 +53,8 @@ fn rule_6_a_hello_with_a_session_shows_nothing_of_the_cache() {
 
 #[test]
 fn rule_6_a_resumed_handshake_makes_no_entry() {
-    for kept in Kept::BOTH {
-        let mut world = World::new(kept);
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
         world.connect(0);
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
         let schemes = Schemes::BITHAC;
@@ -71,7 +71,7 @@ fn rule_6_a_resumed_handshake_makes_no_entry() {
 #[test]
 fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
     let psk = || ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap();
-    let mut world = cached(Kept::InTickets);
+    let mut world = cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
     world.setup.client.resumption = None;
     world.setup.client.psks = vec![psk()];
     world.setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
@@ -87,8 +87,8 @@ fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
 /// Declined, the handshake is a full one that leaves everything for the next.
 #[test]
 fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
-    for kept in Kept::BOTH {
-        let mut world = cached(kept);
+    for (version, kept) in all() {
+        let mut world = cached(version, kept);
         world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
         let pair = world.connect(1);
         assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
@@ -98,11 +98,31 @@ fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
     }
 }
 
+/// What is declined is cached like a first contact.
+#[test]
+fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
+    for (version, kept) in all() {
+        let mut world = World::of(version, kept);
+        world.connect(0);
+        let schemes = Schemes::BITHAC;
+        world.setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
+        world.setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
+        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        let pair = world.connect(1);
+        assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
+        drop(pair);
+        without_session(&mut world);
+        let pair = world.connect(2);
+        assert_eq!(mode(&pair), Mode::Bithac);
+        assert!(pair.client.summary().cached.contains(&CachedObject::ClientCertificate));
+    }
+}
+
 /// For applications that prefer bytes to unlinkability.
 #[test]
 fn rule_6_objects_can_be_offered_beside_a_session() {
-    for kept in Kept::BOTH {
-        let mut world = cached(kept);
+    for (version, kept) in all() {
+        let mut world = cached(version, kept);
         world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
         let pair = world.connect(1);
         assert_eq!(mode(&pair), Mode::Resumed);
@@ -122,27 +142,31 @@ fn rule_6_objects_can_be_offered_beside_a_session() {
 /// A cached handshake authenticates: the session that comes of it has its peers.
 #[test]
 fn rule_6_a_session_from_a_cached_handshake_has_the_same_peers() {
-    let mut world = cached(Kept::InStore);
-    without_session(&mut world);
-    let first = world.connect(1);
-    assert_eq!(mode(&first), Mode::Bithac);
-    let resumed = world.connect(2);
-    assert_eq!(mode(&resumed), Mode::Resumed);
-    for side in [|pair: &Pair| pair.client.summary().clone(), |pair: &Pair| pair.server.summary().clone()] {
-        assert_eq!(side(&first).peer.identity, side(&resumed).peer.identity);
-        assert!(side(&resumed).peer.identity.is_some());
+    for version in VERSIONS {
+        let mut world = cached(version, Kept::InStore);
+        without_session(&mut world);
+        let first = world.connect(1);
+        assert_eq!(mode(&first), Mode::Bithac);
+        let resumed = world.connect(2);
+        assert_eq!(mode(&resumed), Mode::Resumed);
+        for side in [|pair: &Pair| pair.client.summary().clone(), |pair: &Pair| pair.server.summary().clone()] {
+            assert_eq!(side(&first).peer.identity, side(&resumed).peer.identity);
+            assert!(side(&resumed).peer.identity.is_some());
+        }
+        assert!(resumed.client.summary().sent.messages.iter().all(|(kind, _)| *kind != HandshakeType::CERTIFICATE));
     }
-    assert!(resumed.client.summary().sent.messages.iter().all(|(kind, _)| *kind != HandshakeType::CERTIFICATE));
 }
 
 /// The ticket of a running connection is held; a resumed one holds none.
 #[test]
 fn rule_6_a_resumed_connection_does_not_keep_others_from_their_ticket() {
-    let mut world = cached(Kept::InTickets);
-    world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
-    let resumed = world.connect(1);
-    assert_eq!(mode(&resumed), Mode::Resumed);
-    without_session(&mut world);
-    assert_eq!(world.mode(2), Mode::Bithac);
-    assert!(resumed.client.is_connected());
+    for version in VERSIONS {
+        let mut world = cached(version, Kept::InTickets);
+        world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
+        let resumed = world.connect(1);
+        assert_eq!(mode(&resumed), Mode::Resumed);
+        without_session(&mut world);
+        assert_eq!(world.mode(2), Mode::Bithac);
+        assert!(resumed.client.is_connected());
+    }
 }

@@ -31,6 +31,13 @@ impl Kept {
     pub(crate) const BOTH: [Self; 2] = [Self::InTickets, Self::InStore];
 }
 
+pub(crate) const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
+
+/// Both versions, and in each both ways of keeping sessions.
+pub(crate) fn all() -> impl Iterator<Item = (ProtocolVersion, Kept)> {
+    VERSIONS.into_iter().flat_map(|version| Kept::BOTH.map(|kept| (version, kept)))
+}
+
 pub(crate) struct World {
     pub(crate) setup: Setup,
     pub(crate) sessions: Arc<MemoryClientSessions>,
@@ -44,13 +51,22 @@ impl World {
         Self::from(Setup::mutual(provider, provider, CHAIN), kept)
     }
 
+    /// Mutual authentication in `version`.
+    pub(crate) fn of(version: ProtocolVersion, kept: Kept) -> Self {
+        Self::new(kept).only(version)
+    }
+
+    /// In `version` alone.
+    pub(crate) fn only(mut self, version: ProtocolVersion) -> Self {
+        self.setup = self.setup.only(version);
+        self
+    }
+
     /// TLS 1.3 alone, so that a changed hello leads nowhere else.
     pub(crate) fn from(setup: Setup, kept: Kept) -> Self {
         let mut world =
-            Self { setup: setup.with_resumption(), sessions: Arc::new(MemoryClientSessions::new(4)), connections: 0 };
-        for side in Side::BOTH {
-            world.setup.common(side).versions = vec![ProtocolVersion::TLS_1_3];
-        }
+            Self { setup: setup.with_resumption(), sessions: Arc::new(MemoryClientSessions::new(4)), connections: 0 }
+                .only(ProtocolVersion::TLS_1_3);
         world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
         if let Some(resumption) = &mut world.setup.client.resumption {
             resumption.store = world.sessions.clone();
@@ -139,6 +155,19 @@ pub(crate) fn shown_ticket(pair: &Pair) -> Option<Vec<u8>> {
     let extensions = hello_extensions(pair);
     let (_, body) = extensions.iter().find(|(kind, _)| *kind == ExtensionType::PRE_SHARED_KEY)?;
     Some(body[4..4 + usize::from(u16::from_be_bytes([body[2], body[3]]))].to_vec())
+}
+
+/// The session id of the ClientHello, and what it has for a ticket of TLS 1.2, if anything.
+pub(crate) fn shown12(pair: &Pair) -> (Vec<u8>, Option<Vec<u8>>) {
+    let hello = hellos(pair).remove(0);
+    let session_id = hello[39..39 + usize::from(hello[38])].to_vec();
+    let ticket = hello_extensions(pair).into_iter().find(|(kind, _)| *kind == ExtensionType::SESSION_TICKET);
+    (session_id, ticket.map(|(_, ticket)| ticket))
+}
+
+/// Whether the ClientHello shows a session: as a key in TLS 1.3, under an id in TLS 1.2.
+pub(crate) fn shows_session(pair: &Pair) -> bool {
+    shown_ticket(pair).is_some() || !shown12(pair).0.is_empty()
 }
 
 /// All events that wait.

@@ -187,6 +187,9 @@ pub(crate) fn server_hello(
     output.summary.cipher_suite = Some(suite.id);
     let ticket_follows = extensions.get::<SessionTicket<'_>>()?.is_some();
     let randoms = Randoms { client: random, server: hello.random };
+    if session.is_some() && !resumes {
+        output.summary.fallback = Some("the server does not take the session or key");
+    }
     if let Some(session) = session.filter(|_| resumes) {
         if session.suite != suite.id || !extended_master_secret {
             return Err(PeerMisbehaved::ChangedSession.into()); // RFC 5246, 7.4.1.3; RFC 7627, 5.3
