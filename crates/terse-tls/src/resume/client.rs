@@ -74,7 +74,6 @@ pub(crate) enum SessionKind {
     },
     Tls12 {
         session_id: Box<[u8]>,
-        extended_master_secret: bool,
     },
 }
 
@@ -254,9 +253,7 @@ impl Parse<'_> for SessionKind {
                 max_early_data_size: reader.u32()?,
                 record_limit: reader.u16()?,
             }),
-            ProtocolVersion::TLS_1_2 => {
-                Ok(Self::Tls12 { extended_master_secret: reader.u8()? == 1, session_id: reader.vec8()?.into() })
-            }
+            ProtocolVersion::TLS_1_2 => Ok(Self::Tls12 { session_id: reader.vec8()?.into() }),
             _ => Err(InvalidMessage::IllegalValue),
         }
     }
@@ -271,9 +268,8 @@ impl Encode for SessionKind {
                 writer.u32(*max_early_data_size);
                 writer.u16(*record_limit);
             }
-            Self::Tls12 { session_id, extended_master_secret } => {
+            Self::Tls12 { session_id } => {
                 writer.u16(ProtocolVersion::TLS_1_2.0);
-                writer.u8((*extended_master_secret).into());
                 writer.vec8(session_id);
             }
         }

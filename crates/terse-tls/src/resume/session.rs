@@ -22,10 +22,8 @@ mod tests;
 pub(crate) struct Session {
     /// Tells the version as well: each suite belongs to one.
     pub(crate) suite: CipherSuite,
-    /// TLS 1.3: the pre-shared key; TLS 1.2: the master secret.
+    /// TLS 1.3: the pre-shared key; TLS 1.2: the extended master secret (RFC 7627). With another one none is kept.
     pub(crate) secret: Secret,
-    /// TLS 1.2: of RFC 7627. Always set in TLS 1.3.
-    pub(crate) extended_master_secret: bool,
     /// When the ticket was issued, in seconds since 1970.
     pub(crate) created: u64,
     /// When the last session that descends from the same handshake with certificates must end: seven days after that
@@ -85,11 +83,10 @@ impl fmt::Debug for Session {
 /// The byte that says what follows: how long the secret is, and how the client is written.
 mod flags {
     pub(super) const LONG_SECRET: u8 = 0x01;
-    pub(super) const EXTENDED_MASTER_SECRET: u8 = 0x02;
     /// Type, subject and subjectAltName in DER, or the raw public key.
-    pub(super) const CLIENT: u8 = 0x04;
+    pub(super) const CLIENT: u8 = 0x02;
     /// One name, which makes up both.
-    pub(super) const CLIENT_NAME: u8 = 0x08;
+    pub(super) const CLIENT_NAME: u8 = 0x04;
     /// The number of signatures, up to 15, in the upper half.
     pub(super) const SIGNATURES: u32 = 4;
 }
@@ -102,7 +99,6 @@ impl Encode for Session {
         let mut flags = 0;
         let mut set = |flag, condition| flags |= if condition { flag } else { 0 };
         set(flags::LONG_SECRET, self.secret.as_ref().len() == LONG_SECRET_LEN);
-        set(flags::EXTENDED_MASTER_SECRET, self.extended_master_secret);
         set(flags::CLIENT, client.is_some() && name.is_none());
         set(flags::CLIENT_NAME, name.is_some());
         flags |= client.map_or(0, |client| client.signatures.min(0x0f)) << flags::SIGNATURES;
@@ -137,7 +133,6 @@ impl Parse<'_> for Session {
         Ok(Self {
             suite,
             secret,
-            extended_master_secret: is_set(flags::EXTENDED_MASTER_SECRET),
             created,
             end,
             client: identity.map(|identity| ResumedClient { identity, signatures }),

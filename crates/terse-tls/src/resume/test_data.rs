@@ -52,7 +52,6 @@ pub(super) fn session() -> Session {
     Session {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
         secret: Secret::new(&[5; 32]),
-        extended_master_secret: true,
         created: TODAY,
         end: TODAY + 7 * DAY,
         client: None,

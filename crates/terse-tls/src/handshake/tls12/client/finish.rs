@@ -102,7 +102,7 @@ impl Agreed {
         };
         let new = NewSession {
             suite: self.suite.id,
-            kind: SessionKind::Tls12 { session_id, extended_master_secret: true },
+            kind: SessionKind::Tls12 { session_id },
             secret: Secret::new(master_secret.expose()),
             ticket,
             lifetime,

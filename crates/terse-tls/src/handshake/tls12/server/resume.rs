@@ -76,14 +76,8 @@ impl Resumable {
     ) -> Result<(), Error> {
         let Self { resumption, binding, now, id } = self;
         let Lineage { client, end } = Lineage::new(client, now);
-        let session = Session {
-            suite: suite.id,
-            secret: Secret::new(master_secret.expose()),
-            extended_master_secret: true,
-            created: now,
-            end,
-            client,
-        };
+        let session =
+            Session { suite: suite.id, secret: Secret::new(master_secret.expose()), created: now, end, client };
         let kept = match id {
             Some(id) => handle_of(&id).is_some_and(|handle| resumption.keep(handle, session, &binding)),
             None => {
@@ -133,7 +127,7 @@ impl Resumed {
         let Some(session) = resumption.find(shown, &binding, now) else { return Ok(None) };
         let suite = config.common.enabled_suites().find(|id| *id == session.suite && offer.offers(*id));
         let Some(suite) = suite.and_then(|id| config.common.provider.tls12_suite(id)) else { return Ok(None) };
-        if !session.extended_master_secret || session.secret.as_ref().len() != 48 {
+        if session.secret.as_ref().len() != 48 {
             return Ok(None);
         }
         if !offer.extended_master_secret {
