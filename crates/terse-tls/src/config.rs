@@ -102,6 +102,13 @@ impl Common {
         }
     }
 
+    /// For the key log, if there is one.
+    pub(crate) fn log_secret(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
+        if let Some(log) = &self.key_log {
+            log.log(label, client_random, secret);
+        }
+    }
+
     fn check(&self) -> Result<(), ApiMisuse> {
         if self.suites.iter().any(|id| self.version_of(*id).is_none()) {
             return Err(ApiMisuse::Unsupported("cipher suite"));

@@ -98,14 +98,14 @@ pub(crate) enum Handshake {
     Client(Box<client::ExpectServerHello>),
     /// A server whose ClientHello will tell the version.
     Server(server::ExpectClientHello),
-    /// A client in TLS 1.3.
-    Tls13Client(tls13::client::State),
     /// A client in TLS 1.2.
     Tls12Client(tls12::client::State),
     /// A server in TLS 1.2.
     Tls12Server(tls12::server::State),
     /// Finished, in TLS 1.2.
     Tls12Traffic(Box<tls12::traffic::Traffic>),
+    /// A client in TLS 1.3.
+    Tls13Client(tls13::client::State),
     /// A server in TLS 1.3.
     Tls13Server(tls13::server::State),
     /// Finished, in TLS 1.3.

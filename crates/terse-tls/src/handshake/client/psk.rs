@@ -152,9 +152,7 @@ impl OfferedPsks {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
         let messages = early_data.suite.hash.hash(&[client_hello]);
         let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
-        if let Some(log) = &hello.config.common.key_log {
-            log.log("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
-        }
+        hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
         output.link.compatibility_point()?; // RFC 9846, E.4
         output.link.limit_protected_records(early_data.record_limit.into());
         output.link.new_keys(&EpochKeys::Tls13(secret))?;

@@ -134,15 +134,9 @@ impl ExpectServerHelloDone {
             agreed.transcript.stop_keeping();
         }
         let premaster_secret = agreed.client_key_exchange(ecdhe, message, output)?;
-        let master_secret = if agreed.extended_master_secret {
-            let session_hash = agreed.transcript.current(); // RFC 7627, 3: up to ClientKeyExchange
-            MasterSecret::extended(agreed.suite, premaster_secret.as_ref(), &session_hash)
-        } else {
-            MasterSecret::new(agreed.suite, premaster_secret.as_ref(), &agreed.randoms)
-        };
-        if let Some(log) = &agreed.config.common.key_log {
-            log.log("CLIENT_RANDOM", &agreed.randoms.client, master_secret.expose());
-        }
+        let Agreed { config, suite, randoms, transcript, extended_master_secret: extended, .. } = &agreed;
+        let master_secret =
+            key_exchange::master_secret(&config.common, suite, *extended, &premaster_secret, randoms, transcript);
         let flight = Flight { agreed, learned, master_secret };
         let Some((credential, scheme)) = credential else { return flight.finish(None, output) };
         let messages = flight.agreed.transcript.messages().unwrap_or_default().into();

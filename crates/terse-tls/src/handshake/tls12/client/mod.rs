@@ -196,8 +196,8 @@ pub(crate) fn server_hello(
         }
         let mut transcript = client_hello.start(suite.hash);
         transcript.add(message.bytes);
-        let resumed = Resumed { config, suite, randoms, transcript, session, keeper };
-        return resumed.start(ticket_follows, output).map(Handshake::Tls12Client);
+        let resumed = Resumed { suite, randoms, transcript, session, keeper };
+        return resumed.start(&config, ticket_follows, output).map(Handshake::Tls12Client);
     }
     let types = CertificateTypes::read(&config, extensions)?;
     let (selection, makes_ticket) =

@@ -1,7 +1,6 @@
 //! A session that is resumed, by its id (RFC 5246, 7.3) or with a ticket (RFC 5077, 3.1).
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::State;
 use super::finish::Ticket;
@@ -17,7 +16,6 @@ use crate::wire::{Finished, HandshakeType};
 
 /// The server took up the session.
 pub(super) struct Resumed {
-    pub(super) config: Arc<ClientConfig>,
     pub(super) suite: &'static Tls12Suite,
     pub(super) randoms: Randoms,
     pub(super) transcript: Transcript,
@@ -35,12 +33,15 @@ pub(crate) struct ExpectResumedFinished {
 }
 
 impl Resumed {
-    pub(super) fn start(self, ticket_follows: bool, output: &mut Output<'_>) -> Result<State, Error> {
+    pub(super) fn start(
+        self,
+        config: &ClientConfig,
+        ticket_follows: bool,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
         let secret = self.session.secret.as_ref().try_into().map_err(|_| CryptoError::InvalidLength)?;
         let master_secret = MasterSecret::resumed(self.suite, secret);
-        if let Some(log) = &self.config.common.key_log {
-            log.log("CLIENT_RANDOM", &self.randoms.client, master_secret.expose());
-        }
+        config.common.log_secret("CLIENT_RANDOM", &self.randoms.client, master_secret.expose());
         sessions::resumed_server(&self.session.origin, output);
         output.summary.round_trips = 1;
         let keys = master_secret.key_block(&self.randoms);

@@ -7,13 +7,13 @@ use super::finish::ExpectFinished;
 use super::flight::{Ecdhe, Handshaking};
 use crate::cache::{PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
-use crate::config::{ClientAuthentication, ServerConfig};
+use crate::config::ClientAuthentication;
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::certificate_types::verified_before;
-use crate::handshake::tls12::certificate;
+use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, sessions, signature};
-use crate::schedule::tls12::{MasterSecret, Randoms, psk_premaster};
+use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
 use crate::wire::{
     CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
@@ -115,8 +115,9 @@ impl ExpectClientKeyExchange {
         let Self { mut handshaking, ecdhe, client } = *self;
         let premaster_secret = handshaking.premaster_secret(ecdhe, message, output)?;
         handshaking.transcript.add(message.bytes);
-        let master_secret = handshaking.master_secret(&premaster_secret);
-        Handshaking::log(&handshaking.config, &handshaking.randoms, &master_secret);
+        let Handshaking { config, suite, randoms, transcript, extended_master_secret: extended, .. } = &handshaking;
+        let master_secret =
+            key_exchange::master_secret(&config.common, suite, *extended, &premaster_secret, randoms, transcript);
         Ok(match client {
             Some(client) => {
                 State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, client, master_secret }))
@@ -162,20 +163,6 @@ impl Handshaking {
         let key = psk.as_ref().and_then(|psk| psk.tls12_key()).ok_or(PeerIncompatible::UnknownPskIdentity)?;
         sessions::psk_peer(identity, output);
         Ok(psk_premaster(key, shared_secret)?)
-    }
-
-    fn master_secret(&self, premaster_secret: &SharedSecret) -> MasterSecret {
-        if self.extended_master_secret {
-            MasterSecret::extended(self.suite, premaster_secret.as_ref(), &self.transcript.current())
-        } else {
-            MasterSecret::new(self.suite, premaster_secret.as_ref(), &self.randoms)
-        }
-    }
-
-    pub(super) fn log(config: &ServerConfig, randoms: &Randoms, master_secret: &MasterSecret) {
-        if let Some(log) = &config.common.key_log {
-            log.log("CLIENT_RANDOM", &randoms.client, master_secret.expose());
-        }
     }
 }
 

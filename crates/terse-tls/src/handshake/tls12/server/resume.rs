@@ -6,11 +6,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::flight::{Handshaking, Selection, server_hello};
+use super::flight::{Selection, server_hello};
 use super::{Offer, State};
 use crate::cert::VerifiedPeer;
 use crate::config::ServerConfig;
-use crate::crypto::{Secret, Tls12Suite};
+use crate::crypto::{CryptoError, Secret, Tls12Suite};
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::caching::Selected;
 use crate::handshake::sessions::Lineage;
@@ -157,8 +157,8 @@ impl Resumed {
 
         let randoms = Randoms { client: offer.hello.random, server };
         let master_secret = session.secret.as_ref().try_into().map(|secret| MasterSecret::resumed(suite, secret));
-        let master_secret = master_secret.map_err(|_| crate::crypto::CryptoError::InvalidLength)?; // checked in `find`
-        Handshaking::log(&config, &randoms, &master_secret);
+        let master_secret = master_secret.map_err(|_| CryptoError::InvalidLength)?; // checked in `find`
+        config.common.log_secret("CLIENT_RANDOM", &randoms.client, master_secret.expose());
         let keys = master_secret.key_block(&randoms);
         output.link.new_keys(&EpochKeys::Tls12(keys.server))?;
         let verify_data = master_secret.server_verify_data(&transcript.current());

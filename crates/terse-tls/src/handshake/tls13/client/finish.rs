@@ -93,11 +93,9 @@ impl Flight {
         let main = handshake.main_secret()?;
         let (send, receive) = (main.client_traffic(&messages)?, main.server_traffic(&messages)?);
         let exporter = main.exporter(&messages)?;
-        if let Some(log) = &config.common.key_log {
-            log.log("CLIENT_TRAFFIC_SECRET_0", &random, send.expose());
-            log.log("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
-            log.log("EXPORTER_SECRET", &random, exporter.expose());
-        }
+        config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", &random, send.expose());
+        config.common.log_secret("SERVER_TRAFFIC_SECRET_0", &random, receive.expose());
+        config.common.log_secret("EXPORTER_SECRET", &random, exporter.expose());
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));

@@ -140,10 +140,8 @@ impl State {
         let messages = hello.transcript.current();
         let client = handshake.client_traffic(&messages)?;
         let server = handshake.server_traffic(&messages)?;
-        if let Some(log) = &hello.config.common.key_log {
-            log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
-            log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
-        }
+        hello.config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &hello.random, client.expose());
+        hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
         output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
         output.link.compatibility_point()?;
         if !early_data {

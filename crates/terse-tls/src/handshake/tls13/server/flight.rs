@@ -111,9 +111,7 @@ fn send_psk(
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk };
     let secrets = hello.send(key_share, psk.early_secret.clone(), &mut transcript, output)?;
     if let Some(secret) = early_traffic {
-        if let Some(log) = &config.common.key_log {
-            log.log("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
-        }
+        config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
         output.receive.keys = Some(EpochKeys::Tls13(secret));
         output.summary.early_data = EarlyDataStatus::Accepted;
         output.summary.round_trips = 0;
@@ -164,10 +162,8 @@ impl Hello<'_> {
         let handshake = early_secret.handshake_secret(negotiated.suite, &shared_secret)?;
         let messages = transcript.current();
         let (client, server) = (handshake.client_traffic(&messages)?, handshake.server_traffic(&messages)?);
-        if let Some(log) = &config.common.key_log {
-            log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, client.expose());
-            log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, server.expose());
-        }
+        config.common.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, client.expose());
+        config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &offer.hello.random, server.expose());
         output.link.compatibility_point()?;
         output.link.new_keys(&EpochKeys::Tls13(server.clone()))?;
         output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
@@ -274,11 +270,9 @@ impl Flight {
         let messages = transcript.current();
         let (send, receive) = (main.server_traffic(&messages)?, main.client_traffic(&messages)?);
         let exporter = main.exporter(&messages)?;
-        if let Some(log) = &config.common.key_log {
-            log.log("CLIENT_TRAFFIC_SECRET_0", &client_random, receive.expose());
-            log.log("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
-            log.log("EXPORTER_SECRET", &client_random, exporter.expose());
-        }
+        config.common.log_secret("CLIENT_TRAFFIC_SECRET_0", &client_random, receive.expose());
+        config.common.log_secret("SERVER_TRAFFIC_SECRET_0", &client_random, send.expose());
+        config.common.log_secret("EXPORTER_SECRET", &client_random, exporter.expose());
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets };
