@@ -3,9 +3,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::receiver::MAX_IGNORED_RECORDS;
 use super::*;
+use crate::crypto::CryptoError;
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::link::Link;
+use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::EpochKeys;
 use crate::test_crypto::{SUITE, traffic_secret};
-use crate::wire::{AlertDescription, Finished};
+use crate::wire::{Alert, AlertDescription, ContentType, Finished, HandshakeType};
 
 mod receiver;
 mod sender;

@@ -1,0 +1,313 @@
+//! What comes in: records, which are joined to handshake messages.
+
+use alloc::vec::Vec;
+
+use zeroize::Zeroize;
+
+use super::MESSAGE_HEADER_LEN;
+use crate::crypto::CryptoError;
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
+use crate::schedule::EpochKeys;
+use crate::wire::{Alert, ContentType, Parse};
+
+/// Records without content, or ignored ones, that may come in a row.
+pub(super) const MAX_IGNORED_RECORDS: u8 = 32;
+
+/// What a protected record has beside its content: the content type, and a tag (RFC 9846, 5.2).
+const MIN_EXPANSION: usize = 1 + 16;
+
+/// As how many bytes of early data a record counts at least when it is skipped: small ones cost work, too.
+const MIN_SKIPPED: usize = 8;
+
+/// What a record brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Nothing to act on: a part of a record, or one that is ignored.
+    Nothing,
+    /// Handshake bytes: see [`Receiver::message`].
+    Handshake,
+    /// Application data: see [`Receiver::read`].
+    ApplicationData,
+    /// An alert.
+    Alert(Alert),
+}
+
+/// The receiving half.
+pub(crate) struct Receiver {
+    /// The beginning of a record that has not arrived whole.
+    pub(super) partial: Vec<u8>,
+    /// Handshake bytes, from `consumed` on.
+    pub(super) joined: Vec<u8>,
+    consumed: usize,
+    /// Application data that waits to be read, from `read` on.
+    pub(super) plaintext: Vec<u8>,
+    read: usize,
+    key: Option<RecordKey>,
+    /// In TLS 1.2, the key that the peer's next ChangeCipherSpec puts in force. Nothing but that and alerts may come.
+    next_key: Option<RecordKey>,
+    /// Longest content of a protected record; TLS 1.3 counts its type as well.
+    limit: usize,
+    pub(super) max_message: usize,
+    /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
+    ignores_change_cipher_spec: bool,
+    /// One came.
+    ignored_change_cipher_spec: bool,
+    ignored_records: u8,
+    last_record_len: usize,
+    /// Bytes of early data that are still skipped.
+    early_data: usize,
+    /// Whether a record was received under the current kind of protection.
+    authenticated: bool,
+}
+
+impl Receiver {
+    pub(crate) const fn new(max_message: usize) -> Self {
+        Self {
+            partial: Vec::new(),
+            joined: Vec::new(),
+            consumed: 0,
+            plaintext: Vec::new(),
+            read: 0,
+            key: None,
+            next_key: None,
+            limit: MAX_FRAGMENT + 1,
+            max_message,
+            ignores_change_cipher_spec: false,
+            ignored_change_cipher_spec: false,
+            ignored_records: 0,
+            last_record_len: 0,
+            early_data: 0,
+            authenticated: false,
+        }
+    }
+
+    /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
+    /// none while application data waits to be read.
+    pub(crate) fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+        if self.has_plaintext() {
+            return Ok((0, Received::Nothing));
+        }
+        if self.partial.is_empty()
+            && let Some(header) = input.first_chunk()
+        {
+            let header = self.check(Header::parse(*header))?;
+            if let Some(record) = input.get_mut(..HEADER_LEN + header.len) {
+                return Ok((record.len(), self.open(header, record)?));
+            }
+        }
+        let mut taken = self.fill(HEADER_LEN, input);
+        let Some(header) = self.partial.first_chunk() else {
+            return Ok((taken, Received::Nothing));
+        };
+        let header = self.check(Header::parse(*header))?;
+        taken += self.fill(HEADER_LEN + header.len, &input[taken..]);
+        if self.partial.len() < HEADER_LEN + header.len {
+            return Ok((taken, Received::Nothing));
+        }
+        let mut record = core::mem::take(&mut self.partial);
+        let received = self.open(header, &mut record);
+        record.zeroize();
+        Ok((taken, received?))
+    }
+
+    /// The next whole handshake message, header included.
+    pub(crate) fn message(&self) -> Result<Option<&[u8]>, Error> {
+        let bytes = &self.joined[self.consumed..];
+        let Some([_, len @ ..]) = bytes.first_chunk::<MESSAGE_HEADER_LEN>() else {
+            return Ok(None);
+        };
+        let len = len.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
+        if len > self.max_message {
+            return Err(InvalidMessage::HandshakeTooLarge.into());
+        }
+        Ok(bytes.get(..MESSAGE_HEADER_LEN + len))
+    }
+
+    /// Drops the message that [`Receiver::message`] gave.
+    pub(crate) fn consume(&mut self, len: usize) {
+        self.consumed += len;
+        if self.consumed >= self.joined.len() {
+            self.joined = Vec::new(); // gives the memory back: the next flight may be long in coming
+            self.consumed = 0;
+        }
+    }
+
+    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a ChangeCipherSpec,
+    /// which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
+    pub(crate) fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
+        if !self.joined.is_empty() {
+            return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
+        }
+        let key = Some(RecordKey::new(keys)?);
+        match keys {
+            EpochKeys::Tls12(_) if self.ignored_change_cipher_spec => {
+                return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+            }
+            EpochKeys::Tls12(_) => self.next_key = key,
+            EpochKeys::Tls13(_) => self.key = key,
+        }
+        Ok(())
+    }
+
+    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
+    /// (RFC 8449, 4).
+    pub(crate) fn limit_records(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until one
+    /// can be decrypted (RFC 9846, 4.3.10).
+    pub(crate) fn skip_early_data(&mut self, bytes: usize) {
+        self.early_data = bytes;
+    }
+
+    /// Whether ChangeCipherSpec is ignored from here on.
+    pub(crate) fn ignore_change_cipher_spec(&mut self, ignore: bool) {
+        self.ignores_change_cipher_spec = ignore;
+    }
+
+    pub(crate) fn has_plaintext(&self) -> bool {
+        self.plaintext_len() > 0
+    }
+
+    /// How many bytes of application data wait to be read.
+    pub(crate) fn plaintext_len(&self) -> usize {
+        self.plaintext.len() - self.read
+    }
+
+    /// Moves application data to `out`.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.plaintext[self.read..];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.read += len;
+        if !self.has_plaintext() {
+            self.discard();
+        }
+        len
+    }
+
+    /// Drops application data. What came in a record that failed the connection is not for the application.
+    pub(crate) fn discard(&mut self) {
+        self.plaintext.zeroize();
+        self.plaintext = Vec::new();
+        self.read = 0;
+    }
+
+    /// Length of the record that came last, header included.
+    pub(crate) const fn last_record_len(&self) -> usize {
+        self.last_record_len
+    }
+
+    fn check(&self, header: Header) -> Result<Header, Error> {
+        let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
+        header.check(match &self.key {
+            Some(key) => key.max_len(self.limit),
+            None if is_early => MAX_ENCRYPTED,
+            None => MAX_FRAGMENT,
+        })?; // before anything of it is buffered
+        Ok(header)
+    }
+
+    fn fill(&mut self, up_to: usize, input: &[u8]) -> usize {
+        let missing = up_to.saturating_sub(self.partial.len()).min(input.len());
+        self.partial.extend_from_slice(&input[..missing]);
+        missing
+    }
+
+    fn open(&mut self, header: Header, record: &mut [u8]) -> Result<Received, Error> {
+        self.last_record_len = record.len();
+        let content_type = header.content_type;
+        if content_type == ContentType::CHANGE_CIPHER_SPEC {
+            return self.change_cipher_spec(&record[HEADER_LEN..]);
+        }
+        if self.next_key.is_some() && content_type != ContentType::ALERT {
+            return Err(PeerMisbehaved::UnexpectedRecord(content_type).into());
+        }
+        let skipped = header.len.saturating_sub(MIN_EXPANSION).max(MIN_SKIPPED);
+        let is_early = !self.authenticated && skipped <= self.early_data;
+        let (content_type, content) = match &mut self.key {
+            Some(key) if key.covers(content_type) => match key.deprotect(record, self.limit) {
+                Err(Error::Crypto(CryptoError::DecryptFailed)) if is_early => {
+                    self.early_data -= skipped;
+                    return Ok(Received::Nothing);
+                }
+                opened => {
+                    self.authenticated = true;
+                    opened?
+                }
+            },
+            // An alert from a peer that failed before it had keys.
+            Some(_) if content_type == ContentType::ALERT && !self.authenticated => {
+                (content_type, &record[HEADER_LEN..])
+            }
+            None if content_type == ContentType::APPLICATION_DATA && is_early => {
+                self.early_data -= skipped;
+                return Ok(Received::Nothing);
+            }
+            None if content_type != ContentType::APPLICATION_DATA => (content_type, &record[HEADER_LEN..]),
+            _ => return Err(PeerMisbehaved::UnexpectedRecord(content_type).into()),
+        };
+        self.content(content_type, content)
+    }
+
+    fn content(&mut self, content_type: ContentType, content: &[u8]) -> Result<Received, Error> {
+        if !self.joined.is_empty() && content_type != ContentType::HANDSHAKE {
+            return Err(PeerMisbehaved::InterleavedRecord.into());
+        }
+        match content_type {
+            ContentType::HANDSHAKE if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
+            ContentType::HANDSHAKE => {
+                self.joined.drain(..self.consumed); // or they would add up while messages end within records
+                self.consumed = 0;
+                self.joined.extend_from_slice(content);
+                self.ignored_records = 0;
+                Ok(Received::Handshake)
+            }
+            ContentType::ALERT if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
+            ContentType::ALERT => Ok(Received::Alert(Alert::parse_all(content)?)),
+            ContentType::APPLICATION_DATA if content.is_empty() => {
+                self.ignored()?;
+                Ok(Received::ApplicationData)
+            }
+            ContentType::APPLICATION_DATA => {
+                self.plaintext = content.into();
+                self.read = 0;
+                self.ignored_records = 0;
+                Ok(Received::ApplicationData)
+            }
+            other => Err(PeerMisbehaved::UnexpectedRecord(other).into()),
+        }
+    }
+
+    fn change_cipher_spec(&mut self, content: &[u8]) -> Result<Received, Error> {
+        if content != [1] || !self.joined.is_empty() {
+            return Err(PeerMisbehaved::BadChangeCipherSpec.into());
+        }
+        match self.next_key.take() {
+            Some(key) => self.key = Some(key),
+            None if self.ignores_change_cipher_spec => {
+                self.ignored_change_cipher_spec = true;
+                self.ignored()?;
+            }
+            None => return Err(PeerMisbehaved::BadChangeCipherSpec.into()),
+        }
+        Ok(Received::Nothing)
+    }
+
+    /// Counts a record that brings nothing; too many in a row are refused.
+    pub(crate) fn ignored(&mut self) -> Result<(), Error> {
+        self.ignored_records += 1;
+        if self.ignored_records > MAX_IGNORED_RECORDS {
+            return Err(PeerMisbehaved::TooManyEmptyRecords.into());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.plaintext.zeroize();
+    }
+}

@@ -1,0 +1,226 @@
+//! What goes out: handshake messages, which are packed into records.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::MESSAGE_HEADER_LEN;
+use crate::error::Error;
+use crate::link::Link;
+use crate::record::stream::{MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::schedule::EpochKeys;
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Writer};
+
+/// The sending half.
+pub(crate) struct Sender {
+    /// Records, from `sent` on.
+    pub(super) output: Vec<u8>,
+    sent: usize,
+    /// Handshake messages that are not yet in records.
+    pub(super) flight: Vec<u8>,
+    key: Option<RecordKey>,
+    max_fragment: usize,
+    /// As `max_fragment`, for protected records.
+    max_protected: usize,
+    /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
+    owes_change_cipher_spec: bool,
+    /// All bytes of records that were made.
+    produced: u64,
+    /// The last alert was sent: `close_notify` or a fatal one.
+    closed: bool,
+    #[cfg(feature = "testing")]
+    fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
+}
+
+impl Sender {
+    pub(crate) const fn new(compatibility_mode: bool) -> Self {
+        Self {
+            output: Vec::new(),
+            sent: 0,
+            flight: Vec::new(),
+            key: None,
+            max_fragment: MAX_FRAGMENT,
+            max_protected: MAX_FRAGMENT,
+            owes_change_cipher_spec: compatibility_mode,
+            produced: 0,
+            closed: false,
+            #[cfg(feature = "testing")]
+            fault: None,
+        }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
+        Self { fault, ..self }
+    }
+
+    /// Moves records to `out`. Returns how many bytes; 0 when there are none.
+    pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.output[self.sent..];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.sent += len;
+        if self.sent == self.output.len() {
+            self.output = Vec::new();
+            self.sent = 0;
+        } else if self.sent > self.output.len() / 2 {
+            self.output.drain(..self.sent); // or it would add up while the peer reads slowly
+            self.sent = 0;
+        }
+        len
+    }
+
+    /// All bytes of records so far.
+    pub(crate) const fn produced(&self) -> u64 {
+        self.produced
+    }
+
+    /// Whether the key has protected nearly as much as it may.
+    pub(crate) fn key_is_worn(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_worn)
+    }
+
+    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
+    pub(crate) fn key_is_exhausted(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_exhausted)
+    }
+
+    /// The most content that fits into the next record.
+    pub(crate) fn max_fragment(&self) -> usize {
+        match self.key {
+            Some(_) => self.max_fragment.min(self.max_protected),
+            None => self.max_fragment,
+        }
+    }
+
+    /// Makes one record; none after the last alert (RFC 9846, 6.1).
+    pub(crate) fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        if self.closed {
+            return Ok(());
+        }
+        let before = self.output.len();
+        match &mut self.key {
+            Some(key) => {
+                if let Err(error) = key.protect(content_type, fragment, &mut self.output) {
+                    self.output.truncate(before); // no plaintext may leave
+                    return Err(error.into());
+                }
+            }
+            None => {
+                write_plaintext(content_type, fragment, &mut self.output);
+                if self.produced == 0 && fragment.first() == Some(&HandshakeType::CLIENT_HELLO.0) {
+                    // RFC 9846, 5.1: the record of an initial ClientHello says TLS 1.0, for old peers.
+                    self.output[before + 2] = 1; // in the header that was just written
+                }
+            }
+        }
+        self.produced += (self.output.len() - before) as u64;
+        Ok(())
+    }
+
+    /// Sends the last alert, after what is complete and instead of what is not.
+    pub(crate) fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.alert(alert)?;
+        self.closed = true;
+        Ok(())
+    }
+
+    /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
+    fn change_cipher_spec(&mut self) {
+        if !self.closed {
+            let before = self.output.len();
+            write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
+            self.produced += (self.output.len() - before) as u64;
+        }
+    }
+
+    /// Sends an alert after which more follows.
+    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.flight = Vec::new();
+        let mut bytes = [0; 2];
+        alert.encode(&mut Writer::new(&mut bytes));
+        self.record(ContentType::ALERT, &bytes)
+    }
+}
+
+impl Link for Sender {
+    fn label_prefix(&self) -> &'static [u8] {
+        b"tls13 "
+    }
+
+    fn pending(&self) -> usize {
+        self.output.len() - self.sent
+    }
+
+    fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
+        let mut count = Writer::new(&mut []);
+        body.encode(&mut count);
+        let start = self.flight.len();
+        let mut message = vec![0; MESSAGE_HEADER_LEN + count.len()];
+        let mut writer = Writer::new(&mut message);
+        kind.encode(&mut writer);
+        writer.vec::<3>(|writer| body.encode(writer));
+        writer.finish()?;
+        #[cfg(feature = "testing")]
+        if let Some(fault) = &self.fault {
+            fault.message(kind, &mut message);
+        }
+        if start == 0 {
+            self.flight = message;
+        } else {
+            self.flight.extend_from_slice(&message);
+        }
+        Ok(&self.flight[start..])
+    }
+
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
+        self.end_of_flight()?;
+        let key = RecordKey::new(keys)?;
+        if let EpochKeys::Tls12(_) = keys {
+            self.owes_change_cipher_spec = false;
+            self.change_cipher_spec();
+        }
+        self.key = Some(key);
+        Ok(())
+    }
+
+    fn abandon_early_data(&mut self) {
+        self.key = None;
+    }
+
+    fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error> {
+        self.push(HandshakeType::END_OF_EARLY_DATA, &EndOfEarlyData).map(Some)
+    }
+
+    fn record_limit(&self) -> usize {
+        self.max_fragment.min(self.max_protected)
+    }
+
+    fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
+        self.alert(Alert { level: Alert::WARNING, description })
+    }
+
+    fn limit_records(&mut self, bytes: usize) {
+        self.max_fragment = bytes.min(MAX_FRAGMENT);
+    }
+
+    fn limit_protected_records(&mut self, bytes: usize) {
+        self.max_protected = bytes.min(MAX_FRAGMENT);
+    }
+
+    fn compatibility_mode(&mut self) {
+        self.owes_change_cipher_spec = true;
+    }
+
+    fn compatibility_point(&mut self) -> Result<(), Error> {
+        if core::mem::take(&mut self.owes_change_cipher_spec) {
+            self.end_of_flight()?;
+            self.change_cipher_spec();
+        }
+        Ok(())
+    }
+
+    fn end_of_flight(&mut self) -> Result<(), Error> {
+        let flight = core::mem::take(&mut self.flight);
+        flight.chunks(self.max_fragment()).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
+    }
+}
