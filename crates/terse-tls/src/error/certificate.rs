@@ -1,0 +1,136 @@
+//! Why a certificate is not accepted.
+
+use core::fmt;
+
+use pki_types::UnixTime;
+
+use crate::wire::AlertDescription;
+
+/// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// The client sent none, and one is required (RFC 9846, 4.5.1).
+    Required,
+    /// A certificate does not parse as X.509.
+    Malformed,
+    /// The validity ended at `not_after`.
+    Expired {
+        /// Which certificate of the chain.
+        depth: usize,
+        /// The end of its validity.
+        not_after: UnixTime,
+    },
+    /// The validity begins at `not_before`.
+    NotYetValid {
+        /// Which certificate of the chain.
+        depth: usize,
+        /// The beginning of its validity.
+        not_before: UnixTime,
+    },
+    /// The device has no wall-clock time, and the configuration does not accept certificates without it.
+    NoTime,
+    /// No path leads to a trust anchor.
+    UnknownIssuer,
+    /// Valid, but not for the name that was asked for.
+    WrongName,
+    /// Revoked by a configured CRL.
+    Revoked,
+    /// Revocation is required, and no configured CRL covers the certificate.
+    UnknownRevocationStatus,
+    /// A configured CRL is past its nextUpdate.
+    CrlExpired,
+    /// Not for this use: key usage, extended key usage, a CA where an end entity is due or the reverse.
+    WrongUsage,
+    /// Breaks a constraint of its issuer: path length, names.
+    ConstraintViolated,
+    /// A signature in the chain is wrong.
+    BadSignature,
+    /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
+    UnsupportedAlgorithm,
+    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    UnknownPublicKey {
+        /// Its last bytes, to find it again.
+        end: [u8; 4],
+    },
+    /// Anything else that path validation (RFC 5280) refuses.
+    Invalid,
+}
+
+impl CertificateError {
+    pub(super) const fn alert(self) -> AlertDescription {
+        match self {
+            Self::Required => AlertDescription::CERTIFICATE_REQUIRED,
+            Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
+            Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
+            Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
+            // RFC 7250 names no alert for a key that is not known.
+            Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
+                AlertDescription::CERTIFICATE_UNKNOWN
+            }
+            Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
+                AlertDescription::BAD_CERTIFICATE
+            }
+        }
+    }
+
+    /// The message for `name`, the peer whose certificate it is: "the certificate of broker.plant.example expired on
+    /// 2026-03-01".
+    pub fn of<'a>(&'a self, name: &'a dyn fmt::Display) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match self {
+            Self::Required => write!(f, "{name} sent no certificate, and one is required"),
+            Self::Malformed => write!(f, "a certificate of {name} does not parse"),
+            Self::Expired { depth: 0, not_after } => {
+                write!(f, "the certificate of {name} expired on {}", Date(*not_after))
+            }
+            Self::Expired { depth, not_after } => {
+                write!(f, "a CA certificate (number {depth} above the leaf) of {name} expired on {}", Date(*not_after))
+            }
+            Self::NotYetValid { depth: 0, not_before } => {
+                write!(f, "the certificate of {name} is valid from {} on; is the clock right?", Date(*not_before))
+            }
+            Self::NotYetValid { depth, not_before } => write!(
+                f,
+                "a CA certificate (number {depth} above the leaf) of {name} is valid from {} on; is the clock right?",
+                Date(*not_before)
+            ),
+            Self::NoTime => write!(f, "the certificate of {name} cannot be checked without wall-clock time"),
+            Self::UnknownIssuer => write!(f, "the certificate of {name} was issued by no CA that is trusted here"),
+            Self::WrongName => write!(f, "the certificate of the peer is not valid for {name}"),
+            Self::Revoked => write!(f, "the certificate of {name} was revoked"),
+            Self::UnknownRevocationStatus => write!(f, "no CRL covers the certificate of {name}"),
+            Self::CrlExpired => write!(f, "the CRL for the certificate of {name} is out of date"),
+            Self::WrongUsage => write!(f, "the certificate of {name} is not meant for this use"),
+            Self::ConstraintViolated => write!(f, "the certificate of {name} breaks a constraint of its issuer"),
+            Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
+            Self::UnsupportedAlgorithm => {
+                write!(f, "the chain of {name} uses an algorithm or key size that is refused")
+            }
+            Self::UnknownPublicKey { end } => {
+                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
+            }
+            Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
+        })
+    }
+}
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.of(&"the peer").fmt(f)
+    }
+}
+
+/// A day, as `2026-03-01`.
+struct Date(UnixTime);
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match x509_cert::der::DateTime::from_unix_duration(core::time::Duration::from_secs(self.0.as_secs())) {
+            Ok(date) => write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day()),
+            Err(_) => f.write_str("a date after the year 9999"),
+        }
+    }
+}
+
+impl core::error::Error for CertificateError {}

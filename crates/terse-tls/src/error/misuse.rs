@@ -1,0 +1,90 @@
+//! The caller's mistakes.
+
+use core::fmt;
+
+/// The caller's mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ApiMisuse {
+    /// Application data or keys were asked for before the handshake was finished.
+    HandshakeNotFinished,
+    /// The connection is closed or has failed.
+    Closed,
+    /// The configuration offers nothing of this kind, so that no handshake could succeed.
+    EmptyConfiguration(&'static str),
+    /// The configuration names something of this kind that the crypto provider does not have.
+    Unsupported(&'static str),
+    /// A credential without certificates.
+    EmptyChain,
+    /// The private key does not belong to the first certificate of the chain.
+    KeyDoesNotMatchCertificate,
+    /// No trust anchor or raw public key is configured, so that no peer could be accepted.
+    NoTrustAnchors,
+    /// A certificate given as trust anchor or own chain does not parse.
+    MalformedCertificate,
+    /// A public key given as trusted, or that of an own key, does not parse.
+    MalformedPublicKey,
+    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    UnsupportedPublicKey,
+    /// A CRL does not parse.
+    MalformedCrl,
+    /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
+    LimitOutOfRange,
+    /// A name is longer than the protocol can carry.
+    NameTooLong,
+    /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
+    TicketLifetime,
+    /// This side does not send early data.
+    NoEarlyData,
+    /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
+    ShortPsk,
+    /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
+    PskIdentity,
+    /// A signature that was not asked for.
+    NoSignatureDue,
+    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    ReservedLabel,
+    /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as well
+    /// (RFC 7627, 5.4).
+    NoExporter,
+    /// TLS 1.2 has no KeyUpdate.
+    NoKeyUpdate,
+    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
+    /// due.
+    KeyExhausted,
+}
+
+impl fmt::Display for ApiMisuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HandshakeNotFinished => f.write_str("the handshake is not finished yet"),
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::Unsupported(what) => write!(f, "the configuration names a {what} that the crypto provider lacks"),
+            Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
+            Self::EmptyChain => f.write_str("the credential has no certificate"),
+            Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
+            Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
+            Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
+            Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
+            Self::UnsupportedPublicKey => {
+                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+            }
+            Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
+            Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
+            Self::NameTooLong => f.write_str("a name is too long"),
+            Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
+            Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
+            Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
+            Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
+            Self::NoEarlyData => f.write_str("this side is not configured to send early data"),
+            Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),
+            Self::PskIdentity => {
+                f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
+            }
+            Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
+        }
+    }
+}
+
+impl core::error::Error for ApiMisuse {}
