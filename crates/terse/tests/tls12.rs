@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::{Read, Write};
+
 use common::{CLIENT, Pki, SERVER};
 use serde_json::json;
 
@@ -170,4 +172,31 @@ fn keys_are_not_updated() {
     let pki = Pki::new();
     let server = pki.server("--tls 1.2 --echo");
     pki.client(&server, "--send x --key-update --expect 1").refused(1, &["TLS 1.2"]);
+}
+
+/// RFC 7627, 5.2: refused, unless it is switched off.
+#[test]
+fn a_client_without_the_extended_master_secret() {
+    let pki = Pki::new();
+    let handshake_failure = [21, 3, 3, 0, 2, 2, 40];
+    for (options, expected) in [("", &handshake_failure[..]), ("--no-extended-master-secret", &[22, 3, 3])] {
+        let server = pki.server(&format!("--tls 1.2 {options}"));
+        let mut client = std::net::TcpStream::connect(&server.address).unwrap();
+        client.write_all(&client_hello()).unwrap();
+        let mut answer = vec![0; expected.len()];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, expected, "{options}");
+        drop(client);
+        let error = server.report()["error"].to_string();
+        assert_eq!(error.contains("no extended master secret"), options.is_empty(), "{error}");
+    }
+}
+
+/// Of a TLS 1.2 client with supported_groups and signature_algorithms alone.
+fn client_hello() -> Vec<u8> {
+    let suites = [0, 4, 0xc0, 0x2b, 0, 0xff]; // TLS_EMPTY_RENEGOTIATION_INFO_SCSV is the second
+    let extensions = [0, 16, 0, 10, 0, 4, 0, 2, 0, 23, 0, 13, 0, 4, 0, 2, 4, 3];
+    let body = [&[3, 3][..], &[7; 32], &[0], &suites, &[1, 0], &extensions].concat();
+    let message = [&[1, 0, 0, body.len() as u8][..], &body].concat();
+    [&[22, 3, 1, 0, message.len() as u8][..], &message].concat()
 }
