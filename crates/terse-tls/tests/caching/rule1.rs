@@ -271,3 +271,33 @@ fn rule_1_transcript_binds_full_content_of_the_certificate_request() {
         world.assert_refused(Side::Server, other, AlertDescription::ILLEGAL_PARAMETER, "other request");
     }
 }
+
+/// Other hashes, larger keys, and one provider against the other.
+#[test]
+fn rule1_both_providers_bind_the_same() {
+    let suites = [
+        (TLS13, CipherSuite::TLS_AES_128_GCM_SHA256),
+        (TLS13, CipherSuite::TLS_AES_256_GCM_SHA384),
+        (TLS13, CipherSuite::TLS_CHACHA20_POLY1305_SHA256),
+        (TLS12, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+        (TLS12, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+        (TLS12, CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    ];
+    for (client, server) in
+        [(&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER), (&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER)]
+    {
+        for (version, suite) in suites {
+            let mut world = World::with(version, client, "p384x3").with_long_request();
+            let other = World::with(version, server, "p384x3").with_long_request();
+            (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
+            world.server.client_authentication = other.server.client_authentication;
+            world.client.common.suites = vec![suite];
+            world.connect().unwrap();
+            for _ in 0..2 {
+                let done = world.assert_cached();
+                assert_eq!((done.client.cipher_suite, done.client.mode), (Some(suite), Mode::Bithac));
+                assert!(done.client.cached.contains(&CachedObject::CertificateRequest));
+            }
+        }
+    }
+}

@@ -5,7 +5,6 @@ use terse_testkit::pair::Side;
 use terse_testkit::rng::SeededRng;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
-use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType, NamedGroup, SignatureScheme, Summary};
 
 use crate::issued::{issue, server_leaf};
@@ -208,33 +207,6 @@ fn wire_record_bytes_with_ed25519() {
         let mut world = smallest(provider, "ed25519x3", SignatureScheme::ED25519);
         world.connect().unwrap();
         assert_eq!(record_bytes(&mut world), (639 - 2 * (72 - 64), 2 * 64));
-    }
-}
-
-/// Other hashes, larger keys, and one provider against the other.
-#[test]
-fn wire_both_providers_derive_the_same() {
-    let suites = [
-        CipherSuite::TLS_AES_128_GCM_SHA256,
-        CipherSuite::TLS_AES_256_GCM_SHA384,
-        CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-    ];
-    for (client, server) in
-        [(&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER), (&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER)]
-    {
-        for suite in suites {
-            let mut world = World::with(TLS13, client, "p384x3").with_long_request();
-            let other = World::with(TLS13, server, "p384x3").with_long_request();
-            (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
-            world.server.client_authentication = other.server.client_authentication;
-            world.client.common.suites = vec![suite];
-            world.connect().unwrap();
-            for _ in 0..2 {
-                let done = world.assert_cached();
-                assert_eq!((done.client.cipher_suite, done.client.mode), (Some(suite), Mode::Bithac));
-                assert_eq!(done.client.cached[0], CachedObject::CertificateRequest);
-            }
-        }
     }
 }
 

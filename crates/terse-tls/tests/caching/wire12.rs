@@ -171,29 +171,3 @@ fn wire_savings_of_the_paper() {
     let (rfc7924, bithac) = (saved(Schemes::RFC7924), saved(Schemes::BITHAC));
     assert!(rfc7924 >= 32 && bithac >= 55 && bithac > rfc7924, "{rfc7924} %, {bithac} % of {full}");
 }
-
-/// Other hashes, larger keys, and one provider against the other.
-#[test]
-fn wire_both_providers_derive_the_same() {
-    let suites = [
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-    ];
-    for (client, server) in
-        [(&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER), (&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER)]
-    {
-        for suite in suites {
-            let mut world = World::with(TLS12, client, "p384x3").with_long_request();
-            let other = World::with(TLS12, server, "p384x3").with_long_request();
-            (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
-            world.server.client_authentication = other.server.client_authentication;
-            world.client.common.suites = vec![suite];
-            world.connect().unwrap();
-            for _ in 0..2 {
-                let done = world.assert_cached();
-                assert_eq!(done.client.cipher_suite, Some(suite));
-            }
-        }
-    }
-}
