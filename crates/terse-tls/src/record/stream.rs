@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use super::{tls12, tls13};
-use crate::crypto::CryptoError;
+use crate::crypto::{CryptoError, MAX_TAG_LEN};
 use crate::error::{Error, InvalidMessage};
 use crate::schedule::EpochKeys;
 use crate::wire::ContentType;
@@ -51,6 +51,14 @@ impl Header {
             _ => return Err(InvalidMessage::UnknownContentType),
         }
         if self.len > max { Err(InvalidMessage::RecordTooLarge) } else { Ok(()) }
+    }
+}
+
+/// Makes an unprotected record of `record`: room for the header, and the content.
+pub(crate) fn write_header(content_type: ContentType, record: &mut [u8]) {
+    let len = record.len().saturating_sub(HEADER_LEN);
+    if let Some(header) = record.first_chunk_mut() {
+        *header = Header { content_type, len }.bytes();
     }
 }
 
@@ -114,26 +122,42 @@ impl RecordKey {
         }
     }
 
-    /// Appends a protected record to `out`.
+    /// How many bytes stand before the content of a record: the header, and in TLS 1.2 the explicit part of the nonce.
+    pub(crate) const fn head_len(&self) -> usize {
+        match &self.protection {
+            Protection::Tls12(protection) => HEADER_LEN + protection.explicit_len(),
+            Protection::Tls13(_) => HEADER_LEN,
+        }
+    }
+
+    /// Makes a record of what ends `out`: from `start` on, room for [`Self::head_len`] bytes and the content. If it cannot
+    /// be protected it is taken away: no plaintext may leave.
     pub(crate) fn protect(
         &mut self,
         content_type: ContentType,
-        fragment: &[u8],
         out: &mut Vec<u8>,
+        start: usize,
     ) -> Result<(), CryptoError> {
-        if fragment.len() > MAX_FRAGMENT {
+        self.seal(content_type, out, start).inspect_err(|_| out.truncate(start))
+    }
+
+    fn seal(&mut self, content_type: ContentType, out: &mut Vec<u8>, start: usize) -> Result<(), CryptoError> {
+        let len = out.len().checked_sub(start + self.head_len()).ok_or(CryptoError::InvalidLength)?;
+        if len > MAX_FRAGMENT {
             return Err(CryptoError::InvalidLength);
         }
         let number = self.sequence_number;
         self.sequence_number = number.checked_add(1).ok_or(CryptoError::InvalidLength)?;
         match &self.protection {
             Protection::Tls12(protection) => {
-                let header = Header { content_type, len: fragment.len() + protection.expansion() }.bytes();
-                let [kind @ .., _, _] = header;
-                out.extend_from_slice(&header);
-                protection.seal(number, kind, fragment, out)
+                out.resize(out.len() + protection.expansion() - protection.explicit_len(), 0);
+                let record = &mut out[start..];
+                write_header(content_type, record);
+                let (header, fragment) = record.split_first_chunk_mut().ok_or(CryptoError::InvalidLength)?;
+                let [kind @ .., _, _]: [u8; HEADER_LEN] = *header;
+                protection.seal(number, kind, fragment)
             }
-            Protection::Tls13(protection) => protection.seal(number, content_type, fragment, out),
+            Protection::Tls13(protection) => protection.seal(number, content_type, out, start),
         }
     }
 
@@ -159,6 +183,9 @@ impl RecordKey {
         Ok(opened)
     }
 }
+
+/// The most that follows the content of a record: in TLS 1.3 its type, and the tag.
+pub(crate) const MAX_TAIL: usize = 1 + MAX_TAG_LEN;
 
 /// Records that are kept for a close_notify and the refusal of renegotiations before it.
 const RESERVED_FOR_ALERTS: u64 = 64;

@@ -4,12 +4,11 @@
 //! sequence number; on datagrams, the epoch and the sequence number.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
 use super::nonce;
-use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN, Tls12Nonce};
+use crate::crypto::{AeadKey, CryptoError, NONCE_LEN, Tls12Nonce};
 use crate::error::{Error, InvalidMessage};
 use crate::schedule::tls12::RecordKeys;
 
@@ -46,17 +45,18 @@ impl Protection {
         self.explicit_len + self.tag_len
     }
 
-    /// Appends `GenericAEADCipher` to `out`. The explicit part of the nonce is `number` (RFC 5288, 3; RFC 6655, 3).
-    pub(super) fn seal(&self, number: u64, kind: Kind, content: &[u8], out: &mut Vec<u8>) -> Result<(), CryptoError> {
-        out.extend_from_slice(&number.to_be_bytes()[..self.explicit_len]);
-        let start = out.len();
-        out.extend_from_slice(content);
-        let mut tag = [0; MAX_TAG_LEN];
-        let tag = &mut tag[..self.tag_len];
-        let additional_data = additional_data(number, kind, content.len());
-        self.key.seal(&nonce(&self.iv, number), &additional_data, &mut out[start..], tag)?;
-        out.extend_from_slice(tag);
-        Ok(())
+    /// How many bytes of the nonce go before the content: the record's number (RFC 5288, 3; RFC 6655, 3).
+    pub(super) const fn explicit_len(&self) -> usize {
+        self.explicit_len
+    }
+
+    /// Makes `GenericAEADCipher` in place, of room for the explicit nonce, the content, and room for the tag.
+    pub(super) fn seal(&self, number: u64, kind: Kind, fragment: &mut [u8]) -> Result<(), CryptoError> {
+        let (explicit, sealed) = fragment.split_at_mut_checked(self.explicit_len).ok_or(CryptoError::InvalidLength)?;
+        let len = sealed.len().checked_sub(self.tag_len).ok_or(CryptoError::InvalidLength)?;
+        let (content, tag) = sealed.split_at_mut(len);
+        explicit.copy_from_slice(&number.to_be_bytes()[..self.explicit_len]);
+        self.key.seal(&nonce(&self.iv, number), &additional_data(number, kind, len), content, tag)
     }
 
     /// Decrypts `GenericAEADCipher` in place and returns the content, of at most `limit` bytes.

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::nonce;
 use super::stream::{HEADER_LEN, Header};
-use crate::crypto::{AeadKey, CryptoError, MAX_TAG_LEN, NONCE_LEN};
+use crate::crypto::{AeadKey, CryptoError, NONCE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::schedule::tls13::TrafficSecret;
 use crate::wire::ContentType;
@@ -34,25 +34,24 @@ impl Protection {
         Ok(Self { key: suite.aead.key(&key)?, iv: Zeroizing::new(secret.write_iv()?), tag_len: suite.aead.tag_len() })
     }
 
-    /// Appends a record to `out`.
+    /// Makes a record of what `out` has from `start` on: room for the header, and the content.
     pub(super) fn seal(
         &self,
         number: u64,
         content_type: ContentType,
-        content: &[u8],
         out: &mut Vec<u8>,
+        start: usize,
     ) -> Result<(), CryptoError> {
-        let inner_len = content.len() + 1;
-        let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner_len + self.tag_len }.bytes();
-        out.extend_from_slice(&header);
-        let start = out.len();
-        out.extend_from_slice(content);
         out.push(content_type.0);
-        let mut tag = [0; MAX_TAG_LEN];
-        let tag = &mut tag[..self.tag_len];
-        self.key.seal(&nonce(&self.iv, number), &header, &mut out[start..], tag)?;
-        out.extend_from_slice(tag);
-        Ok(())
+        let tag_start = out.len() - start;
+        out.resize(out.len() + self.tag_len, 0);
+        let record = &mut out[start..];
+        let len = record.len() - HEADER_LEN;
+        let header = Header { content_type: ContentType::APPLICATION_DATA, len }.bytes();
+        let (sealed, tag) = record.split_at_mut(tag_start);
+        let (head, inner) = sealed.split_at_mut(HEADER_LEN);
+        head.copy_from_slice(&header);
+        self.key.seal(&nonce(&self.iv, number), &header, inner, tag)
     }
 
     /// Decrypts `record`, header included, in place. Returns the inner content type and the content; both together, with

@@ -1,22 +1,21 @@
 //! What goes out: handshake messages, which are packed into records.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::MESSAGE_HEADER_LEN;
 use crate::error::Error;
 use crate::link::Link;
-use crate::record::stream::{MAX_FRAGMENT, RecordKey, write_plaintext};
+use crate::record::stream::{HEADER_LEN, MAX_FRAGMENT, MAX_TAIL, RecordKey, write_header, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Writer};
 
 /// The sending half.
 pub(crate) struct Sender {
-    /// Records, from `sent` on.
+    /// Records, from `sent` to `complete`. If there is more, it is the next record in the making: room for what goes before
+    /// the content, and the handshake messages of the flight. So they are protected where they stand.
     pub(super) output: Vec<u8>,
     sent: usize,
-    /// Handshake messages that are not yet in records.
-    pub(super) flight: Vec<u8>,
+    complete: usize,
     key: Option<RecordKey>,
     max_fragment: usize,
     /// As `max_fragment`, for protected records.
@@ -36,7 +35,7 @@ impl Sender {
         Self {
             output: Vec::new(),
             sent: 0,
-            flight: Vec::new(),
+            complete: 0,
             key: None,
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
@@ -55,15 +54,16 @@ impl Sender {
 
     /// Moves records to `out`. Returns how many bytes; 0 when there are none.
     pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.output[self.sent..];
+        let waiting = &self.output[self.sent..self.complete];
         let len = waiting.len().min(out.len());
         out[..len].copy_from_slice(&waiting[..len]);
         self.sent += len;
         if self.sent == self.output.len() {
             self.output = Vec::new();
-            self.sent = 0;
+            (self.sent, self.complete) = (0, 0);
         } else if self.sent > self.output.len() / 2 {
             self.output.drain(..self.sent); // or it would add up while the peer reads slowly
+            self.complete -= self.sent;
             self.sent = 0;
         }
         len
@@ -92,29 +92,54 @@ impl Sender {
         }
     }
 
-    /// Makes one record; none after the last alert (RFC 9846, 6.1).
+    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     pub(crate) fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        self.end_of_flight()?;
         if self.closed {
             return Ok(());
         }
-        let before = self.output.len();
+        let content = self.complete + self.head_len();
+        self.output.reserve(self.head_len() + fragment.len() + MAX_TAIL);
+        self.output.resize(content, 0);
+        self.output.extend_from_slice(fragment);
+        self.complete(content_type)
+    }
+
+    /// Makes a record of what ends the output: room for what goes before the content, and the content.
+    fn complete(&mut self, content_type: ContentType) -> Result<(), Error> {
         match &mut self.key {
-            Some(key) => {
-                if let Err(error) = key.protect(content_type, fragment, &mut self.output) {
-                    self.output.truncate(before); // no plaintext may leave
-                    return Err(error.into());
-                }
-            }
+            Some(key) => key.protect(content_type, &mut self.output, self.complete)?,
             None => {
-                write_plaintext(content_type, fragment, &mut self.output);
-                if self.produced == 0 && fragment.first() == Some(&HandshakeType::CLIENT_HELLO.0) {
+                let record = &mut self.output[self.complete..];
+                write_header(content_type, record);
+                if self.produced == 0 && record.get(HEADER_LEN) == Some(&HandshakeType::CLIENT_HELLO.0) {
                     // RFC 9846, 5.1: the record of an initial ClientHello says TLS 1.0, for old peers.
-                    self.output[before + 2] = 1; // in the header that was just written
+                    record[2] = 1; // in the header that was just written
                 }
             }
         }
-        self.produced += (self.output.len() - before) as u64;
+        self.count();
         Ok(())
+    }
+
+    /// What ends the output is a whole record.
+    fn count(&mut self) {
+        self.produced += (self.output.len() - self.complete) as u64;
+        self.complete = self.output.len();
+    }
+
+    /// How many bytes go before the content of the next record.
+    fn head_len(&self) -> usize {
+        self.key.as_ref().map_or(HEADER_LEN, RecordKey::head_len)
+    }
+
+    /// What was pushed and is no record yet.
+    fn flight_len(&self) -> usize {
+        (self.output.len() - self.complete).saturating_sub(self.head_len())
+    }
+
+    fn drop_flight(&mut self) {
+        self.output.truncate(self.complete);
     }
 
     /// Sends the last alert, after what is complete and instead of what is not.
@@ -127,15 +152,14 @@ impl Sender {
     /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
     fn change_cipher_spec(&mut self) {
         if !self.closed {
-            let before = self.output.len();
             write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
-            self.produced += (self.output.len() - before) as u64;
+            self.count();
         }
     }
 
     /// Sends an alert after which more follows.
     pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        self.flight = Vec::new();
+        self.drop_flight();
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
         self.record(ContentType::ALERT, &bytes)
@@ -148,28 +172,32 @@ impl Link for Sender {
     }
 
     fn pending(&self) -> usize {
-        self.output.len() - self.sent
+        self.complete - self.sent
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
         let mut count = Writer::new(&mut []);
         body.encode(&mut count);
-        let start = self.flight.len();
-        let mut message = vec![0; MESSAGE_HEADER_LEN + count.len()];
-        let mut writer = Writer::new(&mut message);
+        let len = MESSAGE_HEADER_LEN + count.len();
+        let head_len = if self.output.len() == self.complete { self.head_len() } else { 0 };
+        let before = self.output.len();
+        let start = before + head_len;
+        self.output.reserve_exact(head_len + len + MAX_TAIL);
+        self.output.resize(start + len, 0);
+        let mut writer = Writer::new(&mut self.output[start..]);
         kind.encode(&mut writer);
         writer.vec::<3>(|writer| body.encode(writer));
-        writer.finish()?;
+        if let Err(error) = writer.finish() {
+            self.output.truncate(before);
+            return Err(error.into());
+        }
         #[cfg(feature = "testing")]
         if let Some(fault) = &self.fault {
+            let mut message = self.output.split_off(start);
             fault.message(kind, &mut message);
+            self.output.append(&mut message);
         }
-        if start == 0 {
-            self.flight = message;
-        } else {
-            self.flight.extend_from_slice(&message);
-        }
-        Ok(&self.flight[start..])
+        Ok(&self.output[start..])
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
@@ -220,7 +248,16 @@ impl Link for Sender {
     }
 
     fn end_of_flight(&mut self) -> Result<(), Error> {
-        let flight = core::mem::take(&mut self.flight);
-        flight.chunks(self.max_fragment()).try_for_each(|fragment| self.record(ContentType::HANDSHAKE, fragment))
+        match self.flight_len() {
+            len if len == 0 || self.closed => self.drop_flight(),
+            len if len <= self.max_fragment() => self.complete(ContentType::HANDSHAKE)?,
+            _ => {
+                let flight = self.output.split_off(self.complete);
+                for fragment in flight[self.head_len()..].chunks(self.max_fragment()) {
+                    self.record(ContentType::HANDSHAKE, fragment)?;
+                }
+            }
+        }
+        Ok(())
     }
 }

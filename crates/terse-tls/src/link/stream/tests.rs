@@ -89,7 +89,7 @@ fn plaintext(content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
 
 fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
-    key.protect(content_type, fragment, &mut record).unwrap();
+    key.append(content_type, fragment, &mut record).unwrap();
     record
 }
 

@@ -3,6 +3,21 @@
 use super::*;
 use crate::test_crypto::{AES_128_GCM, SUITE, key_block, suite12, traffic_secret};
 
+impl RecordKey {
+    /// Appends a record to `out`, or nothing.
+    pub(crate) fn append(
+        &mut self,
+        content_type: ContentType,
+        fragment: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CryptoError> {
+        let start = out.len();
+        out.resize(start + self.head_len(), 0);
+        out.extend_from_slice(fragment);
+        self.protect(content_type, out, start)
+    }
+}
+
 #[test]
 fn plaintext_is_laid_out_as_in_section_5_1() {
     let mut record = Vec::new();
@@ -49,13 +64,13 @@ fn the_sequence_number_does_not_wrap() {
         let key = |sequence_number| RecordKey { sequence_number, ..RecordKey::new(&keys).unwrap() };
         let mut record = Vec::new();
         let mut last = key(u64::MAX - 1);
-        last.protect(ContentType::ALERT, &[1, 0], &mut record).unwrap();
+        last.append(ContentType::ALERT, &[1, 0], &mut record).unwrap();
         let content = (ContentType::ALERT, &[1, 0][..]);
         assert_eq!(key(u64::MAX - 1).deprotect(&mut record.clone(), MAX_FRAGMENT + 1), Ok(content));
         let none_left = Err(CryptoError::InvalidLength.into());
         assert_eq!(key(u64::MAX).deprotect(&mut record, MAX_FRAGMENT + 1), none_left);
         record.clear();
-        assert_eq!(last.protect(ContentType::ALERT, &[1, 0], &mut record), Err(CryptoError::InvalidLength));
+        assert_eq!(last.append(ContentType::ALERT, &[1, 0], &mut record), Err(CryptoError::InvalidLength));
         assert_eq!(record, [], "nothing is sent");
     }
 }
@@ -65,7 +80,7 @@ fn a_record_that_cannot_be_opened_does_not_count() {
     for keys in both() {
         let mut key = RecordKey::new(&keys).unwrap();
         let mut record = Vec::new();
-        RecordKey::new(&keys).unwrap().protect(ContentType::APPLICATION_DATA, b"data", &mut record).unwrap();
+        RecordKey::new(&keys).unwrap().append(ContentType::APPLICATION_DATA, b"data", &mut record).unwrap();
         let mut wrong = record.clone();
         wrong[HEADER_LEN + 9] ^= 1;
         let refused = key.deprotect(&mut wrong, MAX_FRAGMENT);
@@ -82,7 +97,7 @@ fn a_key_of_tls_1_2_is_exhausted_before_its_limit() {
     let mut key = RecordKey::new(&EpochKeys::Tls12(key_block(&SUITE12, 1).client)).unwrap();
     for record in 0..LIMIT {
         assert_eq!((key.is_exhausted(), key.is_worn()), (record >= 2, false));
-        key.protect(ContentType::APPLICATION_DATA, b"data", &mut Vec::new()).unwrap();
+        key.append(ContentType::APPLICATION_DATA, b"data", &mut Vec::new()).unwrap();
     }
     static SMALL: crate::crypto::Tls12Suite = suite12(3);
     assert!(RecordKey::new(&EpochKeys::Tls12(key_block(&SMALL, 1).client)).unwrap().is_exhausted());

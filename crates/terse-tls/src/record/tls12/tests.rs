@@ -1,6 +1,7 @@
 //! Records of TLS 1.2 alone: their layout, their nonces, and everything that a record must not be.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
@@ -23,7 +24,7 @@ fn key(suite: &'static Tls12Suite, seed: u8) -> RecordKey {
 
 fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
-    key.protect(content_type, fragment, &mut record).unwrap();
+    key.append(content_type, fragment, &mut record).unwrap();
     record
 }
 
@@ -130,10 +131,10 @@ fn a_truncated_or_longer_record_is_refused() {
 fn the_limit_covers_the_content_alone() {
     for (suite, explicit_len, tag_len) in EXPANSION {
         let sealed = |len| {
-            let mut record = vec![23, 3, 3, 0, 0];
             let protection = Protection::new(&key_block(suite, 1).client).unwrap();
-            protection.seal(0, [23, 3, 3], &vec![7; len], &mut record).unwrap();
-            record
+            let mut record = [&vec![0; explicit_len][..], &vec![7; len], &vec![0; tag_len]].concat();
+            protection.seal(0, [23, 3, 3], &mut record).unwrap();
+            [&[23, 3, 3, 0, 0], &record[..]].concat()
         };
         for (limit, longest) in [(64, 64), (MAX_FRAGMENT, MAX_FRAGMENT), (MAX_FRAGMENT + 1, MAX_FRAGMENT)] {
             let mut key = key(suite, 1);
@@ -150,9 +151,9 @@ fn the_limit_covers_the_content_alone() {
 fn no_record_with_too_much_content_is_made() {
     let (mut key, mut out) = (key(&AES_128_GCM, 1), Vec::new());
     let long = vec![0; MAX_FRAGMENT + 1];
-    assert_eq!(key.protect(ContentType::APPLICATION_DATA, &long, &mut out), Err(CryptoError::InvalidLength));
+    assert_eq!(key.append(ContentType::APPLICATION_DATA, &long, &mut out), Err(CryptoError::InvalidLength));
     assert_eq!(out.len(), 0);
-    key.protect(ContentType::APPLICATION_DATA, &long[1..], &mut out).unwrap();
+    key.append(ContentType::APPLICATION_DATA, &long[1..], &mut out).unwrap();
     assert_eq!(opened(&mut self::key(&AES_128_GCM, 1), out).unwrap().1.len(), MAX_FRAGMENT);
 }
 
@@ -160,10 +161,10 @@ fn no_record_with_too_much_content_is_made() {
 #[test]
 fn the_number_and_the_version_are_the_callers() {
     let number = 0x0001_0000_0000_0007;
-    for (suite, ..) in EXPANSION {
+    for (suite, explicit_len, tag_len) in EXPANSION {
         let protection = Protection::new(&key_block(suite, 1).client).unwrap();
-        let mut sealed = Vec::new();
-        protection.seal(number, [23, 254, 253], b"data", &mut sealed).unwrap();
+        let mut sealed = [&vec![0; explicit_len][..], b"data", &vec![0; tag_len]].concat();
+        protection.seal(number, [23, 254, 253], &mut sealed).unwrap();
         let open = |number, kind| protection.open(number, kind, &mut sealed.clone(), 4).map(<[u8]>::to_vec);
         assert_eq!(open(number, [23, 254, 253]), Ok(b"data".to_vec()));
         assert_eq!(open(7, [23, 254, 253]), Err(BAD_RECORD_MAC), "another epoch");

@@ -18,7 +18,7 @@ fn key(seed: u8) -> RecordKey {
 
 fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
-    key.protect(content_type, fragment, &mut record).unwrap();
+    key.append(content_type, fragment, &mut record).unwrap();
     record
 }
 
@@ -136,9 +136,9 @@ fn the_limit_covers_type_and_padding() {
 fn no_record_with_too_much_content_is_made() {
     let (mut key, mut out) = (key(1), Vec::new());
     let long = vec![0; MAX_FRAGMENT + 1];
-    assert_eq!(key.protect(ContentType::APPLICATION_DATA, &long, &mut out), Err(CryptoError::InvalidLength));
+    assert_eq!(key.append(ContentType::APPLICATION_DATA, &long, &mut out), Err(CryptoError::InvalidLength));
     assert_eq!(out.len(), 0);
-    key.protect(ContentType::APPLICATION_DATA, &long[1..], &mut out).unwrap();
+    key.append(ContentType::APPLICATION_DATA, &long[1..], &mut out).unwrap();
     assert_eq!(opened(&mut self::key(1), out).unwrap().1.len(), MAX_FRAGMENT);
 }
 

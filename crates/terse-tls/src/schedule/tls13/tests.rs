@@ -403,7 +403,7 @@ fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey,
         _ => ContentType::HANDSHAKE,
     };
     assert_eq!(kind, expected);
-    seal.protect(kind, &content, &mut again).unwrap();
+    seal.append(kind, &content, &mut again).unwrap();
     assert_eq!(again, record);
 }
 

@@ -148,7 +148,7 @@ fn a_message_longer_than_its_header_can_say_is_refused() {
     let body = vec![0; 1 << 24];
     let error = sender.push(HandshakeType::FINISHED, &Finished(&body)).unwrap_err();
     assert_eq!(error, ApiMisuse::NameTooLong.into());
-    assert!(sender.flight.is_empty());
+    assert!(sender.output.is_empty());
     assert_eq!(sender.push(HandshakeType::FINISHED, &Finished(&body[1..])).unwrap()[..4], [20, 0xff, 0xff, 0xff]);
 }
 

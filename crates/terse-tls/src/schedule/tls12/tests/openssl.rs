@@ -139,7 +139,7 @@ impl Replay {
         assert_eq!(opened_type, content_type);
         if self.makes_again {
             let mut again = Vec::new();
-            seal.protect(content_type, content, &mut again).unwrap();
+            seal.append(content_type, content, &mut again).unwrap();
             assert_eq!(again, record);
         }
         if content_type == ContentType::HANDSHAKE {
