@@ -5,6 +5,7 @@ mod fields;
 mod fingerprint;
 mod peer;
 mod raw_public_keys;
+mod signatures;
 mod trust;
 
 #[cfg(test)]

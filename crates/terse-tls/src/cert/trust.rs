@@ -22,6 +22,7 @@ use x509_cert::der::{Encode as _, Tag};
 
 use super::fields::{self, Fields};
 use super::raw_public_keys::RawPublicKeys;
+use super::signatures::Signatures;
 use super::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::cache::TrustId;
 use crate::crypto::{CryptoProvider, Digest, Hash};
@@ -151,11 +152,6 @@ impl Trust {
         self.inner.anchors.iter().filter_map(|anchor| name(&anchor.subject).ok())
     }
 
-    /// Whether revocation is checked.
-    pub(crate) fn checks_revocation(&self) -> bool {
-        !self.inner.crls.is_empty()
-    }
-
     /// What a cached result depends on (`caching`): role, trust anchors, raw public keys, extended key usage, the
     /// signatures accepted in chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
     /// `None`: a CRL is past its nextUpdate at `time`, and nothing cached can be used.
@@ -196,7 +192,7 @@ impl Trust {
         algorithms: &[&dyn SignatureVerificationAlgorithm],
         time: Option<UnixTime>,
     ) -> Result<(VerifiedPeer, bool), CertificateError> {
-        let (leaf, intermediates) = chain.split_first().ok_or(CertificateError::Malformed)?;
+        let leaf = chain.first().ok_or(CertificateError::Malformed)?;
         let end_entity = EndEntityCert::try_from(leaf).map_err(|_| CertificateError::Malformed)?;
         let at = match time {
             Some(time) => time,
@@ -207,44 +203,22 @@ impl Trust {
             PeerRole::Server(_) => KeyUsage::server_auth(),
             PeerRole::Client => KeyUsage::client_auth(),
         };
-        let refuse = |error| named_error(&error, chain);
         let crls: Vec<_> = self.inner.crls.iter().collect();
-        if self.checks_revocation() {
-            let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
-            (end_entity.verify_for_usage(
-                algorithms,
-                &self.inner.anchors,
-                intermediates,
-                at,
-                usage,
-                leaf_covered,
-                None,
-            ))
-            .map_err(refuse)?;
-        }
+        let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
         let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
-        let path = (end_entity)
-            .verify_for_usage(algorithms, &self.inner.anchors, intermediates, at, usage, whole_chain, None)
-            .map_err(refuse)?;
+        let (validity, signatures) = Signatures::of(chain).verify(algorithms, |algorithms| {
+            let path = |revocation| Path { anchors: &self.inner.anchors, chain, algorithms, at, usage, revocation };
+            if leaf_covered.is_some() {
+                path(leaf_covered).build(&end_entity)?;
+            }
+            path(whole_chain).build(&end_entity)
+        })?;
         if let PeerRole::Server(name) = role {
-            end_entity.verify_is_valid_for_subject_name(name).map_err(refuse)?;
-        }
-
-        let fields = Fields::read(leaf)?;
-        let mut validity = Validity {
-            not_before: fields.not_before,
-            not_before_depth: 0,
-            not_after: fields.not_after,
-            not_after_depth: 0,
-        };
-        let mut signatures = 1;
-        for intermediate in path.intermediate_certificates() {
-            validity.narrow(&Fields::read(&intermediate.der())?, signatures);
-            signatures = signatures.saturating_add(1);
+            end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: fields.subject_alt_name.into(),
+            subject_alt_name: Fields::read(leaf)?.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
         Ok((VerifiedPeer::of_chain(public_key, validity, identity, signatures), time.is_none()))
@@ -272,7 +246,40 @@ impl fmt::Debug for Trust {
     }
 }
 
+/// What a path is built from.
+struct Path<'a> {
+    anchors: &'a [TrustAnchor<'static>],
+    chain: &'a [CertificateDer<'a>],
+    algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
+    at: UnixTime,
+    usage: KeyUsage,
+    revocation: Option<RevocationOptions<'a>>,
+}
+
+impl Path<'_> {
+    /// Builds it. Returns when all of it is valid, and how many signatures it has.
+    #[inline(never)]
+    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<(Validity, u8), CertificateError> {
+        let Self { anchors, chain, algorithms, at, usage, revocation } = self;
+        let intermediates = chain.get(1..).unwrap_or_default();
+        let path = (end_entity)
+            .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, None)
+            .map_err(|error| named_error(&error, chain))?;
+        let mut validity = Validity::of(&Fields::read(&end_entity.der())?);
+        let mut signatures = 1;
+        for issuer in path.intermediate_certificates() {
+            validity.narrow(&Fields::read(&issuer.der())?, signatures);
+            signatures = signatures.saturating_add(1);
+        }
+        Ok((validity, signatures))
+    }
+}
+
 impl Validity {
+    fn of(leaf: &Fields<'_>) -> Self {
+        Self { not_before: leaf.not_before, not_before_depth: 0, not_after: leaf.not_after, not_after_depth: 0 }
+    }
+
     fn narrow(&mut self, fields: &Fields<'_>, depth: u8) {
         if fields.not_before > self.not_before {
             (self.not_before, self.not_before_depth) = (fields.not_before, depth);

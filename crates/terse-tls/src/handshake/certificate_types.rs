@@ -117,6 +117,7 @@ pub(super) enum Presented<'a> {
 
 impl Presented<'_> {
     /// Verifies it, and says so in the summary.
+    #[inline(never)]
     pub(super) fn verify(
         &self,
         trust: &Trust,

@@ -1,5 +1,8 @@
 //! Handshakes as state machines. A state is an enum variant that boxes exactly that state's data; each takes itself,
 //! a message and the [`Output`], and gives the next state. No state asks which link it runs on.
+//!
+//! What handles a message is never inlined, so that the stack of a device holds what one message needs, not the sum of
+//! what all of them do.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

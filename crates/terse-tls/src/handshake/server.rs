@@ -18,6 +18,7 @@ impl ExpectClientHello {
     }
 
     /// Expects a ClientHello, and goes on with its version.
+    #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
         hello.extensions.check_request(Place::ClientHello)?;

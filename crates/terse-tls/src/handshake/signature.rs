@@ -77,6 +77,7 @@ pub(crate) fn choose(
 }
 
 /// Checks the peer's signature of `content` with the key of its certificate, which was sent or is cached.
+#[inline(never)]
 pub(crate) fn verify(
     common: &Common,
     version: ProtocolVersion,

@@ -63,6 +63,7 @@ enum Progress {
 
 impl ExpectServerHello {
     /// Sends the ClientHello.
+    #[inline(never)]
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server: ServerAddress,
@@ -120,6 +121,7 @@ impl ExpectServerHello {
     }
 
     /// Expects ServerHello or HelloRetryRequest.
+    #[inline(never)]
     pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello: ServerHello<'_> = message.expect(HandshakeType::SERVER_HELLO)?;
         if self.select_version(&hello)? == ProtocolVersion::TLS_1_2 {
@@ -236,6 +238,7 @@ impl ExpectServerHello {
     }
 
     /// RFC 9846, 4.2.3
+    #[inline(never)]
     fn server_hello(
         self,
         hello: &ServerHello<'_>,

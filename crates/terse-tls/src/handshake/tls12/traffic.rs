@@ -30,6 +30,7 @@ impl Traffic {
     }
 
     /// The peer asks for a renegotiation: it gets a warning.
+    #[inline(never)]
     pub(crate) fn handle(
         mut self: Box<Self>,
         message: Message<'_>,

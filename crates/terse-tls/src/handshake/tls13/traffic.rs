@@ -43,6 +43,7 @@ impl Traffic {
         Self { role: Role::Server, send, receive, exporter, key_updates: 0, owes_update: false }
     }
 
+    #[inline(never)]
     pub(crate) fn handle(
         mut self: Box<Self>,
         message: Message<'_>,

@@ -27,6 +27,7 @@ pub(crate) struct ExpectServerKeyExchange {
 
 impl ExpectCertificate {
     /// RFC 5246, 7.4.2; cached: the fingerprint alone (RFC 7924, 5.1).
+    #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -57,6 +58,7 @@ impl ExpectCertificate {
         Ok(peer)
     }
 
+    #[inline(never)]
     fn full_certificate(
         &self,
         message: Message<'_>,
@@ -75,6 +77,7 @@ impl ExpectCertificate {
 
 impl ExpectServerKeyExchange {
     /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.
+    #[inline(never)]
     pub(super) fn server_key_exchange(
         mut self: Box<Self>,
         message: Message<'_>,

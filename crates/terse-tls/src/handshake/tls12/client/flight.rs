@@ -80,6 +80,7 @@ impl ExpectServerHelloDone {
     }
 
     /// RFC 5246, 7.4.4; cached: the fingerprint alone (RFC 7924, 5.2).
+    #[inline(never)]
     pub(super) fn certificate_request(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -117,6 +118,7 @@ impl ExpectServerHelloDone {
     }
 
     /// RFC 5246, 7.4.5: it is the client's turn.
+    #[inline(never)]
     pub(super) fn server_hello_done(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -148,6 +150,7 @@ impl ExpectServerHelloDone {
     }
 
     /// Sends Certificate, if the server asked (RFC 5246, 7.4.6). Returns the credential that is to be proven.
+    #[inline(never)]
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
         let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
@@ -182,6 +185,7 @@ impl ExpectServerHelloDone {
 
 impl Agreed {
     /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2). Returns the premaster secret.
+    #[inline(never)]
     fn client_key_exchange(
         &mut self,
         ecdhe: Option<(Vec<u8>, SharedSecret)>,
@@ -228,6 +232,7 @@ impl ExpectSignature {
 
 impl Flight {
     /// RFC 5246, 7.4.8
+    #[inline(never)]
     fn certificate_verify(
         mut self,
         request: &SignatureRequest,
@@ -241,6 +246,7 @@ impl Flight {
     }
 
     /// Finished, under the new keys (RFC 5246, 7.4.9).
+    #[inline(never)]
     fn finish(self, proven: Option<&Credential>, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { mut agreed, learned, master_secret } = self;
         let keys = master_secret.key_block(&agreed.randoms);

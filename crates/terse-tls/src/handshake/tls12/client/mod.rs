@@ -112,6 +112,7 @@ pub(super) struct Request {
 }
 
 impl State {
+    #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_REQUEST {
             let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
@@ -151,6 +152,7 @@ impl State {
 }
 
 /// RFC 5246, 7.4.1.3
+#[inline(never)]
 pub(crate) fn server_hello(
     ours: Hello,
     hello: &ServerHello<'_>,

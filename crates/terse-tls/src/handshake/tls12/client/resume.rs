@@ -33,6 +33,7 @@ pub(crate) struct ExpectResumedFinished {
 }
 
 impl Resumed {
+    #[inline(never)]
     pub(super) fn start(
         self,
         config: &ClientConfig,
@@ -71,6 +72,7 @@ impl ExpectResumedFinished {
     }
 
     /// RFC 5246, 7.4.9. The session may be used again: its secret alone is worth nothing to a server that forgot it.
+    #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { resumed, master_secret, send, .. } = *self;
         let Resumed { randoms, mut transcript, session, keeper, .. } = resumed;

@@ -49,6 +49,7 @@ pub(super) struct Client {
 
 impl ExpectCertificate {
     /// RFC 5246, 7.4.6; under a ticket: nothing (paper 000, IV-B).
+    #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -87,6 +88,7 @@ impl ExpectCertificate {
         Ok(Client { peer, entry: Some(entry) })
     }
 
+    #[inline(never)]
     fn full_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Client>, Error> {
         let Handshaking { config, cache, client_type, .. } = &self.handshaking;
         let Some(presented) = certificate::presented(message, *client_type)? else {
@@ -107,6 +109,7 @@ impl ExpectCertificate {
 
 impl ExpectClientKeyExchange {
     /// RFC 5246, 7.4.7; RFC 8422, 5.7
+    #[inline(never)]
     pub(super) fn client_key_exchange(
         self: Box<Self>,
         message: Message<'_>,
@@ -168,6 +171,7 @@ impl Handshaking {
 
 impl ExpectCertificateVerify {
     /// RFC 5246, 7.4.8: signs all messages so far.
+    #[inline(never)]
     pub(super) fn certificate_verify(
         mut self: Box<Self>,
         message: Message<'_>,

@@ -35,6 +35,7 @@ impl ExpectFinished {
     }
 
     /// RFC 5246, 7.4.9. The new ticket is committed before anything is sent (`caching`, rule 2).
+    #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client, master_secret, keys } = *self;
         let Handshaking { suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } = handshaking;

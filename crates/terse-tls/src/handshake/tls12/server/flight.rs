@@ -70,6 +70,7 @@ pub(crate) struct ExpectSignature {
 }
 
 /// Answers a ClientHello, up to ServerHelloDone or until a signature is there.
+#[inline(never)]
 pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
@@ -148,6 +149,7 @@ impl ExpectSignature {
 
 impl Flight {
     /// ServerKeyExchange with a signature.
+    #[inline(never)]
     fn finish(mut self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
         if let Some(ecdhe) = &self.ecdhe {
             let exchange = ServerKeyExchangeEcdhe { params: ecdhe.params(), algorithm: signed.scheme(), signature };

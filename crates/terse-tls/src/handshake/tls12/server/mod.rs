@@ -57,6 +57,7 @@ pub(crate) enum State {
 }
 
 impl State {
+    #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls12Server(match self {
             Self::Certificate(state) => Self::ClientKeyExchange(state.certificate(message, output)?),
@@ -84,6 +85,7 @@ impl State {
 }
 
 /// Answers a ClientHello.
+#[inline(never)]
 pub(crate) fn client_hello(
     config: Arc<ServerConfig>,
     hello: &ClientHello<'_>,

@@ -20,7 +20,7 @@ use crate::wire::{
 
 /// The client's last flight.
 struct Flight {
-    state: ExpectCertificate,
+    state: Box<ExpectCertificate>,
     proof: FinishedProof,
     server_certificate: Option<PeerEntry>,
     proven: Proven,
@@ -36,6 +36,7 @@ pub(crate) struct ExpectSignature {
 
 impl ExpectFinished {
     /// RFC 9846, 4.5.3
+    #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { mut state, learned: server_certificate, proven, early_data } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
@@ -70,6 +71,7 @@ impl Flight {
         }
     }
 
+    #[inline(never)]
     fn certificate_verify(
         mut self,
         request: &SignatureRequest,
@@ -82,9 +84,10 @@ impl Flight {
     }
 
     /// Finished, and what follows from it. `credential` is what was proven.
+    #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { state, proof, server_certificate, proven, messages } = self;
-        let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = state;
+        let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = *state;
         let Hello { config, random, mut transcript, keeper, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
@@ -130,6 +133,7 @@ impl ExpectSignature {
 
 impl ExpectCertificate {
     /// Sends Certificate, if the server asked. Returns the credential that is to be proven, if there is one.
+    #[inline(never)]
     fn certificate_of_client(
         &mut self,
         output: &mut Output<'_>,

@@ -107,7 +107,7 @@ struct Request {
 
 /// The server's Certificate came, in full or cached, and is believed.
 pub(crate) struct ExpectCertificateVerify {
-    state: ExpectCertificate,
+    state: Box<ExpectCertificate>,
     peer: VerifiedPeer,
     /// To be kept, if it came in full.
     learned: Option<PeerEntry>,
@@ -115,7 +115,7 @@ pub(crate) struct ExpectCertificateVerify {
 
 /// The server has signed, or has a pre-shared key.
 pub(crate) struct ExpectFinished {
-    state: ExpectCertificate,
+    state: Box<ExpectCertificate>,
     learned: Option<PeerEntry>,
     proven: Proven,
     /// The server takes early data.
@@ -124,6 +124,7 @@ pub(crate) struct ExpectFinished {
 
 impl State {
     /// From the ServerHello on, everything is encrypted.
+    #[inline(never)]
     pub(crate) fn start(
         hello: Hello,
         suite: &'static Tls13Suite,
@@ -151,6 +152,7 @@ impl State {
         Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, psk, early_data })))
     }
 
+    #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls13Client(match self {
             Self::EncryptedExtensions(state) => state.encrypted_extensions(message, output)?,
@@ -183,6 +185,7 @@ impl State {
 
 impl ExpectEncryptedExtensions {
     /// RFC 9846, 4.4.1
+    #[inline(never)]
     fn encrypted_extensions(mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let takes_early_data = psk::takes_early_data(extensions)?;
@@ -210,6 +213,7 @@ impl ExpectEncryptedExtensions {
 
 impl ExpectCertificate {
     /// RFC 9846, 4.4.2; cached: context and fingerprint.
+    #[inline(never)]
     fn certificate_request(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -253,6 +257,7 @@ impl ExpectCertificate {
     }
 
     /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate.
+    #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -272,9 +277,10 @@ impl ExpectCertificate {
             self.full_certificate(&certificate, output)?
         };
         self.hello.transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificateVerify { state: *self, peer, learned }))
+        Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
     }
 
+    #[inline(never)]
     fn cached_certificate(
         &self,
         certificate: &Certificate<'_>,
@@ -293,6 +299,7 @@ impl ExpectCertificate {
         Ok(peer)
     }
 
+    #[inline(never)]
     fn full_certificate(
         &self,
         certificate: &Certificate<'_>,
@@ -311,6 +318,7 @@ impl ExpectCertificate {
 
 impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
+    #[inline(never)]
     fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;

@@ -73,6 +73,7 @@ impl ExpectEncryptedExtensions {
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
         let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket: false, request: None };
+        let state = Box::new(state);
         Ok(State::Finished(Box::new(ExpectFinished { state, learned: None, proven: Proven::Psk(source), early_data })))
     }
 }

@@ -90,6 +90,7 @@ impl ExpectEndOfEarlyData {
 
 impl ExpectCertificate {
     /// RFC 9846, 4.5.1; under a ticket: one entry without a certificate.
+    #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -116,6 +117,7 @@ impl ExpectCertificate {
     }
 
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    #[inline(never)]
     fn cached_certificate(
         mut self: Box<Self>,
         certificate: &Certificate<'_>,
@@ -137,6 +139,7 @@ impl ExpectCertificate {
         Ok(self.expect_certificate_verify(peer, Some(entry)))
     }
 
+    #[inline(never)]
     fn full_certificate(self: Box<Self>, presented: &Presented<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let config = &self.handshaking.config;
         let trust = config.client_authentication.trust();
@@ -156,6 +159,7 @@ impl ExpectCertificate {
 
 impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
+    #[inline(never)]
     pub(super) fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
@@ -169,6 +173,7 @@ impl ExpectCertificateVerify {
 
 impl ExpectFinished {
     /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
+    #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, peer, client: entry } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;

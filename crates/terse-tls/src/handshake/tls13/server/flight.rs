@@ -28,6 +28,7 @@ use crate::wire::{
 };
 
 /// Answers a ClientHello with the whole flight.
+#[inline(never)]
 pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
@@ -149,6 +150,7 @@ struct Hello<'a> {
 
 impl Hello<'_> {
     /// ServerHello (RFC 9846, 4.2.3), and the keys that follow.
+    #[inline(never)]
     fn send(
         &self,
         key_share: &[u8],
@@ -197,6 +199,7 @@ impl Hello<'_> {
     }
 
     /// RFC 9846, 4.4.1
+    #[inline(never)]
     fn encrypted_extensions(
         &self,
         selected: &Selected,
@@ -248,6 +251,7 @@ impl ExpectSignature {
 }
 
 impl Flight {
+    #[inline(never)]
     fn certificate_verify(
         mut self,
         algorithm: SignatureScheme,
@@ -259,6 +263,7 @@ impl Flight {
         self.finish(output)
     }
 
+    #[inline(never)]
     fn finish(self, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { config, client_type, client_random, asks, mut transcript, secrets, early_data, cache, tickets } =
             self;

@@ -59,6 +59,7 @@ pub(crate) enum State {
 }
 
 impl State {
+    #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let state = match self {
             Self::SecondClientHello(state) => state.client_hello(message, output)?,
@@ -95,6 +96,7 @@ impl State {
 }
 
 /// The first ClientHello: answered, or asked for again.
+#[inline(never)]
 pub(crate) fn client_hello(
     config: Arc<ServerConfig>,
     hello: &ClientHello<'_>,
@@ -190,6 +192,7 @@ fn hello_retry_request(
 }
 
 impl ExpectSecondClientHello {
+    #[inline(never)]
     fn client_hello(self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { config, mut transcript, suite, group, cookie, first } = self;
         let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;

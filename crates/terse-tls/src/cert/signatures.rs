@@ -1,0 +1,156 @@
+//! The signatures of a chain. Path building asks for them deep in a recursion, and where revocation is checked a second
+//! time; here it gets its answers, and the signatures are verified once and outside, on a stack that is empty again.
+//!
+//! What must always hold: a path counts only if every answer that led to it was true.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use pki_types::{AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm};
+use spin::Mutex;
+
+use crate::error::CertificateError;
+
+#[cfg(test)]
+mod tests;
+
+/// How many signatures of one chain are verified at most: twice those of the longest path that is built.
+const MAX_QUESTIONS: usize = 16;
+
+/// What path building asked about the signatures of `chain`.
+pub(super) struct Signatures<'a> {
+    chain: &'a [CertificateDer<'a>],
+    questions: Mutex<Vec<Question<'a>>>,
+}
+
+/// Whether `key` made the signature of a certificate.
+struct Question<'a> {
+    algorithm: &'a dyn SignatureVerificationAlgorithm,
+    key: Box<[u8]>,
+    certificate: &'a [u8],
+    message: Range<usize>,
+    signature: Range<usize>,
+    answer: Option<bool>,
+}
+
+/// An algorithm that asks for signatures, and believes them until they are verified.
+struct Asking<'a> {
+    algorithm: &'a dyn SignatureVerificationAlgorithm,
+    signatures: &'a Signatures<'a>,
+}
+
+impl<'a> Signatures<'a> {
+    pub(super) const fn of(chain: &'a [CertificateDer<'a>]) -> Self {
+        Self { chain, questions: Mutex::new(Vec::new()) }
+    }
+
+    /// What `build` finds with signatures that are verified by `algorithms`.
+    pub(super) fn verify<T>(
+        &'a self,
+        algorithms: &[&'a dyn SignatureVerificationAlgorithm],
+        build: impl Fn(&[&dyn SignatureVerificationAlgorithm]) -> Result<T, CertificateError>,
+    ) -> Result<T, CertificateError> {
+        let asking: Vec<_> =
+            algorithms.iter().map(|algorithm| Asking { algorithm: *algorithm, signatures: self }).collect();
+        let asking: Vec<_> = asking.iter().map(|asking| asking as &dyn SignatureVerificationAlgorithm).collect();
+        loop {
+            let result = build(&asking);
+            if self.answer() {
+                return result;
+            }
+        }
+    }
+
+    /// Verifies what was asked since the last time. Returns whether what was believed is true. If not, at least one
+    /// signature is known to be bad that was not before, so that this ends.
+    fn answer(&self) -> bool {
+        let mut were_true = true;
+        for question in self.questions.lock().iter_mut().filter(|question| question.answer.is_none()) {
+            let is_true = question.verify();
+            question.answer = Some(is_true);
+            were_true &= is_true;
+        }
+        were_true
+    }
+
+    /// Whether path building may go on.
+    fn ask(
+        &'a self,
+        algorithm: &'a dyn SignatureVerificationAlgorithm,
+        key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        let parts = self.chain.iter().find_map(|certificate| {
+            Some((certificate.as_ref(), position(certificate, message)?, position(certificate, signature)?))
+        });
+        let Some((certificate, message_at, signature_at)) = parts else {
+            return algorithm.verify_signature(key, message, signature); // that of a CRL
+        };
+        let question = Question {
+            algorithm,
+            key: key.into(),
+            certificate,
+            message: message_at,
+            signature: signature_at,
+            answer: None,
+        };
+        let mut questions = self.questions.lock();
+        match questions.iter().find(|known| known.is(&question)) {
+            Some(Question { answer: Some(false), .. }) => Err(InvalidSignature),
+            Some(_) => Ok(()),
+            None if questions.len() == MAX_QUESTIONS => Err(InvalidSignature),
+            None => {
+                questions.push(question);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Question<'_> {
+    fn is(&self, other: &Self) -> bool {
+        self.message_and_signature() == other.message_and_signature()
+            && self.key == other.key
+            && self.algorithm.public_key_alg_id() == other.algorithm.public_key_alg_id()
+            && self.algorithm.signature_alg_id() == other.algorithm.signature_alg_id()
+    }
+
+    fn verify(&self) -> bool {
+        let Some((message, signature)) = self.message_and_signature() else { return false };
+        self.algorithm.verify_signature(&self.key, message, signature).is_ok()
+    }
+
+    fn message_and_signature(&self) -> Option<(&[u8], &[u8])> {
+        Some((self.certificate.get(self.message.clone())?, self.certificate.get(self.signature.clone())?))
+    }
+}
+
+impl SignatureVerificationAlgorithm for Asking<'_> {
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.algorithm.public_key_alg_id()
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.algorithm.signature_alg_id()
+    }
+
+    fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        self.signatures.ask(self.algorithm, key, message, signature)
+    }
+}
+
+impl fmt::Debug for Asking<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.algorithm.fmt(f)
+    }
+}
+
+/// Where `part` stands in `whole`, if it is a part of it and not just equal to one.
+fn position(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    let range = start..start.checked_add(part.len())?;
+    (whole.get(range.clone())?.as_ptr() == part.as_ptr()).then_some(range)
+}
