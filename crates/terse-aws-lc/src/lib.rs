@@ -5,9 +5,9 @@
 //!
 //! # Randomness
 //!
-//! The `rng` arguments feed the secrets of x25519, secp256r1 and secp384r1. ML-KEM, ECDSA and RSA-PSS draw from
-//! AWS-LC's own generator instead, because `aws-lc-rs` takes no other. A run can therefore be replayed byte for byte on
-//! `terse-rustcrypto` only.
+//! Secrets come from AWS-LC's own generator. With [`EXTERNAL_RANDOMNESS`] the `rng` arguments feed those of x25519,
+//! secp256r1 and secp384r1; for ML-KEM, ECDSA and RSA-PSS `aws-lc-rs` takes no other generator than its own. A run can
+//! therefore be replayed byte for byte on `terse-rustcrypto` only.
 //!
 //! # RSA
 //!
@@ -29,12 +29,21 @@ pub mod suites;
 pub mod verify;
 
 /// Everything that this crate offers, in its order of preference.
-pub static PROVIDER: CryptoProvider = CryptoProvider {
-    name: "aws-lc",
-    tls13_suites: suites::ALL_TLS13,
-    tls12_suites: suites::ALL_TLS12,
-    groups: group::ALL,
-    signatures: verify::ALL,
-    sha256: hash::SHA256,
-    load_key: sign::load_key,
-};
+pub static PROVIDER: CryptoProvider = provider();
+
+const fn provider() -> CryptoProvider {
+    CryptoProvider {
+        name: "aws-lc",
+        tls13_suites: suites::ALL_TLS13,
+        tls12_suites: suites::ALL_TLS12,
+        groups: group::ALL,
+        signatures: verify::ALL,
+        sha256: hash::SHA256,
+        load_key: sign::load_key,
+    }
+}
+
+/// As [`PROVIDER`], with ephemeral secrets that are made of the `rng` arguments: for machines whose randomness must come
+/// from a source of their own. A handshake with a NIST curve takes one multiplication more on each side.
+pub static EXTERNAL_RANDOMNESS: CryptoProvider =
+    CryptoProvider { groups: group::external_randomness::ALL, ..provider() };

@@ -9,25 +9,60 @@ use zeroize::Zeroizing;
 pub static X25519: &dyn Group = &X25519_CURVE;
 
 /// secp256r1, also called P-256, at a security level of 128 bits.
-pub static SECP256R1: &dyn Group = &Curve {
+pub static SECP256R1: &dyn Group = &SECP256R1_CURVE;
+
+/// secp384r1, also called P-384, at a security level of 192 bits.
+pub static SECP384R1: &dyn Group = &SECP384R1_CURVE;
+
+/// The same groups, with secrets that are made of the `rng` argument.
+pub mod external_randomness {
+    use super::super::hybrid;
+    use super::{Curve, Group, SECP256R1_CURVE, SECP384R1_CURVE, Source, X25519_CURVE};
+
+    /// All groups, in the order of [`ALL`](super::super::ALL).
+    pub static ALL: &[&dyn Group] = &[X25519, SECP256R1, SECP384R1, X25519MLKEM768];
+
+    /// x25519 (RFC 7748).
+    pub static X25519: &dyn Group = &X25519_ARGUMENT;
+
+    /// secp256r1, also called P-256.
+    pub static SECP256R1: &dyn Group = &Curve { source: Source::Argument, ..SECP256R1_CURVE };
+
+    /// secp384r1, also called P-384.
+    pub static SECP384R1: &dyn Group = &Curve { source: Source::Argument, ..SECP384R1_CURVE };
+
+    /// X25519MLKEM768; ML-KEM draws from AWS-LC's own generator.
+    pub static X25519MLKEM768: &dyn Group = &hybrid::Algorithm { x25519: X25519_ARGUMENT };
+
+    const X25519_ARGUMENT: Curve = Curve { source: Source::Argument, ..X25519_CURVE };
+}
+
+pub(super) const X25519_CURVE: Curve = Curve {
+    name: NamedGroup::X25519,
+    algorithm: &agreement::X25519,
+    secret_len: 32,
+    share_len: 32,
+    first_byte: None,
+    source: Source::AwsLc,
+};
+
+const SECP256R1_CURVE: Curve = Curve {
     name: NamedGroup::SECP256R1,
     algorithm: &agreement::ECDH_P256,
     secret_len: 32,
     share_len: 65,
     first_byte: UNCOMPRESSED,
+    source: Source::AwsLc,
 };
 
-/// secp384r1, also called P-384, at a security level of 192 bits.
-pub static SECP384R1: &dyn Group = &Curve {
+const SECP384R1_CURVE: Curve = Curve {
     name: NamedGroup::SECP384R1,
     algorithm: &agreement::ECDH_P384,
     secret_len: 48,
     share_len: 97,
     first_byte: UNCOMPRESSED,
+    source: Source::AwsLc,
 };
-
-pub(super) static X25519_CURVE: Curve =
-    Curve { name: NamedGroup::X25519, algorithm: &agreement::X25519, secret_len: 32, share_len: 32, first_byte: None };
 
 /// RFC 9846, 4.3.8.2: the only point format.
 const UNCOMPRESSED: Option<u8> = Some(0x04);
@@ -42,16 +77,33 @@ pub(super) struct Curve {
     secret_len: usize,
     pub(super) share_len: usize,
     first_byte: Option<u8>,
+    source: Source,
+}
+
+/// Where secrets come from.
+#[derive(Clone, Copy)]
+enum Source {
+    AwsLc,
+    /// The `rng` argument. AWS-LC checks what it did not make itself: on a NIST curve that costs a multiplication.
+    Argument,
 }
 
 impl Curve {
     pub(super) fn generate(&self, rng: &mut dyn Rng) -> Result<KeyPair, CryptoError> {
+        let secret = match self.source {
+            Source::AwsLc => PrivateKey::generate(self.algorithm).map_err(|_| CryptoError::RandomFailed)?,
+            Source::Argument => self.draw(rng)?,
+        };
+        let share = secret.compute_public_key().map_err(|_| CryptoError::RandomFailed)?;
+        Ok(KeyPair { curve: *self, secret, share })
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> Result<PrivateKey, CryptoError> {
         let mut candidate = Zeroizing::new(vec![0; self.secret_len]);
         for _ in 0..MAX_CANDIDATES {
             rng.fill(&mut candidate).map_err(|_| CryptoError::RandomFailed)?;
             if let Ok(secret) = PrivateKey::from_private_key(self.algorithm, &candidate) {
-                let share = secret.compute_public_key().map_err(|_| CryptoError::RandomFailed)?;
-                return Ok(KeyPair { curve: *self, secret, share });
+                return Ok(secret);
             }
         }
         Err(CryptoError::RandomFailed)

@@ -8,15 +8,17 @@ use terse_tls::NamedGroup;
 use terse_tls::crypto::{CryptoError, Group, KeyExchange, Rng, SharedSecret};
 use zeroize::Zeroizing;
 
-use super::ecdhe::{self, X25519_CURVE};
+use super::ecdhe::{self, Curve, X25519_CURVE};
 
 /// X25519MLKEM768: also safe from recorded traffic being decrypted by a quantum computer later.
-pub static X25519MLKEM768: &dyn Group = &Algorithm;
+pub static X25519MLKEM768: &dyn Group = &Algorithm { x25519: X25519_CURVE };
 
 const ENCAPSULATION_KEY_LEN: usize = 1184;
 const CIPHERTEXT_LEN: usize = 1088;
 
-struct Algorithm;
+pub(super) struct Algorithm {
+    pub(super) x25519: Curve,
+}
 
 impl Group for Algorithm {
     fn name(&self) -> NamedGroup {
@@ -24,7 +26,7 @@ impl Group for Algorithm {
     }
 
     fn start(&self, rng: &mut dyn Rng) -> Result<Box<dyn KeyExchange>, CryptoError> {
-        let x25519 = X25519_CURVE.generate(rng)?;
+        let x25519 = self.x25519.generate(rng)?;
         let ml_kem = DecapsulationKey::generate(&ML_KEM_768).map_err(|_| CryptoError::RandomFailed)?;
         let encapsulation_key =
             ml_kem.encapsulation_key().and_then(|key| key.key_bytes()).map_err(|_| CryptoError::RandomFailed)?;
@@ -34,7 +36,7 @@ impl Group for Algorithm {
 
     fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError> {
         let (encapsulation_key, peer) = split(key_share, ENCAPSULATION_KEY_LEN)?;
-        let x25519 = X25519_CURVE.generate(rng)?;
+        let x25519 = self.x25519.generate(rng)?;
         let x25519_secret = Zeroizing::new(x25519.agree(peer)?);
         // with the modulus check of FIPS 203, 7.2
         let (ciphertext, ml_kem_secret) = EncapsulationKey::new(&ML_KEM_768, encapsulation_key)

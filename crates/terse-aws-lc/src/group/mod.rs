@@ -8,7 +8,7 @@ use terse_tls::crypto::Group;
 mod ecdhe;
 mod hybrid;
 
-pub use ecdhe::{SECP256R1, SECP384R1, X25519};
+pub use ecdhe::{SECP256R1, SECP384R1, X25519, external_randomness};
 pub use hybrid::X25519MLKEM768;
 
 /// All groups, preferred first. The hybrid comes last: its shares cost 2,304 bytes, for those who ask for it.
