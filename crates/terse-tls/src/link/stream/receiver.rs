@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use zeroize::Zeroize;
-
 use super::MESSAGE_HEADER_LEN;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -40,7 +38,8 @@ pub(crate) struct Receiver {
     /// Handshake bytes, from `consumed` on.
     pub(super) joined: Vec<u8>,
     consumed: usize,
-    /// Application data that waits to be read, from `read` on.
+    /// Application data that waits to be read, from `read` on. It is not wiped: the application's own buffers hold the same,
+    /// and wiping would take as long as decrypting.
     pub(super) plaintext: Vec<u8>,
     read: usize,
     key: Option<RecordKey>,
@@ -106,9 +105,7 @@ impl Receiver {
             return Ok((taken, Received::Nothing));
         }
         let mut record = core::mem::take(&mut self.partial);
-        let received = self.open(header, &mut record);
-        record.zeroize();
-        Ok((taken, received?))
+        Ok((taken, self.open(header, &mut record)?))
     }
 
     /// The next whole handshake message, header included.
@@ -190,7 +187,6 @@ impl Receiver {
 
     /// Drops application data. What came in a record that failed the connection is not for the application.
     pub(crate) fn discard(&mut self) {
-        self.plaintext.zeroize();
         self.plaintext = Vec::new();
         self.read = 0;
     }
@@ -303,11 +299,5 @@ impl Receiver {
             return Err(PeerMisbehaved::TooManyEmptyRecords.into());
         }
         Ok(())
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.plaintext.zeroize();
     }
 }

@@ -68,9 +68,9 @@ impl ExpectCertificate {
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_2;
-        let fingerprint = presented.fingerprint(&config.common, version);
         let session = output.cache.as_deref().filter(|_| self.agreed.extended_master_secret);
-        let entry = session.and_then(|session| session.entry(fingerprint, version, peer.clone()));
+        let fingerprint = || presented.fingerprint(&config.common, version);
+        let entry = session.and_then(|session| session.entry(fingerprint(), version, peer.clone()));
         Ok((peer, entry))
     }
 }

@@ -101,8 +101,8 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
-        let entry = cache.as_ref().and_then(|session| session.entry(fingerprint, peer.clone()));
+        let fingerprint = || presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
+        let entry = cache.as_ref().and_then(|session| session.entry(fingerprint(), peer.clone()));
         Ok(Some(Client { peer, entry }))
     }
 }

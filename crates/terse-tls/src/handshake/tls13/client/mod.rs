@@ -232,7 +232,7 @@ impl ExpectCertificate {
             (certificate_request_context, request)
         } else {
             let request: CertificateRequest<'_> = message.expect(kind)?;
-            (request.certificate_request_context, self.full_request(&request, message)?)
+            (request.certificate_request_context, self.full_request(&request, message, output)?)
         };
         if !context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
@@ -242,18 +242,23 @@ impl ExpectCertificate {
         Ok(self)
     }
 
-    fn full_request(&self, request: &CertificateRequest<'_>, message: Message<'_>) -> Result<Request, Error> {
+    fn full_request(
+        &self,
+        request: &CertificateRequest<'_>,
+        message: Message<'_>,
+        output: &Output<'_>,
+    ) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
         let signature_algorithms: Vec<_> = schemes.iter().collect();
         let sha256 = self.hello.config.common.provider.sha256;
-        let learned = RequestEntry {
+        let learned = output.cache.is_some().then(|| RequestEntry {
             version: ProtocolVersion::TLS_1_3,
             fingerprint: Fingerprint::of_request(sha256, request),
             signature_algorithms: signature_algorithms.clone(),
             length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
-        };
-        Ok(Request { signature_algorithms, learned: Some(learned) })
+        });
+        Ok(Request { signature_algorithms, learned })
     }
 
     /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate.
@@ -310,8 +315,9 @@ impl ExpectCertificate {
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_3;
-        let fingerprint = presented.fingerprint(&config.common, version);
-        let entry = output.cache.as_deref().and_then(|session| session.entry(fingerprint, version, peer.clone()));
+        let fingerprint = || presented.fingerprint(&config.common, version);
+        let session = output.cache.as_deref();
+        let entry = session.and_then(|session| session.entry(fingerprint(), version, peer.clone()));
         Ok((peer, entry))
     }
 }

@@ -145,9 +145,9 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
+        let fingerprint = || presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
         let session = self.handshaking.cache.as_ref();
-        let entry = session.and_then(|session| session.entry(fingerprint, peer.clone()));
+        let entry = session.and_then(|session| session.entry(fingerprint(), peer.clone()));
         Ok(self.expect_certificate_verify(peer, entry))
     }
 
