@@ -1,7 +1,9 @@
 //! The stacks that are measured, each in its file.
 
+use crate::compile::Library;
 use crate::stack::Stack;
 
+mod c;
 mod rustls;
 mod terse;
 
@@ -12,5 +14,8 @@ pub fn all() -> Vec<Box<dyn Stack>> {
         Box::new(terse::RUSTCRYPTO),
         Box::new(rustls::Rustls::AwsLc),
         Box::new(rustls::Rustls::Ring),
+        Box::new(c::Peer::new("openssl", Library::OpenSsl)),
+        Box::new(c::Peer::new("wolfssl-asm", Library::WolfSslAsm)),
+        Box::new(c::Peer::new("wolfssl-low", Library::WolfSslLow)),
     ]
 }
