@@ -19,7 +19,10 @@
 #define HAVE_HASHDRBG
 #define WOLFSSL_SP_MATH_ALL
 #define SP_INT_BITS 4096
+#ifdef __x86_64__
 #define WOLFSSL_SP_X86_64
+#endif
+#define HAVE___UINT128_T 1
 #define WOLFSSL_BASE64_ENCODE
 #define NO_SHA
 #define NO_MD4

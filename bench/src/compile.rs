@@ -22,6 +22,10 @@ pub(crate) enum Library {
     WolfSslAsm,
     /// The current wolfSSL, for small devices.
     WolfSslLow,
+    /// Mbed TLS 3.5, for small devices.
+    MbedTls,
+    /// Debian's GnuTLS.
+    GnuTls,
 }
 
 /// What an object is linked of.
@@ -81,6 +85,13 @@ impl Library {
             },
             Self::WolfSslAsm => wolfssl(work, "c/wolfssl-asm", WOLFSSL_ASSEMBLY)?,
             Self::WolfSslLow => wolfssl(work, "c/wolfssl-low", &[])?,
+            Self::MbedTls => mbedtls(work)?,
+            Self::GnuTls => Parts {
+                objects: Vec::new(),
+                flags: Vec::new(),
+                libraries: &["-lgnutls"],
+                packages: "libgnutls28-dev and build-essential",
+            },
         })
     }
 
@@ -90,6 +101,8 @@ impl Library {
             Self::OpenSsl => &["c/openssl.c"],
             Self::WolfSslAsm => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-asm/user_settings.h"],
             Self::WolfSslLow => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-low/user_settings.h"],
+            Self::MbedTls => &["c/mbedtls.c", "c/mbedtls/config.h"],
+            Self::GnuTls => &["c/gnutls.c"],
         }
     }
 }
@@ -99,22 +112,45 @@ fn wolfssl(work: &Path, settings: &str, assembly: &[&str]) -> Result<Parts, Stri
         return Err("its assembly is measured on x86-64 only".into());
     }
     let shipped = shipped("wolfssl-sys")?.join("wolfssl-src");
-    let include = |path: PathBuf| ["-isystem".into(), path.display().to_string()];
-    let mut flags: Vec<String> = vec!["-DWOLFSSL_USER_SETTINGS".into()];
-    flags.extend(include(own(settings)));
-    flags.extend(include(shipped.clone()));
+    let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
     if !assembly.is_empty() {
         flags.push("-maes".into()); // intrinsics in aes.c
     }
     let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
-    eprintln!("compiling wolfSSL for {settings}, once");
+    from_sources(work, "wolfSSL", &sources, flags)
+}
+
+fn mbedtls(work: &Path) -> Result<Parts, String> {
+    let shipped = shipped("psa-crypto-sys")?.join("vendor");
+    let configuration = own("c/mbedtls/config.h");
+    let flags = vec![
+        format!("-DMBEDTLS_CONFIG_FILE=\"{}\"", configuration.display()),
+        include(&shipped.join("include")),
+        include(&shipped.join("library")),
+    ];
+    let library = shipped.join("library");
+    let files = fs::read_dir(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
+    // What is not configured compiles to nothing.
+    let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
+    sources.sort();
+    from_sources(work, "Mbed TLS", &sources, flags)
+}
+
+fn from_sources(work: &Path, name: &str, sources: &[PathBuf], flags: Vec<String>) -> Result<Parts, String> {
+    eprintln!("compiling {name}, once");
     let compiler = || {
         let mut command = cc();
         command.arg("-w").args(&flags);
         command
     };
-    let objects = objects(work, &sources, compiler)?;
+    let objects = objects(work, sources, compiler)?;
     Ok(Parts { objects, flags, libraries: &["-lm"], packages: "build-essential" })
+}
+
+/// Headers of others, of which no warnings are wanted.
+fn include(directory: &Path) -> String {
+    format!("-isystem{}", directory.display())
 }
 
 /// What the build with assembly has besides.

@@ -136,8 +136,7 @@ pub fn shipped(package: &str) -> Result<PathBuf, String> {
     let metadata = run(&mut command, &hint)?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata).map_err(|error| format!("metadata: {error}"))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let manifest =
-        packages.filter(|known| known["name"] == package).find_map(|known| known["manifest_path"].as_str());
+    let manifest = packages.filter(|known| known["name"] == package).find_map(|known| known["manifest_path"].as_str());
     let manifest = manifest.ok_or_else(|| format!("Cargo knows of no crate {package}"))?;
     Ok(Path::new(manifest).with_file_name(""))
 }

@@ -7,6 +7,7 @@
 
 #define SINGLE_THREADED
 #define NO_SESSION_CACHE
+#define ALT_ECC_SIZE
 #define RSA_LOW_MEM
 #define CURVE25519_SMALL
 #define ED25519_SMALL

@@ -171,8 +171,7 @@ impl End for PeerEnd {
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         let connection = self.connection.as_ptr();
         // SAFETY: as above.
-        let len =
-            unsafe { (self.functions.read)(connection, wire.input, wire.output, out.as_mut_ptr(), out.len()) };
+        let len = unsafe { (self.functions.read)(connection, wire.input, wire.output, out.as_mut_ptr(), out.len()) };
         usize::try_from(len).map_err(|_| self.error())
     }
 }

@@ -17,5 +17,7 @@ pub fn all() -> Vec<Box<dyn Stack>> {
         Box::new(c::Peer::new("openssl", Library::OpenSsl)),
         Box::new(c::Peer::new("wolfssl-asm", Library::WolfSslAsm)),
         Box::new(c::Peer::new("wolfssl-low", Library::WolfSslLow)),
+        Box::new(c::Peer::new("mbedtls", Library::MbedTls)),
+        Box::new(c::Peer::new("gnutls", Library::GnuTls)),
     ]
 }
