@@ -4,7 +4,7 @@ CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
 DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
-.PHONY: help demo test prepare lint devices unit interop bytes
+.PHONY: help demo test prepare lint devices unit interop smoke bytes bench
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -12,7 +12,7 @@ help: ## Show this list
 demo: ## Connect in full, then cached, on loopback, and show what was saved
 	@$(CARGO) run --quiet --bin terse -- demo
 
-test: prepare lint devices unit interop ## Everything that must hold; ends with the interoperability matrix
+test: prepare lint devices unit smoke interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -31,11 +31,17 @@ devices: ## Build the device crates for Cortex-M
 	done
 
 unit: ## Unit tests, properties, client against server, the command
-	$(CARGO) test --workspace --exclude terse-interop
+	$(CARGO) test --workspace --exclude terse-interop --exclude terse-bench
 	$(CARGO) test -p terse-rustcrypto --features rsa-signing
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test -p terse-interop
 
+smoke: ## Whether the benchmarks run, not how fast anything is
+	$(CARGO) test -p terse-bench
+
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes
+
+bench: ## Bytes, heap, stack, instructions and rates beside the peers; BENCH="--quick" is short, --help says more
+	@$(CARGO) run --quiet --release -p terse-bench -- $(BENCH)

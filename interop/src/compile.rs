@@ -74,7 +74,7 @@ impl Library {
                 "libmbedtls-dev and build-essential"
             }
             Self::WolfSsl => {
-                let wolfssl = wolfssl_sources()?;
+                let wolfssl = shipped("wolfssl-sys")?.join("wolfssl-src");
                 command.args(WOLFSSL_FLAGS).arg("-I").arg(own("c/wolfssl")).arg("-isystem").arg(&wolfssl);
                 command.args(wolfssl_objects(&wolfssl)?).arg("-lm");
                 "build-essential"
@@ -107,7 +107,7 @@ fn own(file: &str) -> PathBuf {
 }
 
 /// Where the programs are kept: beside what Cargo has built.
-fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     let executable = env::current_exe().expect("a running program has a path");
     let built = executable.ancestors().skip(1).find(|path| !path.ends_with("deps")).expect("a program in a directory");
     let directory = built.join("peers");
@@ -116,7 +116,7 @@ fn directory() -> PathBuf {
 }
 
 /// The output of `command`. `hint`: what may help if it fails.
-fn run(command: &mut Command, hint: &str) -> Result<String, String> {
+pub fn run(command: &mut Command, hint: &str) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("`{name}` does not run ({error}); {hint}"))?;
     if output.status.success() {
@@ -127,19 +127,18 @@ fn run(command: &mut Command, hint: &str) -> Result<String, String> {
     Err(format!("`{name}` fails; {hint}\n{}", lines.join("\n")))
 }
 
-/// Where Cargo keeps the sources of wolfSSL. They are downloaded if need be.
-fn wolfssl_sources() -> Result<PathBuf, String> {
+/// Where Cargo keeps the files of `package`, which some manifest here names. They are downloaded if need be.
+pub fn shipped(package: &str) -> Result<PathBuf, String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["metadata", "--format-version", "1", "--manifest-path"]);
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
-    let metadata = run(&mut command, "it has to find the sources of the crate wolfssl-sys: `cargo fetch` gets them")?;
+    let hint = format!("it has to find the sources of the crate {package}: `cargo fetch` gets them");
+    let metadata = run(&mut command, &hint)?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata).map_err(|error| format!("metadata: {error}"))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let manifest = packages
-        .filter(|package| package["name"] == "wolfssl-sys")
-        .find_map(|package| package["manifest_path"].as_str());
-    let manifest = manifest.ok_or("Cargo knows of no crate wolfssl-sys")?;
-    Ok(Path::new(manifest).with_file_name("wolfssl-src"))
+    let manifest = packages.filter(|known| known["name"] == package).find_map(|known| known["manifest_path"].as_str());
+    let manifest = manifest.ok_or_else(|| format!("Cargo knows of no crate {package}"))?;
+    Ok(Path::new(manifest).with_file_name(""))
 }
 
 /// Where wolfSSL is compiled.
@@ -149,24 +148,30 @@ fn objects_directory() -> PathBuf {
 
 /// Compiles wolfSSL, which takes half a minute, once.
 fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
-    let directory = objects_directory();
-    fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     eprintln!("compiling the current wolfSSL, once");
-    let objects: Vec<PathBuf> = (0..WOLFSSL_SOURCES.len()).map(|index| directory.join(format!("{index}.o"))).collect();
+    let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().map(|source| wolfssl.join(source)).collect();
+    objects(&objects_directory(), &sources, || {
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-w"]).args(WOLFSSL_FLAGS).arg("-I").arg(own("c/wolfssl")).arg("-I").arg(wolfssl);
+        command
+    })
+}
+
+/// Compiles `sources` with what `compiler` gives, on all processors. The objects are in `directory`.
+pub fn objects(
+    directory: &Path,
+    sources: &[PathBuf],
+    compiler: impl Fn() -> Command + Sync,
+) -> Result<Vec<PathBuf>, String> {
+    fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let objects: Vec<PathBuf> = (0..sources.len()).map(|index| directory.join(format!("{index}.o"))).collect();
     let next = AtomicUsize::new(0);
     let compile = || -> Result<(), String> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(source) = WOLFSSL_SOURCES.get(index) else { return Ok(()) };
-            let mut command = Command::new("cc");
-            command
-                .args(["-c", "-O1", "-w"])
-                .args(WOLFSSL_FLAGS)
-                .arg("-I")
-                .arg(own("c/wolfssl"))
-                .arg("-I")
-                .arg(wolfssl);
-            command.arg(wolfssl.join(source)).arg("-o").arg(&objects[index]);
+            let Some(source) = sources.get(index) else { return Ok(()) };
+            let mut command = compiler();
+            command.arg("-c").arg(source).arg("-o").arg(&objects[index]);
             run(&mut command, "install the package build-essential")?;
         }
     };
@@ -181,7 +186,7 @@ fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
 const WOLFSSL_FLAGS: &[&str] = &["-DWOLFSSL_USER_SETTINGS"];
 
 /// What TLS needs, in portable C.
-const WOLFSSL_SOURCES: &[&str] = &[
+pub const WOLFSSL_SOURCES: &[&str] = &[
     "src/ssl.c", // the largest first
     "src/internal.c",
     "src/tls13.c",

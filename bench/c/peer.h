@@ -1,0 +1,96 @@
+/* One TLS library, as the benchmarks use it: a client and a server over memory.
+ *
+ * Each library has a file with one `struct peer`, which is all that is seen from outside: `src/stacks/c.rs` has the
+ * same structs in Rust. What must always hold: no call blocks; a pipe is read and written by no one else during a call. */
+
+#ifndef PEER_H
+#define PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIPE_CAPACITY 65536
+
+/* One direction of the wire: bytes from `start` to `end` wait to be read. */
+struct pipe {
+    unsigned char bytes[PIPE_CAPACITY];
+    size_t start;
+    size_t end;
+    uint64_t total;
+};
+
+/* What both sides are made for. Texts are PEM, and end with a zero. */
+struct settings {
+    const char *name; /* the server's */
+    const char *root;
+    const char *chain[2]; /* the client's, the server's */
+    const char *key[2];
+    int tls13;
+    int rsa;
+    int resumes; /* by session ID in TLS 1.2, by ticket in TLS 1.3; otherwise there are neither */
+};
+
+enum { CLIENT, SERVER };
+
+/* Answers of `handshake`. */
+enum { FAILED = -1, WAITS, DONE };
+
+struct peer {
+    const char *(*version)(void);
+    /* Configurations and trust for both sides, or NULL. They stay as long as the process. */
+    void *(*world)(const struct settings *settings);
+    /* One side of a new connection, or NULL. */
+    void *(*connect)(void *world, int side);
+    int (*handshake)(void *connection, struct pipe *in, struct pipe *out);
+    /* Whether a finished handshake resumed a session. */
+    int (*resumed)(void *connection);
+    /* How many bytes were read: 0 if there are none, or FAILED. */
+    long (*read)(void *connection, struct pipe *in, struct pipe *out, void *buffer, size_t room);
+    /* All of it, or FAILED. */
+    int (*write)(void *connection, struct pipe *in, struct pipe *out, const void *data, size_t len);
+    /* A client keeps its session first. */
+    void (*end)(void *connection);
+    /* Why the last call failed. */
+    const char *(*error)(void);
+};
+
+__attribute__((visibility("default"))) extern const struct peer peer;
+
+static char error_text[256];
+
+static const char *last_error(void) {
+    return error_text;
+}
+
+/* Says why; the answer is for functions whose failure is no DONE. */
+__attribute__((unused)) static int failed(const char *what, long code, const char *text) {
+    snprintf(error_text, sizeof error_text, "%s: %ld %s", what, code, text);
+    return FAILED;
+}
+
+__attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer, size_t room) {
+    size_t len = pipe->end - pipe->start;
+    len = len < room ? len : room;
+    memcpy(buffer, pipe->bytes + pipe->start, len);
+    pipe->start += len;
+    if (pipe->start == pipe->end) {
+        pipe->start = pipe->end = 0;
+    }
+    return len;
+}
+
+/* All of it or nothing. */
+__attribute__((unused)) static size_t pipe_write(struct pipe *pipe, const void *data, size_t len) {
+    if (len > PIPE_CAPACITY - pipe->end) {
+        return 0;
+    }
+    memcpy(pipe->bytes + pipe->end, data, len);
+    pipe->end += len;
+    pipe->total += len;
+    return len;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* What both builds of wolfSSL have: the TLS that is measured, and no other. */
+
+#define WOLFSSL_TLS13
+#define NO_OLD_TLS
+#define HAVE_TLS_EXTENSIONS
+#define HAVE_EXTENDED_MASTER
+#define HAVE_SERVER_RENEGOTIATION_INFO
+#define HAVE_SESSION_TICKET
+#define WOLFSSL_TICKET_HAVE_ID
+#define HAVE_SNI
+#define HAVE_SUPPORTED_CURVES
+#define HAVE_AESGCM
+#define HAVE_HKDF
+#define HAVE_ECC
+#define ECC_TIMING_RESISTANT
+#define WC_RSA_BLINDING
+#define WC_RSA_PSS
+#define TFM_TIMING_RESISTANT
+#define HAVE_HASHDRBG
+#define WOLFSSL_SP_MATH_ALL
+#define SP_INT_BITS 4096
+#ifdef __x86_64__
+#define WOLFSSL_SP_X86_64
+#endif
+#define HAVE___UINT128_T 1
+#define WOLFSSL_BASE64_ENCODE
+#define NO_SHA
+#define NO_MD4
+#define NO_MD5
+#define NO_DH
+#define NO_DSA
+#define NO_DES3
+#define NO_RC4
+#define NO_PKCS12
+#define WOLFSSL_NO_SHAKE128
+#define WOLFSSL_NO_SHAKE256

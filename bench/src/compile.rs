@@ -1,0 +1,177 @@
+//! Peers in C as shared objects, compiled when they are first asked for: a file of ours, and Debian's library or the
+//! sources that a crate ships. Such a crate is never built: only its files are wanted.
+//!
+//! What must always hold: what was compiled from other sources, or with other settings, is not used; of each object only
+//! `peer` can be seen, so that two builds of one library can be in one process.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, id};
+use std::sync::Mutex;
+
+use terse_interop::compile::{WOLFSSL_SOURCES, directory, objects, run, shipped};
+
+/// A peer in C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Library {
+    /// Debian's OpenSSL.
+    OpenSsl,
+    /// The current wolfSSL, in assembly where it has some.
+    WolfSslAsm,
+    /// The current wolfSSL, for small devices.
+    WolfSslLow,
+    /// Mbed TLS 3.5, for small devices.
+    MbedTls,
+    /// Debian's GnuTLS.
+    GnuTls,
+}
+
+/// What an object is linked of.
+struct Parts {
+    /// Compiled from sources that a crate ships.
+    objects: Vec<PathBuf>,
+    /// To the compiler, for our file.
+    flags: Vec<String>,
+    /// To the linker.
+    libraries: &'static [&'static str],
+    /// What has to be installed.
+    packages: &'static str,
+}
+
+impl Library {
+    /// Its shared object, or why there is none.
+    pub(crate) fn object(self) -> Result<PathBuf, String> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut hasher = DefaultHasher::new();
+        for file in self.files().iter().chain(&["c/peer.h", "c/peer.map", "Cargo.toml", "src/compile.rs"]) {
+            fs::read(own(file)).map_err(|error| format!("{file}: {error}"))?.hash(&mut hasher);
+        }
+        let name = format!("bench-{self:?}-{:016x}", hasher.finish()).to_lowercase();
+        let object = directory().join(format!("{name}.so"));
+        if !object.exists() {
+            let work = directory().join(format!("{name}.{}", id()));
+            fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
+            let made = self.compile(&work).and_then(|unfinished| {
+                fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))
+            });
+            // Nothing is lost if it stays.
+            let _ = fs::remove_dir_all(work);
+            made?;
+        }
+        Ok(object)
+    }
+
+    fn compile(self, work: &Path) -> Result<PathBuf, String> {
+        let Parts { objects, flags, libraries, packages } = self.parts(work)?;
+        let object = work.join("peer.so");
+        let mut command = cc();
+        command.args(["-shared", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-Wl,-z,defs"]).args(flags);
+        command.arg(format!("-Wl,--version-script={}", own("c/peer.map").display()));
+        command.arg(own(self.files()[0])).args(objects).args(libraries).arg("-o").arg(&object);
+        run(&mut command, &format!("install the packages {packages}"))?;
+        Ok(object)
+    }
+
+    fn parts(self, work: &Path) -> Result<Parts, String> {
+        Ok(match self {
+            Self::OpenSsl => Parts {
+                objects: Vec::new(),
+                flags: Vec::new(),
+                libraries: &["-lssl", "-lcrypto"],
+                packages: "libssl-dev and build-essential",
+            },
+            Self::WolfSslAsm => wolfssl(work, "c/wolfssl-asm", WOLFSSL_ASSEMBLY)?,
+            Self::WolfSslLow => wolfssl(work, "c/wolfssl-low", &[])?,
+            Self::MbedTls => mbedtls(work)?,
+            Self::GnuTls => Parts {
+                objects: Vec::new(),
+                flags: Vec::new(),
+                libraries: &["-lgnutls"],
+                packages: "libgnutls28-dev and build-essential",
+            },
+        })
+    }
+
+    /// Files of ours that it is made of, what is compiled first.
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenSsl => &["c/openssl.c"],
+            Self::WolfSslAsm => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-asm/user_settings.h"],
+            Self::WolfSslLow => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-low/user_settings.h"],
+            Self::MbedTls => &["c/mbedtls.c", "c/mbedtls/config.h"],
+            Self::GnuTls => &["c/gnutls.c"],
+        }
+    }
+}
+
+fn wolfssl(work: &Path, settings: &str, assembly: &[&str]) -> Result<Parts, String> {
+    if !assembly.is_empty() && !cfg!(target_arch = "x86_64") {
+        return Err("its assembly is measured on x86-64 only".into());
+    }
+    let shipped = shipped("wolfssl-sys")?.join("wolfssl-src");
+    let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
+    if !assembly.is_empty() {
+        flags.push("-maes".into()); // intrinsics in aes.c
+    }
+    let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
+    from_sources(work, "wolfSSL", &sources, flags)
+}
+
+fn mbedtls(work: &Path) -> Result<Parts, String> {
+    let shipped = shipped("psa-crypto-sys")?.join("vendor");
+    let configuration = own("c/mbedtls/config.h");
+    let flags = vec![
+        format!("-DMBEDTLS_CONFIG_FILE=\"{}\"", configuration.display()),
+        include(&shipped.join("include")),
+        include(&shipped.join("library")),
+    ];
+    let library = shipped.join("library");
+    let files = fs::read_dir(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
+    // What is not configured compiles to nothing.
+    let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
+    sources.sort();
+    from_sources(work, "Mbed TLS", &sources, flags)
+}
+
+fn from_sources(work: &Path, name: &str, sources: &[PathBuf], flags: Vec<String>) -> Result<Parts, String> {
+    eprintln!("compiling {name}, once");
+    let compiler = || {
+        let mut command = cc();
+        command.arg("-w").args(&flags);
+        command
+    };
+    let objects = objects(work, sources, compiler)?;
+    Ok(Parts { objects, flags, libraries: &["-lm"], packages: "build-essential" })
+}
+
+/// Headers of others, of which no warnings are wanted.
+fn include(directory: &Path) -> String {
+    format!("-isystem{}", directory.display())
+}
+
+/// What the build with assembly has besides.
+const WOLFSSL_ASSEMBLY: &[&str] = &[
+    "wolfcrypt/src/aes_asm.S",
+    "wolfcrypt/src/aes_gcm_asm.S",
+    "wolfcrypt/src/aes_x86_64_asm.S",
+    "wolfcrypt/src/cpuid.c",
+    "wolfcrypt/src/sha256_asm.S",
+    "wolfcrypt/src/sp_x86_64.c",
+    "wolfcrypt/src/sp_x86_64_asm.S",
+];
+
+/// As everything is compiled.
+fn cc() -> Command {
+    let mut command = Command::new("cc");
+    command.args(["-O2", "-fPIC"]);
+    command
+}
+
+/// A file of ours.
+fn own(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}

@@ -1,0 +1,14 @@
+//! Terse beside other TLS implementations, measured in one process: client and server over memory, mutual
+//! authentication, the same certificates. `README.md` says how to read the numbers.
+//!
+//! A [`stack::Stack`] makes a [`stack::World`] for a [`stack::Setting`], a [`pair::Pair`] connects a client and a server of
+//! that world, and a [`probe::Probe`] watches their calls. Each measurement has its file in [`measure`].
+
+mod compile;
+pub mod measure;
+pub mod pair;
+pub mod pipe;
+pub mod probe;
+pub mod stack;
+pub mod stacks;
+pub mod table;

@@ -1,0 +1,193 @@
+//! `terse-bench`: measures, prints one table, writes JSON. Progress goes to standard error.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
+use terse_bench::stack::{Mode, Profile, Side, Stack, Version};
+use terse_bench::{stacks, table};
+
+const EXAMPLE: &str = "Examples:
+  terse-bench --quick
+  terse-bench --only terse-aws-lc,rustls-aws-lc --what rates,bulk --rounds 15 --json rates.json
+  terse-bench one terse-aws-lc 1.3 ec3     (to look at under callgrind or perf)";
+
+/// Measures Terse beside other TLS implementations
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLE, args_conflicts_with_subcommands = true)]
+struct Arguments {
+    /// A short run: 3 rounds of 20 ms
+    #[arg(long)]
+    quick: bool,
+    /// Stacks, with commas; all that are here by default
+    #[arg(long, value_name = "STACK", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Measurements, with commas
+    #[arg(long, value_delimiter = ',', value_enum)]
+    what: Vec<What>,
+    /// Versions, with commas
+    #[arg(long, value_delimiter = ',', value_enum)]
+    versions: Vec<Version>,
+    /// Certificates, with commas
+    #[arg(long, value_delimiter = ',', value_enum)]
+    profiles: Vec<Profile>,
+    /// Rounds over all stacks, of what is measured in time [default: 9]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: Option<u16>,
+    /// Write all numbers to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the stacks, and why some are absent
+    Stacks,
+    /// One connection after two to warm up, for a profiler
+    One {
+        /// A stack
+        stack: String,
+        /// The version
+        version: Version,
+        /// The certificates
+        profile: Profile,
+        /// What the connection leaves out
+        #[arg(long, default_value = "full")]
+        mode: Mode,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    Bytes,
+    Heap,
+    Stack,
+    Instructions,
+    Rates,
+    Bulk,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        None => run(&arguments),
+        Some(Command::Stacks) => {
+            list();
+            Ok(())
+        }
+        Some(Command::One { stack, version, profile, mode }) => {
+            let field = Field { version: *version, profile: *profile };
+            select(&stacks::all(), core::slice::from_ref(stack))
+                .and_then(|found| instructions::one(found[0], field, *mode, Side::Client))
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("terse-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() {
+    for stack in stacks::all() {
+        match stack.version() {
+            Ok(version) => println!("{:<18} {version}", stack.name()),
+            Err(reason) => println!("{:<18} absent: {reason}", stack.name()),
+        }
+    }
+}
+
+/// Those that are named, or all that are here.
+fn select<'a>(all: &'a [Box<dyn Stack>], only: &[String]) -> Result<Vec<&'a dyn Stack>, String> {
+    let is_wanted = |stack: &&dyn Stack| only.is_empty() || only.iter().any(|name| name == stack.name());
+    if let Some(unknown) = only.iter().find(|name| !all.iter().any(|stack| stack.name() == *name)) {
+        let known: Vec<_> = all.iter().map(|stack| stack.name()).collect();
+        return Err(format!("there is no stack {unknown}; there are {}", known.join(", ")));
+    }
+    let mut present = Vec::new();
+    for stack in all.iter().map(Box::as_ref).filter(is_wanted) {
+        match stack.version() {
+            Ok(_) => present.push(stack),
+            Err(reason) if only.is_empty() => eprintln!("{} is absent: {reason}", stack.name()),
+            Err(reason) => return Err(format!("{} is absent: {reason}", stack.name())),
+        }
+    }
+    Ok(present)
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let all = stacks::all();
+    let present = select(&all, &arguments.only)?;
+    let default =
+        if arguments.quick { Effort { rounds: 3, slice_ms: 20 } } else { Effort { rounds: 9, slice_ms: 100 } };
+    let effort = Effort { rounds: arguments.rounds.map_or(default.rounds, usize::from), ..default };
+    let is_wanted = |what| arguments.what.is_empty() || arguments.what.contains(&what);
+    if is_wanted(What::Instructions) && !instructions::is_possible() {
+        eprintln!("instructions are not counted: valgrind is not installed");
+    }
+    let mut samples = Vec::new();
+    for version in or_all(&arguments.versions, Version::ALL) {
+        for profile in or_all(&arguments.profiles, Profile::ALL) {
+            let field = Field { version, profile };
+            samples.extend(measure(&present, field, effort, &is_wanted));
+        }
+    }
+    let names: Vec<&str> = present.iter().map(|stack| stack.name()).collect();
+    print!("{}", table::render(&names, &samples));
+    if let Some(path) = &arguments.json {
+        let versions: Vec<_> =
+            present.iter().map(|stack| (stack.name(), stack.version().unwrap_or_default())).collect();
+        let report = serde_json::json!({ "stacks": versions, "rounds": effort.rounds, "samples": samples });
+        let text = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
+        fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn or_all<T: Copy, const N: usize>(named: &[T], all: [T; N]) -> Vec<T> {
+    if named.is_empty() { all.into() } else { named.into() }
+}
+
+type Measurement = fn(&dyn Stack, Field) -> Result<Vec<Sample>, String>;
+
+fn measure(stacks: &[&dyn Stack], field: Field, effort: Effort, is_wanted: &dyn Fn(What) -> bool) -> Vec<Sample> {
+    let stacks: Vec<_> = stacks.iter().copied().filter(|stack| stack.has(field.with(Mode::Full))).collect();
+    let place = format!("TLS {} {}", field.version, field.profile);
+    let mut failed = |stack: &dyn Stack, error: String| eprintln!("{} {place}: {error}", stack.name());
+    let mut samples = Vec::new();
+    let each: [(What, &str, Measurement); 4] = [
+        (What::Bytes, "bytes", bytes::measure),
+        (What::Heap, "heap", heap::measure),
+        (What::Stack, "stack", stack::measure),
+        (What::Instructions, "instructions", instructions::measure),
+    ];
+    for (what, name, measurement) in each {
+        if !is_wanted(what) || (what == What::Instructions && !instructions::is_possible()) {
+            continue;
+        }
+        eprintln!("{place}: {name}");
+        for stack in &stacks {
+            match measurement(*stack, field) {
+                Ok(more) => samples.extend(more),
+                Err(error) => failed(*stack, error),
+            }
+        }
+    }
+    if is_wanted(What::Rates) {
+        for mode in Mode::ALL {
+            eprintln!("{place}: rates, {mode}");
+            samples.extend(rates::measure(&stacks, field, mode, effort, &mut failed));
+        }
+    }
+    if is_wanted(What::Bulk) {
+        eprintln!("{place}: bulk");
+        samples.extend(bulk::measure(&stacks, field, effort, &mut failed));
+    }
+    samples
+}

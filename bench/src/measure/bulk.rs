@@ -1,0 +1,47 @@
+//! Application data from client to server, AES-128-GCM: megabytes per second of CPU time, both sides together.
+
+use super::rates::interleaved;
+use super::{Effort, Field, Metric, Sample, Warm, cpu_seconds};
+use crate::probe::Unwatched;
+use crate::stack::{Mode, Stack};
+
+/// Of all `stacks`. A stack that fails is told to `failed`, and left out.
+pub fn measure(
+    stacks: &[&dyn Stack],
+    field: Field,
+    effort: Effort,
+    failed: &mut dyn FnMut(&dyn Stack, String),
+) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (metric, size) in [(Metric::BulkLargeWrites, 0x4000), (Metric::BulkSmallWrites, 128)] {
+        let make = |stack: &dyn Stack| {
+            let mut warm = Warm::new(stack, field.with(Mode::Full))?;
+            warm.open(&mut Unwatched)?;
+            Ok(warm)
+        };
+        let run = |warm: &mut Warm| throughput(warm, size, effort.slice_ms as f64 / 1e3);
+        let rates = interleaved(stacks.iter().copied(), make, run, effort.rounds, failed);
+        samples.extend(rates.into_iter().filter_map(|(stack, rates)| field.median(stack, metric, rates)));
+    }
+    samples
+}
+
+fn throughput(warm: &mut Warm, size: usize, seconds: f64) -> Result<f64, String> {
+    let (data, mut buffer) = (vec![0x5a; size], vec![0; 0x4000]);
+    let writes = (BATCH / size).max(1);
+    let start = cpu_seconds();
+    let mut bytes = 0_u64;
+    loop {
+        for _ in 0..writes {
+            warm.pair().carry(&data, &mut buffer)?;
+        }
+        bytes += (writes * size) as u64;
+        let spent = cpu_seconds() - start;
+        if spent >= seconds {
+            return Ok(bytes as f64 / 1e6 / spent);
+        }
+    }
+}
+
+/// Bytes between two looks at the clock.
+const BATCH: usize = 0x4_0000;

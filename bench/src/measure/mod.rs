@@ -1,0 +1,206 @@
+//! What is measured: a file for each, and the [`Sample`]s that come of it.
+//!
+//! What must always hold: a connection counts only if it was what its mode says; the connection that is measured is never
+//! the first one of its world, so that what a library does once is not in the numbers.
+
+use serde::Serialize;
+
+use crate::pair::{Cost, Pair};
+use crate::probe::Probe;
+use crate::stack::{Mode, Profile, Setting, Stack, Version, World};
+
+pub mod bulk;
+pub mod bytes;
+pub mod heap;
+pub mod instructions;
+pub mod rates;
+pub mod stack;
+
+/// A number.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Of which stack.
+    pub stack: String,
+    /// In which version.
+    pub version: Version,
+    /// With which certificates.
+    pub profile: Profile,
+    /// What was measured.
+    pub metric: Metric,
+    /// The number, or the median of all rounds.
+    pub value: f64,
+    /// The least and the most of all rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<(f64, f64)>,
+}
+
+/// What a number means. The order is that of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // `label` says it
+pub enum Metric {
+    BytesFull,
+    BytesResumed,
+    BytesResumedTickets,
+    BytesKept,
+    BytesKeptTickets,
+    BytesRfc7924,
+    BytesBithac,
+    ClientHeapPeak,
+    ClientHeapIdle,
+    ServerHeapPeak,
+    ServerHeapIdle,
+    ClientStack,
+    ServerStack,
+    ClientInstructions,
+    RateFull,
+    RateResumed,
+    RateKept,
+    RateRfc7924,
+    RateBithac,
+    BulkLargeWrites,
+    BulkSmallWrites,
+}
+
+impl Metric {
+    /// For people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::BytesFull => "record bytes, full",
+            Self::BytesResumed => "record bytes, resumed",
+            Self::BytesResumedTickets => "  and tickets after it",
+            Self::BytesKept => "record bytes, resumed by name",
+            Self::BytesKeptTickets => "  and tickets after it",
+            Self::BytesRfc7924 => "record bytes, rfc7924",
+            Self::BytesBithac => "record bytes, bithac",
+            Self::ClientHeapPeak => "client heap, peak, bytes",
+            Self::ClientHeapIdle => "client heap, idle, bytes",
+            Self::ServerHeapPeak => "server heap, peak, bytes",
+            Self::ServerHeapIdle => "server heap, idle, bytes",
+            Self::ClientStack => "client stack, bytes",
+            Self::ServerStack => "server stack, bytes",
+            Self::ClientInstructions => "client instructions, thousand",
+            Self::RateFull => "handshakes/CPU s, full",
+            Self::RateResumed => "handshakes/CPU s, resumed",
+            Self::RateKept => "handshakes/CPU s, resumed by name",
+            Self::RateRfc7924 => "handshakes/CPU s, rfc7924",
+            Self::RateBithac => "handshakes/CPU s, bithac",
+            Self::BulkLargeWrites => "MB/CPU s, writes of 16 kB",
+            Self::BulkSmallWrites => "MB/CPU s, writes of 128 B",
+        }
+    }
+
+    /// Whether more is better. Otherwise less is.
+    pub const fn is_a_rate(self) -> bool {
+        matches!(
+            self,
+            Self::RateFull
+                | Self::RateResumed
+                | Self::RateKept
+                | Self::RateRfc7924
+                | Self::RateBithac
+                | Self::BulkLargeWrites
+                | Self::BulkSmallWrites
+        )
+    }
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Rounds over all stacks, of what is measured in time.
+    pub rounds: usize,
+    /// CPU milliseconds of a stack in a round.
+    pub slice_ms: u64,
+}
+
+/// One version and profile: what a table is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The version.
+    pub version: Version,
+    /// The certificates.
+    pub profile: Profile,
+}
+
+impl Field {
+    /// The setting for `mode`.
+    pub const fn with(self, mode: Mode) -> Setting {
+        Setting { version: self.version, profile: self.profile, mode }
+    }
+
+    fn sample(self, stack: &dyn Stack, metric: Metric, value: f64) -> Sample {
+        let (version, profile) = (self.version, self.profile);
+        Sample { stack: stack.name().into(), version, profile, metric, value, spread: None }
+    }
+
+    /// Median and spread of `values`.
+    fn median(self, stack: &dyn Stack, metric: Metric, mut values: Vec<f64>) -> Option<Sample> {
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let middle = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+        Some(Sample { spread: Some((least, most)), ..self.sample(stack, metric, middle) })
+    }
+}
+
+/// A world that has had its first connection, and a wire.
+pub struct Warm {
+    world: Box<dyn World>,
+    pair: Pair,
+    mode: Mode,
+}
+
+impl Warm {
+    /// Makes the world, and the connections that later ones begin from.
+    pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
+        let mut warm = Self { world: stack.world(setting)?, pair: Pair::new(), mode: setting.mode };
+        let first = warm.connect(&mut crate::probe::Unwatched)?;
+        warm.end(&mut crate::probe::Unwatched)?;
+        if first != Mode::Full {
+            return Err(format!("the first handshake was {first}"));
+        }
+        warm.handshake(&mut crate::probe::Unwatched)?;
+        Ok(warm)
+    }
+
+    /// A connection, which is left open. Fails if it was not what the mode says.
+    pub fn open(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
+        let cost = self.pair.connect(self.world.as_ref(), probe)?;
+        match self.pair.mode() {
+            Some(mode) if mode == self.mode.seen() => Ok(cost),
+            mode => Err(format!("the handshake was {mode:?}, not {:?}", self.mode.seen())),
+        }
+    }
+
+    fn connect(&mut self, probe: &mut dyn Probe) -> Result<Mode, String> {
+        self.pair.connect(self.world.as_ref(), probe)?;
+        self.pair.mode().ok_or_else(|| "not connected".into())
+    }
+
+    /// Ends it. What later connections begin from is kept.
+    pub fn end(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+        if self.mode != Mode::Full {
+            self.pair.confirm(probe)?;
+        }
+        self.pair.end(probe);
+        Ok(())
+    }
+
+    /// A whole connection.
+    pub fn handshake(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
+        let cost = self.open(probe)?;
+        self.end(probe)?;
+        Ok(cost)
+    }
+
+    /// The open connection.
+    pub const fn pair(&mut self) -> &mut Pair {
+        &mut self.pair
+    }
+}
+
+/// CPU seconds of this thread.
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

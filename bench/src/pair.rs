@@ -1,0 +1,129 @@
+//! A connection: a client and a server of one world, and the wire between them.
+//!
+//! What must always hold: every call of a side goes through the [`Probe`]; a handshake counts as what the setting asks
+//! for only if the client says so.
+
+use crate::pipe::{Pipe, Wire};
+use crate::probe::{Probe, Unwatched};
+use crate::stack::{End, Mode, Side, World};
+
+/// A client and a server.
+pub struct Pair {
+    client: Option<Box<dyn End>>,
+    server: Option<Box<dyn End>>,
+    to_server: Box<Pipe>,
+    to_client: Box<Pipe>,
+}
+
+/// What a handshake cost on the wire, in bytes of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Cost {
+    /// The client sent.
+    pub client: u64,
+    /// The server sent, until the client was connected (in TLS 1.2: until both were).
+    pub server: u64,
+    /// The server sent after that, unasked: the tickets of TLS 1.3.
+    pub tickets: u64,
+}
+
+impl Cost {
+    /// Both directions, without tickets.
+    pub const fn total(self) -> u64 {
+        self.client + self.server
+    }
+}
+
+impl Pair {
+    /// Two sides that are not there yet, and the wire: it can be used for one connection after the other.
+    pub fn new() -> Self {
+        Self { client: None, server: None, to_server: Pipe::new(), to_client: Pipe::new() }
+    }
+
+    /// Makes both sides and connects them.
+    pub fn connect(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<Cost, String> {
+        self.to_server.clear();
+        self.to_client.clear();
+        self.client = Some(call(probe, Side::Client, || world.connect(Side::Client))?);
+        self.server = Some(call(probe, Side::Server, || world.connect(Side::Server))?);
+        let mut cost = Cost::default();
+        let mut done = [false; 2];
+        for _ in 0..MAX_TURNS {
+            if !done[0] {
+                done[0] = self.with(Side::Client, probe, |end, wire| end.handshake(wire))?;
+                cost.server = self.to_client.total();
+            }
+            if !done[1] {
+                done[1] = self.with(Side::Server, probe, |end, wire| end.handshake(wire))?;
+            }
+            if done == [true; 2] {
+                cost.client = self.to_server.total();
+                cost.tickets = self.to_client.total() - cost.server;
+                return Ok(cost);
+            }
+        }
+        Err("the two do not come to an end".into())
+    }
+
+    /// What the client says that the handshake was.
+    pub fn mode(&self) -> Option<Mode> {
+        self.client.as_ref().map(|client| client.mode())
+    }
+
+    /// A byte from the server: with it the client gets tickets, and the certainty that caches wait for.
+    pub fn confirm(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+        self.with(Side::Server, probe, |end, wire| end.write(wire, b"."))?;
+        let mut byte = [0];
+        let len = self.with(Side::Client, probe, |end, wire| end.read(wire, &mut byte))?;
+        if (len, byte) == (1, *b".") { Ok(()) } else { Err("data got lost".into()) }
+    }
+
+    /// Carries `data` from the client to the server.
+    pub fn carry(&mut self, data: &[u8], buffer: &mut [u8]) -> Result<(), String> {
+        self.with(Side::Client, &mut Unwatched, |end, wire| end.write(wire, data))?;
+        let mut left = data.len();
+        while left > 0 {
+            match self.with(Side::Server, &mut Unwatched, |end, wire| end.read(wire, buffer))? {
+                0 => return Err("data got lost".into()),
+                len => left -= len,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the connection: the client first, which keeps its session.
+    pub fn end(&mut self, probe: &mut dyn Probe) {
+        let (mut client, mut server) = (self.client.take(), self.server.take());
+        probe.call(Side::Client, &mut || drop(client.take()));
+        probe.call(Side::Server, &mut || drop(server.take()));
+    }
+
+    fn with<T>(
+        &mut self,
+        side: Side,
+        probe: &mut dyn Probe,
+        run: impl FnOnce(&mut dyn End, Wire<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (end, wire) = match side {
+            Side::Client => (&mut self.client, Wire { input: &mut self.to_client, output: &mut self.to_server }),
+            Side::Server => (&mut self.server, Wire { input: &mut self.to_server, output: &mut self.to_client }),
+        };
+        let end = end.as_deref_mut().ok_or("not connected")?;
+        call(probe, side, || run(end, wire)).map_err(|error| format!("{side:?}: {error}"))
+    }
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// More than any handshake takes.
+const MAX_TURNS: usize = 20;
+
+/// Runs `run` through the probe.
+fn call<T>(probe: &mut dyn Probe, side: Side, run: impl FnOnce() -> T) -> T {
+    let (mut run, mut result) = (Some(run), None);
+    probe.call(side, &mut || result = run.take().map(|run| run()));
+    result.expect("a probe runs the call")
+}

@@ -1,0 +1,129 @@
+//! What watches the calls of a side: nothing, its heap, its stack, or callgrind from outside.
+//!
+//! `unsafe`: malloc for a whole process and a look at one's own stack are C's (`c/heap.c`, `c/stack.c`), and calls go there
+//! and back through pointers.
+//!
+//! What must always hold: a probe runs the call exactly once.
+#![allow(unsafe_code)]
+
+use core::ffi::c_void;
+
+use crate::stack::Side;
+
+/// Something through which all calls of a connection's sides are made.
+pub trait Probe {
+    /// Runs `call`, which is of `side`.
+    fn call(&mut self, side: Side, call: &mut dyn FnMut());
+}
+
+/// Watches nothing.
+#[derive(Debug)]
+pub struct Unwatched;
+
+impl Probe for Unwatched {
+    fn call(&mut self, _: Side, call: &mut dyn FnMut()) {
+        call();
+    }
+}
+
+/// Counts the heap of each side on this thread.
+#[derive(Debug)]
+pub struct HeapProbe([i64; 2]);
+
+/// Bytes of heap that were asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heap {
+    /// In use now.
+    pub in_use: i64,
+    /// The most that was in use at once.
+    pub peak: i64,
+}
+
+impl HeapProbe {
+    /// What is in use now is not counted.
+    pub fn new() -> Self {
+        // SAFETY: the argument is below the number of sides.
+        Self([Side::Client, Side::Server].map(|side| unsafe { terse_bench_heap_start(side as u32) }))
+    }
+
+    /// What `side` uses, and the most that it used.
+    pub fn heap(&self, side: Side) -> Heap {
+        let before = self.0[side as usize - 1];
+        // SAFETY: the arguments are below the number of sides.
+        let (in_use, peak) = unsafe { (terse_bench_heap_in_use(side as u32), terse_bench_heap_peak(side as u32)) };
+        Heap { in_use: in_use - before, peak: peak - before }
+    }
+}
+
+impl Default for HeapProbe {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Probe for HeapProbe {
+    fn call(&mut self, side: Side, call: &mut dyn FnMut()) {
+        // SAFETY: a number, stored per thread.
+        let before = unsafe { terse_bench_heap_side(side as u32) };
+        call();
+        // SAFETY: as above.
+        unsafe { terse_bench_heap_side(before) };
+    }
+}
+
+/// Measures the deepest stack of each side's calls.
+#[derive(Debug, Default)]
+pub struct StackProbe([usize; 2]);
+
+impl StackProbe {
+    /// The deepest stack of the calls of `side`, in bytes.
+    pub fn deepest(&self, side: Side) -> usize {
+        self.0[side as usize - 1]
+    }
+}
+
+impl Probe for StackProbe {
+    fn call(&mut self, side: Side, mut call: &mut dyn FnMut()) {
+        // SAFETY: `run` gets back the pointer that is given here, and within this call.
+        let depth = unsafe { terse_bench_stack_of(run, (&raw mut call).cast()) };
+        let deepest = &mut self.0[side as usize - 1];
+        *deepest = depth.max(*deepest);
+    }
+}
+
+/// Makes the calls of one side by a function that callgrind can be told of: [`COUNTED_CALL`].
+#[derive(Debug)]
+pub struct CountedProbe(pub Side);
+
+/// The name of that function.
+pub const COUNTED_CALL: &str = "terse_bench_counted_call";
+
+impl Probe for CountedProbe {
+    fn call(&mut self, side: Side, mut call: &mut dyn FnMut()) {
+        if side == self.0 {
+            // SAFETY: `run` gets back the pointer that is given here, and within this call.
+            unsafe { terse_bench_counted_call(run, (&raw mut call).cast()) };
+        } else {
+            call();
+        }
+    }
+}
+
+/// Runs what `call` points to, which is a `&mut dyn FnMut()`.
+extern "C" fn run(call: *mut c_void) {
+    // SAFETY: only the probes above hand this function out, each with such a pointer, alive while they wait.
+    let call = unsafe { &mut *call.cast::<&mut dyn FnMut()>() };
+    call();
+}
+
+unsafe extern "C" {
+    fn terse_bench_heap_side(side: u32) -> u32;
+    fn terse_bench_heap_start(side: u32) -> i64;
+    fn terse_bench_heap_in_use(side: u32) -> i64;
+    fn terse_bench_heap_peak(side: u32) -> i64;
+    fn terse_bench_stack_of(call: extern "C" fn(*mut c_void), argument: *mut c_void) -> usize;
+    fn terse_bench_counted_call(call: extern "C" fn(*mut c_void), argument: *mut c_void);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What is measured, as a [`Stack`]: makes a [`World`] once for a [`Setting`], and any number of connections in it.
+//!
+//! What must always hold: a setting is the same for every stack: mutual authentication, key exchange with P-256,
+//! AES-128-GCM, SHA-256, the server's name sent and checked, chains of three certificates of which two are sent.
+
+use core::fmt;
+
+use serde::Serialize;
+
+use crate::pipe::Wire;
+
+/// Which end of a connection. The numbers are those of `c/heap.c`; 0 is neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Side {
+    /// The client.
+    Client = 1,
+    /// The server.
+    Server = 2,
+}
+
+/// The version of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+pub enum Version {
+    /// TLS 1.2
+    #[value(name = "1.2")]
+    #[serde(rename = "1.2")]
+    Tls12,
+    /// TLS 1.3
+    #[value(name = "1.3")]
+    #[serde(rename = "1.3")]
+    Tls13,
+}
+
+/// What the certificates are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// RSA-2048, three levels
+    Rsa3,
+    /// P-256, three levels
+    Ec3,
+}
+
+/// What connections after the first one leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing; the server issues no tickets
+    Full,
+    /// They resume the session before: by session ID in TLS 1.2, by ticket in TLS 1.3
+    Resumed,
+    /// The same, where the ticket of TLS 1.3 only names a session that the server keeps
+    Kept,
+    /// They leave out what the server sends of its certificates (RFC 7924)
+    Rfc7924,
+    /// They leave out the certificates of both sides (paper 000)
+    Bithac,
+}
+
+/// What a world is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The version.
+    pub version: Version,
+    /// The certificates.
+    pub profile: Profile,
+    /// What is left out.
+    pub mode: Mode,
+}
+
+/// A TLS implementation in one build.
+pub trait Stack {
+    /// What it is called on the command line.
+    fn name(&self) -> &str;
+
+    /// What it says about its version; an error if it is not here, with the reason.
+    fn version(&self) -> Result<String, String>;
+
+    /// Whether it can do what `setting` says.
+    fn has(&self, setting: Setting) -> bool;
+
+    /// Configurations and trust for both sides. Fails only if something is wrong.
+    fn world(&self, setting: Setting) -> Result<Box<dyn World>, String>;
+}
+
+/// Both sides' configurations, sessions and caches.
+pub trait World {
+    /// One side of a new connection. A client resumes, or leaves out, what it can.
+    fn connect(&self, side: Side) -> Result<Box<dyn End>, String>;
+}
+
+/// One side of a connection. What it keeps for later is kept at the latest when it is dropped.
+pub trait End {
+    /// Goes on with the handshake as far as the wire allows. Whether it is complete on this side.
+    fn handshake(&mut self, wire: Wire<'_>) -> Result<bool, String>;
+
+    /// What the handshake was: full, resumed, cached.
+    fn mode(&self) -> Mode;
+
+    /// Sends application data, all of it.
+    fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String>;
+
+    /// Reads application data. 0: there is none now.
+    fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String>;
+}
+
+impl Version {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
+}
+
+impl Profile {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Rsa3, Self::Ec3];
+
+    /// As `terse pki` calls it.
+    pub const fn chain(self) -> &'static str {
+        match self {
+            Self::Rsa3 => "rsa2048x3",
+            Self::Ec3 => "p256x3",
+        }
+    }
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac];
+
+    /// What the handshake of a later connection says that it was.
+    #[must_use]
+    pub const fn seen(self) -> Self {
+        match self {
+            Self::Kept => Self::Resumed,
+            other => other,
+        }
+    }
+}
+
+impl Setting {
+    /// The same, but for what is left out.
+    #[must_use]
+    pub const fn with(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tls12 => "1.2",
+            Self::Tls13 => "1.3",
+        })
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rsa3 => "rsa3",
+            Self::Ec3 => "ec3",
+        })
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Resumed => "resumed",
+            Self::Kept => "kept",
+            Self::Rfc7924 => "rfc7924",
+            Self::Bithac => "bithac",
+        })
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TLS {} {} {}", self.version, self.profile, self.mode)
+    }
+}

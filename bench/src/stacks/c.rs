@@ -1,0 +1,184 @@
+//! Peers in C: OpenSSL, wolfSSL, Mbed TLS and GnuTLS, each behind the `struct peer` of a shared object (`c/peer.h`).
+//!
+//! `unsafe`: everything here is a call to C. What must always hold: the structs are those of `c/peer.h`; an object stays
+//! loaded as long as the process, and so do its worlds; a connection is ended once.
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
+use core::ptr::NonNull;
+use std::ffi::CString;
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library as Object, RTLD_LOCAL, RTLD_NOW};
+use terse_interop::pki::{Holder, Pki, SERVER_NAME, Side as Holds};
+use terse_pki::to_pem;
+
+use crate::compile::Library;
+use crate::pipe::{Pipe, Wire};
+use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
+
+/// A peer in C.
+pub(super) struct Peer {
+    name: &'static str,
+    library: Library,
+    functions: OnceLock<Result<&'static Functions, String>>,
+}
+
+#[repr(C)]
+struct Functions {
+    version: extern "C" fn() -> *const c_char,
+    world: unsafe extern "C" fn(*const Settings) -> *mut c_void,
+    connect: unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void,
+    handshake: unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe) -> c_int,
+    resumed: unsafe extern "C" fn(*mut c_void) -> c_int,
+    read: unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe, *mut u8, usize) -> c_long,
+    write: unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe, *const u8, usize) -> c_int,
+    end: unsafe extern "C" fn(*mut c_void),
+    error: extern "C" fn() -> *const c_char,
+}
+
+#[repr(C)]
+struct Settings {
+    name: *const c_char,
+    root: *const c_char,
+    chain: [*const c_char; 2],
+    key: [*const c_char; 2],
+    tls13: c_int,
+    rsa: c_int,
+    resumes: c_int,
+}
+
+const WAITS: c_int = 0;
+const DONE: c_int = 1;
+
+impl Peer {
+    pub(super) const fn new(name: &'static str, library: Library) -> Self {
+        Self { name, library, functions: OnceLock::new() }
+    }
+
+    fn functions(&self) -> Result<&'static Functions, String> {
+        self.functions.get_or_init(|| load(self.library)).clone()
+    }
+}
+
+fn load(library: Library) -> Result<&'static Functions, String> {
+    let path = library.object()?;
+    // SAFETY: the object is ours; loading it runs nothing but what its library does at its start.
+    let object = unsafe { Object::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())?;
+    // SAFETY: `peer` is a constant `struct peer`, of which `Functions` is the declaration here.
+    let peer = unsafe { object.get::<*const Functions>(b"peer\0") }.map_err(|error| error.to_string())?;
+    let peer = peer.into_raw().cast::<Functions>();
+    core::mem::forget(object);
+    // SAFETY: the symbol's address is that of the constant, and the object stays loaded.
+    Ok(unsafe { &*peer })
+}
+
+fn text(text: *const c_char) -> String {
+    // SAFETY: peers give texts that end with a zero and stay until the next call.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+impl Stack for Peer {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn version(&self) -> Result<String, String> {
+        Ok(text((self.functions()?.version)()))
+    }
+
+    fn has(&self, setting: Setting) -> bool {
+        // wolfSSL for small devices is built without a cache of sessions, and then clients have none either.
+        let resumes = self.library != Library::WolfSslLow;
+        setting.mode == Mode::Full || (setting.mode == Mode::Resumed && resumes)
+    }
+
+    fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
+        let functions = self.functions()?;
+        let pki = Pki::shared(setting.profile.chain(), None);
+        let text = |text: &str| CString::new(text).map_err(|error| error.to_string());
+        let issued = [Holds::Client, Holds::Server].map(|side| pki.issued(side, Holder::Member));
+        let name = text(SERVER_NAME)?;
+        let root = text(&to_pem("CERTIFICATE", &pki.root()))?;
+        let chains = [text(&issued[0].chain_pem())?, text(&issued[1].chain_pem())?];
+        let keys = [text(&issued[0].key_pem())?, text(&issued[1].key_pem())?];
+        let settings = Settings {
+            name: name.as_ptr(),
+            root: root.as_ptr(),
+            chain: [chains[0].as_ptr(), chains[1].as_ptr()],
+            key: [keys[0].as_ptr(), keys[1].as_ptr()],
+            tls13: c_int::from(setting.version == Version::Tls13),
+            rsa: c_int::from(setting.profile == Profile::Rsa3),
+            resumes: c_int::from(setting.mode == Mode::Resumed),
+        };
+        // SAFETY: the texts live until the call is over; peers copy what they keep.
+        let world = NonNull::new(unsafe { (functions.world)(&raw const settings) });
+        Ok(Box::new(PeerWorld { functions, world: world.ok_or_else(|| self::text((functions.error)()))? }))
+    }
+}
+
+struct PeerWorld {
+    functions: &'static Functions,
+    world: NonNull<c_void>,
+}
+
+impl World for PeerWorld {
+    fn connect(&self, side: Side) -> Result<Box<dyn End>, String> {
+        // SAFETY: the world is one of this peer's.
+        let connection = unsafe { (self.functions.connect)(self.world.as_ptr(), c_int::from(side == Side::Server)) };
+        let connection = NonNull::new(connection).ok_or_else(|| text((self.functions.error)()))?;
+        Ok(Box::new(PeerEnd { functions: self.functions, connection }))
+    }
+}
+
+struct PeerEnd {
+    functions: &'static Functions,
+    connection: NonNull<c_void>,
+}
+
+impl PeerEnd {
+    fn error(&self) -> String {
+        text((self.functions.error)())
+    }
+}
+
+// SAFETY, of all that follows: the connection is one of this peer's, and not ended before `drop`; pipes and slices are
+// borrowed for the call.
+impl End for PeerEnd {
+    fn handshake(&mut self, wire: Wire<'_>) -> Result<bool, String> {
+        // SAFETY: as above.
+        match unsafe { (self.functions.handshake)(self.connection.as_ptr(), wire.input, wire.output) } {
+            DONE => Ok(true),
+            WAITS => Ok(false),
+            _ => Err(self.error()),
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        // SAFETY: as above.
+        if unsafe { (self.functions.resumed)(self.connection.as_ptr()) } != 0 { Mode::Resumed } else { Mode::Full }
+    }
+
+    fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
+        let connection = self.connection.as_ptr();
+        // SAFETY: as above.
+        match unsafe { (self.functions.write)(connection, wire.input, wire.output, data.as_ptr(), data.len()) } {
+            DONE => Ok(()),
+            _ => Err(self.error()),
+        }
+    }
+
+    fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
+        let connection = self.connection.as_ptr();
+        // SAFETY: as above.
+        let len = unsafe { (self.functions.read)(connection, wire.input, wire.output, out.as_mut_ptr(), out.len()) };
+        usize::try_from(len).map_err(|_| self.error())
+    }
+}
+
+impl Drop for PeerEnd {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { (self.functions.end)(self.connection.as_ptr()) };
+    }
+}

@@ -1,0 +1,23 @@
+//! The stacks that are measured, each in its file.
+
+use crate::compile::Library;
+use crate::stack::Stack;
+
+mod c;
+mod rustls;
+mod terse;
+
+/// All of them, ours first.
+pub fn all() -> Vec<Box<dyn Stack>> {
+    vec![
+        Box::new(terse::AWS_LC),
+        Box::new(terse::RUSTCRYPTO),
+        Box::new(rustls::Rustls::AwsLc),
+        Box::new(rustls::Rustls::Ring),
+        Box::new(c::Peer::new("openssl", Library::OpenSsl)),
+        Box::new(c::Peer::new("wolfssl-asm", Library::WolfSslAsm)),
+        Box::new(c::Peer::new("wolfssl-low", Library::WolfSslLow)),
+        Box::new(c::Peer::new("mbedtls", Library::MbedTls)),
+        Box::new(c::Peer::new("gnutls", Library::GnuTls)),
+    ]
+}

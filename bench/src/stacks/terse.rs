@@ -1,0 +1,165 @@
+//! Terse, with both providers.
+
+use std::sync::Arc;
+
+use terse_interop::case::{Case, Sessions, clock};
+use terse_net::OsRng;
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{
+    CipherSuite, ClientConfig, Connection, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
+    SignatureScheme, summary,
+};
+
+use crate::pipe::Wire;
+use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
+
+/// Terse with one provider.
+pub(super) struct Terse {
+    name: &'static str,
+    provider: &'static CryptoProvider,
+}
+
+/// For servers.
+pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER };
+
+/// For devices.
+pub(super) const RUSTCRYPTO: Terse = Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER };
+
+impl Stack for Terse {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn version(&self) -> Result<String, String> {
+        Ok(format!("Terse {}", env!("CARGO_PKG_VERSION")))
+    }
+
+    fn has(&self, setting: Setting) -> bool {
+        setting.mode != Mode::Kept || setting.version == Version::Tls13
+    }
+
+    fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
+        let case = case(self.provider, setting);
+        Ok(Box::new(TerseWorld { client: case.client_config(), server: case.server_config(), address: case.address() }))
+    }
+}
+
+/// What both sides are to do.
+fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
+    let (version, suite) = match (setting.version, setting.profile) {
+        (Version::Tls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
+        (Version::Tls12, Profile::Ec3) => {
+            (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+        }
+        (Version::Tls12, Profile::Rsa3) => {
+            (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256)
+        }
+    };
+    let schemes = match setting.profile {
+        Profile::Ec3 => vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
+        Profile::Rsa3 => vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256],
+    };
+    let case = Case {
+        chain: setting.profile.chain(),
+        suites: vec![suite],
+        client_groups: vec![NamedGroup::SECP256R1],
+        server_groups: vec![NamedGroup::SECP256R1],
+        schemes,
+        our_versions: vec![version],
+        ..Case::mutual(provider)
+    };
+    let cached = |schemes| Case {
+        client_cache: Some(ClientCache { store: Arc::new(MemoryClientStore::new(CAPACITY)), schemes }),
+        server_cache: Some(ServerCache { store: Arc::new(MemoryServerStore::new(CAPACITY)), schemes }),
+        ..case.clone()
+    };
+    match setting.mode {
+        Mode::Full => case,
+        Mode::Resumed if setting.version == Version::Tls13 => case.with_sessions(Sessions::Sealed, 2),
+        Mode::Resumed | Mode::Kept => case.with_sessions(Sessions::Kept, 2),
+        Mode::Rfc7924 => cached(Schemes::RFC7924),
+        Mode::Bithac => cached(Schemes::BITHAC),
+    }
+}
+
+/// What the caches hold: more than one connection after the other needs.
+const CAPACITY: usize = 8;
+
+struct TerseWorld {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+    address: ServerAddress,
+}
+
+impl World for TerseWorld {
+    fn connect(&self, side: Side) -> Result<Box<dyn End>, String> {
+        let now = clock().now();
+        let connection = match side {
+            Side::Client => Connection::client(self.client.clone(), self.address.clone(), now, &mut OsRng),
+            Side::Server => Connection::server(self.server.clone(), now),
+        };
+        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false }))
+    }
+}
+
+struct TerseEnd {
+    connection: Connection,
+    is_connected: bool,
+}
+
+impl TerseEnd {
+    /// Takes what came, as far as it can, and sends what is to be sent.
+    fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        let waiting = wire.input.waiting();
+        if !waiting.is_empty() {
+            let taken = self.connection.handle_input(clock().now(), &mut OsRng, waiting).map_err(text)?;
+            wire.input.consume(taken);
+        }
+        while let Some(len) = self.connection.poll_transmit(clock().now(), wire.output.room()) {
+            wire.output.produce(len);
+        }
+        Ok(())
+    }
+}
+
+impl End for TerseEnd {
+    fn handshake(&mut self, wire: Wire<'_>) -> Result<bool, String> {
+        self.turn(wire)?;
+        while let Some(event) = self.connection.poll_event() {
+            self.is_connected |= event == Event::Connected;
+        }
+        Ok(self.is_connected)
+    }
+
+    fn mode(&self) -> Mode {
+        match self.connection.summary().mode {
+            summary::Mode::Resumed => Mode::Resumed,
+            summary::Mode::Rfc7924 => Mode::Rfc7924,
+            summary::Mode::Bithac => Mode::Bithac,
+            _ => Mode::Full,
+        }
+    }
+
+    fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
+        let taken = self.connection.send(data).map_err(text)?;
+        if taken < data.len() {
+            return Err("the send buffer is full".into());
+        }
+        self.turn(wire)
+    }
+
+    fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
+        match self.connection.recv(out) {
+            0 => {
+                self.turn(wire)?;
+                Ok(self.connection.recv(out))
+            }
+            len => Ok(len),
+        }
+    }
+}
+
+fn text(error: impl core::fmt::Display) -> String {
+    error.to_string()
+}

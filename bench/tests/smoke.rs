@@ -1,0 +1,96 @@
+//! Every stack that is here does, in every mode that it has, what the measurements take for granted.
+
+use terse_bench::measure::Warm;
+use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
+use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
+use terse_bench::stacks;
+
+/// Those that are here. With `TERSE_REQUIRE_ALL=1` that is all of them.
+fn present() -> Vec<Box<dyn Stack>> {
+    let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
+    let mut all = stacks::all();
+    all.retain(|stack| {
+        let version = stack.version();
+        if let Err(reason) = &version {
+            assert!(!required, "{}: {reason}", stack.name());
+            println!("skipped {}: {reason}", stack.name());
+        }
+        version.is_ok()
+    });
+    all
+}
+
+fn settings(stack: &dyn Stack) -> impl Iterator<Item = Setting> {
+    let modes = Mode::ALL.into_iter();
+    let all = modes.flat_map(|mode| {
+        let versions = Version::ALL.into_iter();
+        versions.flat_map(move |version| Profile::ALL.map(|profile| Setting { version, profile, mode }))
+    });
+    all.filter(|setting| stack.has(*setting))
+}
+
+#[test]
+fn every_mode_of_every_stack_is_what_it_says_and_carries_data() {
+    for stack in present() {
+        for setting in settings(stack.as_ref()) {
+            let failed = |error: String| -> ! { panic!("{} {setting}: {error}", stack.name()) };
+            let mut warm = Warm::new(stack.as_ref(), setting).unwrap_or_else(|error| failed(error));
+            for _ in 0..2 {
+                let cost = warm.handshake(&mut Unwatched).unwrap_or_else(|error| failed(error));
+                assert!(cost.client > 100 && cost.server > 80, "{} {setting}: {cost:?}", stack.name());
+            }
+            warm.open(&mut Unwatched).unwrap_or_else(|error| failed(error));
+            for size in [1, 128, 0x4000] {
+                let data = vec![7; size];
+                warm.pair().carry(&data, &mut [0; 0x4000]).unwrap_or_else(|error| failed(error));
+            }
+            warm.end(&mut Unwatched).unwrap_or_else(|error| failed(error));
+        }
+    }
+}
+
+#[test]
+fn a_connection_uses_heap_and_gives_it_back_and_uses_stack() {
+    let setting = Setting { version: Version::Tls12, profile: Profile::Ec3, mode: Mode::Full };
+    for stack in present() {
+        let mut warm = Warm::new(stack.as_ref(), setting).expect("a world");
+        for side in [Side::Client, Side::Server] {
+            let mut probe = HeapProbe::new();
+            warm.open(&mut probe).expect("a handshake");
+            let open = probe.heap(side);
+            warm.end(&mut probe).expect("an end");
+            let ended = probe.heap(side);
+            let name = stack.name();
+            assert!(open.peak >= open.in_use && open.in_use > 1000, "{name} {side:?}: {open:?}");
+            assert!(ended.in_use < open.in_use / 4, "{name} {side:?}: {open:?}, then {ended:?}");
+        }
+        let mut probe = StackProbe::default();
+        warm.handshake(&mut probe).expect("a handshake");
+        for side in [Side::Client, Side::Server] {
+            assert!((1_000..200_000).contains(&probe.deepest(side)), "{} {side:?}", stack.name());
+        }
+    }
+}
+
+/// What `make bytes` asserts of ours against rustls must come out here as well.
+#[test]
+fn ours_takes_fewer_bytes_than_rustls_and_cached_fewer_than_full() {
+    let all = stacks::all();
+    let named = |name: &str| all.iter().find(|stack| stack.name() == name).expect("a stack").as_ref();
+    for version in Version::ALL {
+        for profile in Profile::ALL {
+            let bytes = |name: &str, mode| {
+                let mut warm = Warm::new(named(name), Setting { version, profile, mode }).expect("a world");
+                let costs = (0..4).map(|_| warm.handshake(&mut Unwatched).expect("a handshake"));
+                costs.map(|cost| cost.total() + cost.tickets).min().expect("four handshakes")
+            };
+            for mode in [Mode::Full, Mode::Resumed] {
+                assert!(bytes("terse-aws-lc", mode) <= bytes("rustls-aws-lc", mode), "{version} {profile} {mode}");
+            }
+            let [full, rfc7924, bithac] = [Mode::Full, Mode::Rfc7924, Mode::Bithac].map(|mode| bytes(OURS, mode));
+            assert!(bithac < rfc7924 && rfc7924 < full, "{version} {profile}: {bithac}, {rfc7924}, {full}");
+        }
+    }
+}
+
+const OURS: &str = "terse-aws-lc";
