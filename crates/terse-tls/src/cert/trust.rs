@@ -231,6 +231,9 @@ impl Trust {
         }
 
         let fields = Fields::read(leaf)?;
+        if !fields.signs {
+            return Err(CertificateError::WrongUsage); // RFC 9846, 4.5.1.2; RFC 5280, 4.2.1.3
+        }
         let mut validity = Validity {
             not_before: fields.not_before,
             not_before_depth: 0,
