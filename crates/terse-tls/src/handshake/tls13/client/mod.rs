@@ -37,8 +37,9 @@ use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateRequest, CertificateVerify, EncryptedExtensions, ExtensionType,
-    HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms, SignatureScheme,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
+    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
+    SignatureScheme,
 };
 
 mod finish;
@@ -241,6 +242,7 @@ impl ExpectCertificate {
     fn full_request(&self, request: &CertificateRequest<'_>, message: Message<'_>) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
+        request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
         let signature_algorithms: Vec<_> = schemes.iter().collect();
         let sha256 = self.hello.config.common.provider.sha256;
         let learned = RequestEntry {
