@@ -161,7 +161,7 @@ impl State {
             Self::CertificateRequest(state) | Self::Certificate(state) => {
                 Self::CertificateVerify(state.certificate(message, output)?)
             }
-            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         }))
@@ -313,11 +313,16 @@ impl ExpectCertificate {
 
 impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
-    fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
+    fn certificate_verify(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
+        let public_key = self.peer.public_key();
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { state, peer, learned } = *self;
         Ok(Box::new(ExpectFinished { state, learned, proven: Proven::Certificate(peer), early_data: false }))
