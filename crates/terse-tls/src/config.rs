@@ -192,7 +192,8 @@ pub struct ClientConfig {
     pub send_server_name: bool,
     /// `max_fragment_length` (RFC 6066, 4), for servers that do not know `record_size_limit`.
     pub max_fragment_length: Option<MaxFragmentLength>,
-    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 76 bytes more.
+    /// Look like TLS 1.2 to middleboxes (RFC 9846, E.4): 76 bytes more. Where TLS 1.2 is offered, also name the point
+    /// format (RFC 8422, 5.1.2), which goes without saying, to servers that want it said: 6 bytes more.
     pub compatibility_mode: bool,
     /// Handshake caching; `None`: neither offered nor stored.
     pub cache: Option<ClientCache>,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::cert::PeerIdentity;
-use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion};
+use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme};
 
 /// What a connection did. Complete once the handshake is; `post_handshake_bytes` grow until the end.
 #[derive(Clone, Debug, Default)]
@@ -136,6 +136,9 @@ pub struct Peer {
     pub psk_identity: Option<Vec<u8>>,
     /// How it proved its identity.
     pub authenticated_by: AuthenticatedBy,
+    /// The scheme that it signed this handshake with; `None` where it signs nothing: in a session that is resumed, or with
+    /// a pre-shared key.
+    pub signature_scheme: Option<SignatureScheme>,
     /// The identity's certificate was accepted although the device does not know the time.
     pub time_unchecked: bool,
 }

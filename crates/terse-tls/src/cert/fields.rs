@@ -1,5 +1,5 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, and the
-//! two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, keyUsage,
+//! and the two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
@@ -10,6 +10,12 @@ use crate::error::CertificateError;
 /// id-ce-subjectAltName (RFC 5280, 4.2.1.6).
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 
+/// id-ce-keyUsage (RFC 5280, 4.2.1.3).
+const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+
+/// Its first bit.
+const DIGITAL_SIGNATURE: u8 = 0x80;
+
 /// What is read of a certificate.
 pub(super) struct Fields<'a> {
     /// Seconds since 1970.
@@ -18,6 +24,8 @@ pub(super) struct Fields<'a> {
     pub(super) not_after: u64,
     /// Value of the extension, DER; empty if there is none.
     pub(super) subject_alt_name: &'a [u8],
+    /// Whether the key may sign anything but certificates and CRLs: digitalSignature is set, or there is no keyUsage.
+    pub(super) signs: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -34,11 +42,48 @@ impl<'a> Fields<'a> {
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
         tlv(&mut tbs)?; // subject
         tlv(&mut tbs)?; // subjectPublicKeyInfo
-        Ok(Self {
+        let mut fields = Self {
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
-            subject_alt_name: subject_alt_name(&mut tbs)?.unwrap_or_default(),
-        })
+            subject_alt_name: &[],
+            signs: true,
+        };
+        fields.read_extensions(&mut tbs)?;
+        Ok(fields)
+    }
+
+    fn read_extensions(&mut self, tbs: &mut SliceReader<'a>) -> Result<(), CertificateError> {
+        const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
+        while !tbs.is_finished() {
+            let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
+            if field.header().tag() != EXTENSIONS {
+                continue; // issuerUniqueID, subjectUniqueID
+            }
+            let mut extensions = reader(sequence(field.value())?)?;
+            while !extensions.is_finished() {
+                let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
+                let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
+                let mut value = tlv(&mut extension)?;
+                if !extension.is_finished() {
+                    value = tlv(&mut extension)?; // `critical` came first
+                }
+                self.read_extension(id, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_extension(&mut self, id: ObjectIdentifier, value: &'a [u8]) -> Result<(), CertificateError> {
+        let contents = || <&OctetStringRef>::from_der(value).map(|value| value.as_bytes()).map_err(malformed);
+        match id {
+            SUBJECT_ALT_NAME => self.subject_alt_name = contents()?,
+            KEY_USAGE => {
+                let usage = BitStringRef::from_der(contents()?).map_err(malformed)?;
+                self.signs = usage.raw_bytes().first().is_some_and(|bits| bits & DIGITAL_SIGNATURE != 0);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -71,29 +116,6 @@ pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
         *to = *from;
     }
     end
-}
-
-fn subject_alt_name<'a>(tbs: &mut SliceReader<'a>) -> Result<Option<&'a [u8]>, CertificateError> {
-    const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
-    while !tbs.is_finished() {
-        let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
-        if field.header().tag() != EXTENSIONS {
-            continue; // issuerUniqueID, subjectUniqueID
-        }
-        let mut extensions = reader(sequence(field.value())?)?;
-        while !extensions.is_finished() {
-            let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
-            let is_wanted = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)? == SUBJECT_ALT_NAME;
-            let mut value = tlv(&mut extension)?;
-            if !extension.is_finished() {
-                value = tlv(&mut extension)?; // `critical` came first
-            }
-            if is_wanted {
-                return <&OctetStringRef>::from_der(value).map(|value| Some(value.as_bytes())).map_err(malformed);
-            }
-        }
-    }
-    Ok(None)
 }
 
 fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {

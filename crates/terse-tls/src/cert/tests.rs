@@ -7,10 +7,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use pki_types::pem::PemObject as _;
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, unix_time, validity};
+use terse_testkit::rng::SeededRng;
 use webpki::EndEntityCert;
 
 use super::fields::{self, Fields};
@@ -226,6 +228,33 @@ fn a_chain_says_who_is_meant_and_by_whom() {
 }
 
 /// A `Name` of one common name, a UTF8String.
+/// RFC 5280, 4.2.1.3: a key that is certified for key agreement alone signs no handshake.
+#[test]
+fn a_key_that_may_not_sign() {
+    let pki = Pki::new("ed25519x2");
+    let directory = std::env::temp_dir().join(std::format!("terse-key-usage-{}", std::process::id()));
+    pki.authority.save(&directory, true).unwrap();
+    let root_key = PrivateKeyDer::from_pem_slice(&std::fs::read(directory.join("ca.key")).unwrap()).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    let root_key = (terse_rustcrypto::PROVIDER.load_key)(&root_key).unwrap();
+    let trust = Trust::new(&provider(), &[pki.root()]).unwrap();
+    let verify = |leaf: Vec<u8>| {
+        let name = ServerName::try_from(SERVER_NAME).unwrap();
+        trust.verify(&[leaf.into()], PeerRole::Server(&name), provider().signatures.all, Some(unix_time(0)))
+    };
+
+    let mut leaf = pki.server.leaf().to_vec();
+    assert!(verify(leaf.clone()).is_ok());
+    let digital_signature = [3, 2, 7, 0x80]; // a BIT STRING: seven bits are unused
+    let at = leaf.windows(4).position(|bytes| bytes == digital_signature).unwrap();
+    leaf[at + 2..at + 4].copy_from_slice(&[3, 0x08]); // keyAgreement
+    let tbs_certificate = 4..leaf.len() - 74; // outer header; then signatureAlgorithm with 7 bytes, and 67 with the signature
+    let signature = root_key.sign(root_key.schemes()[0], &leaf[tbs_certificate], &mut SeededRng::new(0)).unwrap();
+    let at = leaf.len() - 64;
+    leaf[at..].copy_from_slice(&signature.done().unwrap());
+    assert_eq!(verify(leaf).err(), Some(CertificateError::WrongUsage));
+}
+
 fn common_name(name: &str) -> Vec<u8> {
     let tlv = |tag: u8, value: &[u8]| [&[tag, value.len() as u8], value].concat();
     let attribute = tlv(0x30, &[&[6, 3, 0x55, 4, 3][..], &tlv(0x0c, name.as_bytes())].concat());

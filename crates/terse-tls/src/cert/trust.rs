@@ -216,9 +216,13 @@ impl Trust {
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
+        let fields = Fields::read(leaf)?;
+        if !fields.signs {
+            return Err(CertificateError::WrongUsage); // RFC 9846, 4.5.1.2; RFC 5280, 4.2.1.3
+        }
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: Fields::read(leaf)?.subject_alt_name.into(),
+            subject_alt_name: fields.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
         Ok((VerifiedPeer::of_chain(public_key, validity, identity, signatures), time.is_none()))

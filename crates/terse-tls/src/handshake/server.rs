@@ -30,7 +30,7 @@ impl ExpectClientHello {
 }
 
 /// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
-/// (4.2.3). Without the extension the client speaks TLS 1.2 at most.
+/// (4.2.3). Without the extension the client speaks TLS 1.2 at most; with it, legacy_version says nothing.
 pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;
     let offers = |version| match &offered {
@@ -39,8 +39,8 @@ pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result
     };
     let common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
     let selected = common_versions.filter(|version| offers(*version)).max().ok_or(PeerIncompatible::NoCommonVersion)?;
-    if selected == ProtocolVersion::TLS_1_3 && hello.legacy_version != ProtocolVersion::TLS_1_2 {
-        return Err(PeerIncompatible::NoCommonVersion.into());
+    if hello.legacy_version == SSL_3_0 {
+        return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
     }
     let fell_back = hello.cipher_suites.0.iter().any(|suite| suite == CipherSuite::TLS_FALLBACK_SCSV);
     if fell_back && common.versions.iter().any(|version| *version > selected && common.enables(*version)) {
@@ -48,3 +48,6 @@ pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result
     }
     Ok(selected)
 }
+
+/// Refused whatever else is offered.
+const SSL_3_0: ProtocolVersion = ProtocolVersion(0x0300);

@@ -8,6 +8,7 @@ use core::fmt;
 
 use pki_types::SignatureVerificationAlgorithm;
 
+use super::Output;
 use crate::cert::{Credential, split_public_key};
 use crate::config::Common;
 use crate::crypto::{CryptoError, Rng, Signing};
@@ -84,6 +85,7 @@ pub(crate) fn verify(
     public_key: &[u8],
     verify: &CertificateVerify<'_>,
     content: &[u8],
+    output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let CertificateVerify { algorithm: scheme, signature } = *verify;
     if !scheme.signs_handshakes_of(version) || !common.signature_schemes.contains(&scheme) {
@@ -98,7 +100,9 @@ pub(crate) fn verify(
         _ => algorithms_on_any_curve(common, scheme).find(fits),
     };
     let algorithm = algorithm.ok_or(PeerMisbehaved::IllegalSignatureScheme)?;
-    algorithm.verify_signature(key, content, signature).map_err(|_| PeerMisbehaved::BadSignature.into())
+    algorithm.verify_signature(key, content, signature).map_err(|_| PeerMisbehaved::BadSignature)?;
+    output.summary.peer.signature_scheme = Some(scheme);
+    Ok(())
 }
 
 /// The algorithms that are accepted in chains: those of the schemes that this side offers, on any curve. A scheme fixes

@@ -180,6 +180,14 @@ impl StoredSession {
         }
     }
 
+    /// How many bytes of early data the server takes; 0: none (RFC 9846, 4.7.1).
+    pub const fn max_early_data_size(&self) -> u32 {
+        match self.kind {
+            SessionKind::Tls13 { max_early_data_size, .. } => max_early_data_size,
+            SessionKind::Tls12 { .. } => 0,
+        }
+    }
+
     /// Who the server is.
     pub const fn server(&self) -> &PeerIdentity {
         &self.origin.identity

@@ -162,6 +162,15 @@ impl SignatureScheme {
         )
     }
 
+    /// The curve of the keys that sign with it here, if `supported_groups` can name it for key exchange too.
+    pub(crate) const fn curve(self) -> Option<NamedGroup> {
+        match self {
+            Self::ECDSA_SECP256R1_SHA256 => Some(NamedGroup::SECP256R1),
+            Self::ECDSA_SECP384R1_SHA384 => Some(NamedGroup::SECP384R1),
+            _ => None,
+        }
+    }
+
     /// The type of the client certificates whose keys sign with it, in TLS 1.2 (RFC 5246, 7.4.4; RFC 8422, 5.5: EdDSA
     /// counts as ECDSA).
     pub(crate) const fn client_certificate_type(self) -> ClientCertificateType {

@@ -198,7 +198,7 @@ fn check_signed(chain: &[pki_types::CertificateDer<'_>], signed: &[u8], content:
 #[test]
 fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
     let mut world = World::new(TLS12).with_long_request();
-    world.client.common.groups = vec![NamedGroup::X25519];
+    world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
     world.client.common.suites = vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
     for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
         let key_log = Arc::new(KeyLogLines::default());

@@ -56,10 +56,12 @@ fn check_peers(pair: &terse_testkit::pair::Pair, client_authenticated: bool) {
     assert_eq!(server.authenticated_by, AuthenticatedBy::Certificate);
     assert_eq!(server.identity.as_ref().unwrap().to_string(), SERVER_NAME);
     assert!(!server.time_unchecked);
+    assert!(server.signature_scheme.is_some());
     let client = &pair.server.summary().peer;
     let (by, name) =
         if client_authenticated { (AuthenticatedBy::Certificate, Some(CLIENT_NAME)) } else { Default::default() };
     assert_eq!(client.authenticated_by, by);
+    assert_eq!(client.signature_scheme.is_some(), client_authenticated);
     assert_eq!(client.identity.as_ref().map(ToString::to_string).as_deref(), name);
 }
 
@@ -67,13 +69,21 @@ fn check_peers(pair: &terse_testkit::pair::Pair, client_authenticated: bool) {
 #[test]
 fn every_kind_of_client_key() {
     for ((client, server), version) in providers().flat_map(|pair| VERSIONS.map(|version| (pair, version))) {
-        for chain in ["p256x3", "p384x3", "ed25519x3", "rsa2048x3"] {
+        for (chain, scheme) in [
+            ("p256x3", SignatureScheme::ECDSA_SECP256R1_SHA256),
+            ("p384x3", SignatureScheme::ECDSA_SECP384R1_SHA384),
+            ("ed25519x3", SignatureScheme::ED25519),
+            ("rsa2048x3", SignatureScheme::RSA_PSS_RSAE_SHA256),
+        ] {
             if chain == "rsa2048x3" && [client.name, server.name].contains(&"rustcrypto") {
                 continue; // verifies RSA, and does not sign
             }
             let mut pair = Setup::mutual(client, server, chain).only(version).pair(1);
             pair.handshake().unwrap();
             check_peers(&pair, true);
+            for summary in [pair.client.summary(), pair.server.summary()] {
+                assert_eq!(summary.peer.signature_scheme, Some(scheme));
+            }
             assert_eq!(pair.client.summary().signatures_verified, 2);
             assert_eq!(pair.server.summary().signatures_verified, 2);
         }

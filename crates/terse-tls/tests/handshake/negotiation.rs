@@ -11,8 +11,8 @@ use terse_testkit::pki::{Pki, SERVER_NAME, credential, server_address, validity}
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange};
 use terse_tls::{
-    AlertDescription, CipherSuite, ClientConfig, Error, ExtensionType, HandshakeType, NamedGroup, PeerIncompatible,
-    ProtocolVersion, ServerAddress,
+    AlertDescription, CipherSuite, ClientConfig, Error, ExtensionType, HandshakeType, InvalidMessage, NamedGroup,
+    PeerIncompatible, ProtocolVersion, ServerAddress,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
@@ -41,14 +41,15 @@ fn every_suite_group_and_signature() {
             }
             let mut setup = Setup::new(server, server, chain).only(version);
             setup.client = ClientConfig::new(client, Pki::shared(chain).trust(client));
-            setup.server.common.groups = server.groups.iter().map(|group| group.name()).collect();
             for suite in suites(client, version, chain) {
                 for group in client.groups.iter().map(|group| group.name()) {
                     if version == ProtocolVersion::TLS_1_2 && !group.is_elliptic_curve() {
                         continue;
                     }
                     setup.client.common.suites = vec![suite];
-                    setup.client.common.groups = vec![group];
+                    setup.server.common.groups = vec![group];
+                    // In TLS 1.2 the curve of the key must be among them (RFC 8422, 5.3).
+                    setup.client.common.groups = vec![group, NamedGroup::SECP256R1, NamedGroup::SECP384R1];
                     let mut pair = setup.pair(1);
                     let context = format!("{} to {}, {chain}, {suite}, {group}", client.name, server.name);
                     pair.handshake().unwrap_or_else(|error| panic!("{context}: {error:?}"));
@@ -246,7 +247,8 @@ fn compatibility_mode() {
             lengths.push(pair.client.summary().sent.record_bytes + pair.client.summary().received.record_bytes);
         }
         let hellos = if retry { 4 } else { 2 };
-        assert_eq!(lengths[1] - lengths[0], 32 * hellos + 2 * 6);
+        let point_formats = 6 * hellos / 2; // in ClientHello
+        assert_eq!(lengths[1] - lengths[0], 32 * hellos + 2 * 6 + point_formats);
     }
 }
 
@@ -261,7 +263,7 @@ fn absolute_name() {
     assert_eq!(pair.server.server_name(), Some(SERVER_NAME));
 }
 
-/// RFC 8422, 5.2: a client that names its point formats hears ours; ours does not name any.
+/// RFC 8422, 5.2: a client that names its point formats hears ours; ours names them in compatibility mode alone.
 #[test]
 fn point_formats() {
     for (offered, answered) in [(None, false), (Some(&[1, 0][..]), true), (Some(&[3, 2, 1, 0][..]), true)] {
@@ -275,5 +277,46 @@ fn point_formats() {
         pair.deliver(Side::Server, hello).unwrap();
         let flight = pair.transmit(Side::Server);
         assert_eq!(flight.windows(6).any(|window| window == [0, 11, 0, 2, 1, 0]), answered, "{offered:?}");
+    }
+}
+
+/// RFC 8422, 5.1.2: a client in compatibility mode names the one format that there is, and refuses a server without it.
+#[test]
+fn point_formats_of_client() {
+    let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
+    setup.client.compatibility_mode = true;
+    let mut pair = setup.pair(1);
+    pair.handshake().unwrap();
+    assert_eq!(pair.from_client[43], 0, "a session id, which is for TLS 1.3");
+    for stream in [&pair.from_client, &pair.from_server] {
+        assert!(stream.windows(6).any(|window| window == [0, 11, 0, 2, 1, 0]));
+    }
+
+    let compressed = |m: &mut Vec<u8>| {
+        let at = m.windows(6).position(|window| window == [0, 11, 0, 2, 1, 0]).unwrap();
+        m[at + 5] = 1;
+    };
+    setup.server.common.fault = Some(first(HandshakeType::SERVER_HELLO, compressed));
+    let failed = setup.pair(1).run().unwrap_err();
+    assert_eq!(failed, Failed { side: Side::Client, error: InvalidMessage::IllegalValue.into() });
+}
+
+/// RFC 8422, 5.1.1 and 5.3: a client of TLS 1.2 names curves alone, and the key of its server is on one of them.
+#[test]
+fn curves_of_tls12() {
+    const CURVE: &str = "p256x2";
+    for provider in PROVIDERS {
+        let mut setup = Setup::new(provider, provider, CURVE).only(ProtocolVersion::TLS_1_2);
+        setup.client.common.groups = vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519, NamedGroup::SECP256R1];
+        let mut pair = setup.pair(1);
+        pair.handshake().unwrap();
+        let [named, hybrid] = [&[0, 10, 0, 6, 0, 4, 0, 0x1d, 0, 0x17][..], &[0x11, 0xec]]
+            .map(|bytes| pair.from_client.windows(bytes.len()).any(|window| window == bytes));
+        assert!(named && !hybrid);
+
+        setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
+        let failed = setup.pair(1).run().unwrap_err();
+        let error = PeerIncompatible::NoCommonSignatureScheme.into();
+        assert_eq!(failed, Failed { side: Side::Server, error });
     }
 }

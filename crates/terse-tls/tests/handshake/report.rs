@@ -32,7 +32,7 @@ fn summary() {
 
 fn check_summary(mut setup: Setup, round_trips: u32) {
     let asked = setup.server.client_authentication.trust().is_some();
-    setup.client.compatibility_mode = asked; // in TLS 1.2: a session id that leads nowhere
+    setup.client.compatibility_mode = asked;
     let sent = Side::BOTH.map(|_| Arc::new(std::sync::Mutex::new(Vec::<(HandshakeType, u32)>::new())));
     for side in Side::BOTH {
         let sent = sent[side as usize].clone();

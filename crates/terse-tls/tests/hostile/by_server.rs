@@ -71,6 +71,13 @@ fn certificate_request() {
                 PeerMisbehaved::MissingExtension(Ext::SIGNATURE_ALGORITHMS),
                 Alert::MISSING_EXTENSION,
             ),
+            case(
+                "no authorities",
+                CR,
+                |m| add_extension(m, Ext::CERTIFICATE_AUTHORITIES, &[0, 0]),
+                InvalidMessage::IllegalLength,
+                Alert::DECODE_ERROR,
+            ),
             illegal(
                 "an extension that does not belong there",
                 |m| add_extension(m, Ext::KEY_SHARE, b""),

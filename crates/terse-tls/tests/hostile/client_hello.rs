@@ -51,12 +51,23 @@ fn versions() {
     ];
     check(&rich(TLS12), Side::Client, others);
     let others = [
-        none("legacy_version TLS 1.1", |m| m[5] = 2),
-        none("legacy_version TLS 1.3", |m| m[5] = 4),
+        none("legacy_version SSL 3.0", |m| m[5] = 0),
         none("no versions", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS)),
         none("TLS 1.2 only", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[2, 3, 3])),
     ];
     check(&rich(TLS13), Side::Client, others);
+}
+
+/// RFC 9846, 4.3.1: where supported_versions speaks, legacy_version does not.
+#[test]
+fn unusual_legacy_versions_of_tls13() {
+    for legacy_version in [[3, 1], [3, 2], [3, 4], [0x12, 0x34]] {
+        let mut setup = rich(TLS13);
+        let edit = move |m: &mut Vec<u8>| m[4..6].copy_from_slice(&legacy_version);
+        setup.client.common.fault = Some(first(CH, edit));
+        let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
+        assert!(verdict.connected, "{legacy_version:?}: {verdict:?}");
+    }
 }
 
 /// What is unusual, and allowed: the server of TLS 1.2 goes on. What the client did not mean may still stop it.
@@ -303,6 +314,7 @@ fn second_client_hello() {
         &rich(TLS13).with_hello_retry(true),
         Side::Client,
         [
+            changed("another legacy_version", |m| m[5] = 1),
             changed("another random", |m| m[6] ^= 1),
             changed("another session id", |m| edit_body(m, |b| drop(b.splice(34..35, [1, 9])))),
             changed("another suite", |m| set_suites(m, &[0x13, 1])),
@@ -325,7 +337,7 @@ fn second_client_hello() {
             ),
         ],
     );
-    let version = case("", CH, |m| m[5] = 1, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
+    let version = case("", CH, |m| m[5] = 0, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
     check(&rich(TLS13).with_hello_retry(false), Side::Client, [Case { nth: 1, ..version }]);
 }
 

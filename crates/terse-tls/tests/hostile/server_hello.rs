@@ -302,6 +302,7 @@ fn session_ids_of_tls12() {
     let verdict = run(&setup, Side::Client, |pair| drop(pair.run()));
     assert!(verdict.connected, "{verdict:?}");
     let mut setup = rich(TLS12);
+    setup.client.common.versions = vec![TLS13, TLS12];
     setup.client.compatibility_mode = true; // a session id that stands for nothing
     let shown = Arc::new(Mutex::new(Vec::new()));
     let id = shown.clone();

@@ -11,10 +11,10 @@ use crate::handshake::certificate_types::CertificateTypes;
 use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, Cookie, Encode, EncodeError, Encoded, ExtendedMasterSecret, ExtensionType,
-    ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName, ProtocolNameList,
-    ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms, SupportedGroups,
-    SupportedVersions,
+    ClientCachedInfo, ClientHello, Cookie, EcPointFormats, Encode, EncodeError, Encoded, ExtendedMasterSecret,
+    ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName,
+    ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms,
+    SupportedGroups, SupportedVersions,
 };
 
 impl ExpectServerHello {
@@ -29,7 +29,8 @@ impl ExpectServerHello {
         let mut extensions = ExtensionsBuilder::default();
         self.offer_versions(&mut extensions)?;
         self.offer_server_name(&mut extensions)?;
-        extensions.push(&SupportedGroups(List::Items(&common.groups)))?;
+        self.offer_groups(&mut extensions)?;
+        self.offer_point_formats(&mut extensions)?;
         if !self.config.has_psks_only() {
             extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
         }
@@ -75,6 +76,24 @@ impl ExpectServerHello {
         }
         if versions.contains(&ProtocolVersion::TLS_1_2) {
             extensions.push(&ExtendedMasterSecret)?;
+        }
+        Ok(())
+    }
+
+    /// A client of TLS 1.2 alone can only use curves.
+    fn offer_groups(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        let common = &self.config.common;
+        let takes_all = common.enables(ProtocolVersion::TLS_1_3);
+        let groups: Vec<_> =
+            common.groups.iter().copied().filter(|group| takes_all || group.is_elliptic_curve()).collect();
+        extensions.push(&SupportedGroups(List::Items(&groups)))
+    }
+
+    /// RFC 8422, 5.1.2: without it uncompressed points are meant; but RFC 8422, 4 says that it should be sent, and some
+    /// servers insist.
+    fn offer_point_formats(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        if self.config.compatibility_mode && self.config.common.enables(ProtocolVersion::TLS_1_2) {
+            extensions.push(&EcPointFormats::uncompressed())?;
         }
         Ok(())
     }

@@ -72,7 +72,9 @@ impl ExpectServerHello {
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
-        let mut legacy_session_id = vec![0; if config.compatibility_mode { 32 } else { 0 }];
+        // RFC 9846, E.4: for TLS 1.3 only
+        let has_session_id = config.compatibility_mode && config.common.enables(ProtocolVersion::TLS_1_3);
+        let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
         let common = &config.common;
         let key_share = if common.enables(ProtocolVersion::TLS_1_3) {

@@ -96,6 +96,7 @@ impl ExpectServerKeyExchange {
             self.peer.public_key(),
             &CertificateVerify { algorithm, signature },
             &key_exchange::signed_params(randoms, &params)?,
+            output,
         )?;
         transcript.add(message.bytes);
         let (public, shared_secret) = group.respond(output.rng, params.public)?;

@@ -36,7 +36,7 @@ use crate::resume::{Keeper, StoredSession};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
+    EcPointFormats, ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
     RenegotiationInfo, ServerHello, SessionTicket, SignatureScheme,
 };
 
@@ -175,6 +175,7 @@ pub(crate) fn server_hello(
         Some(_) => return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()), // RFC 5746, 3.4
         None => return Err(PeerIncompatible::NoSecureRenegotiation.into()),
     }
+    extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: without uncompressed ones it does not parse
     let extended_master_secret = extensions.get::<ExtendedMasterSecret>()?.is_some();
     if !extended_master_secret && common.require_extended_master_secret {
         return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2

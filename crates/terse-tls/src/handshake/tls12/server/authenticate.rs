@@ -181,7 +181,7 @@ impl ExpectCertificateVerify {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let messages = transcript.messages().unwrap_or_default();
         let public_key = self.client.peer.public_key();
-        signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages)?;
+        signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages, output)?;
         transcript.stop_keeping();
         transcript.add(message.bytes);
         let Self { handshaking, client, master_secret } = *self;

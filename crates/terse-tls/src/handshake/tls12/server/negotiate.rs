@@ -12,8 +12,8 @@ use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::tls12::key_exchange;
 use crate::handshake::{agreement, signature};
 use crate::wire::{
-    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, ProtocolVersion, RenegotiationInfo, SessionTicket,
-    SignatureAlgorithms, SignatureScheme, SupportedGroups,
+    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, NamedGroup, ProtocolVersion, RenegotiationInfo,
+    SessionTicket, SignatureAlgorithms, SignatureScheme, SupportedGroups,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
@@ -64,16 +64,15 @@ impl<'a> Offer<'a> {
     }
 
     /// Without the extension the client takes any curve (RFC 8422, 4).
-    fn supports(&self, group: &dyn Group) -> bool {
-        self.supported_groups
-            .as_ref()
-            .is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group.name()))
+    fn supports(&self, group: NamedGroup) -> bool {
+        self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on a
+    /// curve of the client's too (RFC 8422, 5.3).
     fn accepts(&self, scheme: SignatureScheme) -> bool {
-        let schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
-        schemes.into_iter().any(|accepted| accepted == scheme)
+        let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
+        schemes.any(|accepted| accepted == scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
     }
 }
 
@@ -97,7 +96,7 @@ impl Negotiated {
             return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
         }
         let mut groups = config.common.groups.iter().filter_map(|name| key_exchange::group(&config.common, *name));
-        let group = groups.find(|group| offer.supports(*group));
+        let group = groups.find(|group| offer.supports(group.name()));
         let (suite, credential) = select_suite(config, offer, group.is_some())?;
         let kind = credential.as_ref().map(|(credential, _)| credential.certificate_type());
         let certificates = kind.map(|kind| Choice::new(config, offer.hello.extensions, kind)).transpose()?;

@@ -37,8 +37,9 @@ use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateRequest, CertificateVerify, EncryptedExtensions, ExtensionType,
-    HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms, SignatureScheme,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
+    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
+    SignatureScheme,
 };
 
 mod finish;
@@ -162,7 +163,7 @@ impl State {
             Self::CertificateRequest(state) | Self::Certificate(state) => {
                 Self::CertificateVerify(state.certificate(message, output)?)
             }
-            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         }))
@@ -250,6 +251,7 @@ impl ExpectCertificate {
     ) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
+        request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
         let signature_algorithms: Vec<_> = schemes.iter().collect();
         let sha256 = self.hello.config.common.provider.sha256;
         let learned = output.cache.is_some().then(|| RequestEntry {
@@ -325,11 +327,16 @@ impl ExpectCertificate {
 impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
     #[inline(never)]
-    fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
+    fn certificate_verify(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Hello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
+        let public_key = self.peer.public_key();
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { state, peer, learned } = *self;
         Ok(Box::new(ExpectFinished { state, learned, proven: Proven::Certificate(peer), early_data: false }))

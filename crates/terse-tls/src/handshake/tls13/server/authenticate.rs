@@ -160,11 +160,16 @@ impl ExpectCertificate {
 impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
     #[inline(never)]
-    pub(super) fn certificate_verify(mut self: Box<Self>, message: Message<'_>) -> Result<Box<ExpectFinished>, Error> {
+    pub(super) fn certificate_verify(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, self.peer.public_key(), &verify, &content)?;
+        let public_key = self.peer.public_key();
+        signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { handshaking, peer, entry } = *self;
         Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry }))

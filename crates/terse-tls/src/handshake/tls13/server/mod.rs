@@ -65,7 +65,7 @@ impl State {
             Self::SecondClientHello(state) => state.client_hello(message, output)?,
             Self::EndOfEarlyData(state) => Self::Finished(state.end_of_early_data(message, output)?),
             Self::Certificate(state) => state.certificate(message, output)?,
-            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message)?),
+            Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
             Self::Signature(_) => return Err(message.unexpected()),
         };

@@ -1,0 +1,184 @@
+//! From the runner's flags to a configuration of Terse.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pki_types::ServerName;
+use terse_aws_lc::PROVIDER;
+use terse_tls::resume::{
+    ClientResumption, MemoryPskStore, MemorySessionStore, ServerEarlyData, ServerResumption, TicketKeys,
+};
+use terse_tls::{
+    CertificateType, ClientAuthentication, ClientConfig, Common, HandshakeType, NamedGroup, ProtocolVersion,
+    ServerAddress, ServerConfig, SignatureScheme, Trace, TraceEvent,
+};
+
+use crate::Failure;
+use crate::identity::{self, Selected};
+use crate::options::{Options, Refusal};
+use crate::sessions::Sessions;
+
+/// What the connections of one run share.
+pub(crate) struct Shared {
+    pub(crate) sessions: Arc<Sessions>,
+    tickets: Arc<TicketKeys>,
+    session_ids: Arc<MemorySessionStore>,
+}
+
+impl Shared {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let aead = PROVIDER.tls13_suites[0].aead; // the first one has a tag of 16 bytes
+        Ok(Self {
+            sessions: Arc::default(),
+            tickets: Arc::new(TicketKeys::new(aead, SESSION_LIFETIME, 64)?),
+            session_ids: Arc::new(MemorySessionStore::new(64)),
+        })
+    }
+}
+
+impl Shared {
+    /// Whether the server has sessions in its store, rather than in tickets.
+    pub(crate) fn keeps_sessions(&self) -> bool {
+        !self.session_ids.is_empty()
+    }
+}
+
+/// A configuration of either side.
+pub(crate) enum Config {
+    Client(Arc<ClientConfig>, ServerAddress),
+    Server(Arc<ServerConfig>),
+}
+
+/// What is seen of a connection besides its summary.
+#[derive(Clone, Default)]
+pub(crate) struct Seen {
+    pub(crate) selected: Selected,
+    pub(crate) messages: Arc<Messages>,
+}
+
+impl Config {
+    pub(crate) fn new(options: &Options, shared: &Shared, seen: &Seen) -> Result<Self, Failure> {
+        if options.server { server(options, shared, seen) } else { client(options, shared, seen) }
+    }
+}
+
+fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
+    let mut credentials = identity::credentials(options, &seen.selected)?;
+    if credentials.len() > 1 {
+        return Err(Refusal::Unimplemented("several credentials of a client".into()).into());
+    }
+    let credential = credentials.pop();
+    let ours = credential.as_ref().map_or(CertificateType::X509, |credential| credential.certificate_type());
+    let is_ours = |types: &[u8]| types.is_empty() || types == [ours.0];
+    if !is_ours(&options.available_client_cert_types) {
+        return Err(Refusal::Unimplemented("-available-client-cert-types other than the credential's".into()).into());
+    }
+    let mut config = ClientConfig::new(&PROVIDER, identity::trust(options)?);
+    config.psks = identity::pre_shared_keys(options)?;
+    if !config.psks.is_empty() && !options.verify_peer {
+        config.trust = terse_tls::Trust::nobody(&PROVIDER);
+    }
+    common(&mut config.common, options, seen)?;
+    config.credential = credential;
+    config.send_server_name = options.host_name.is_some();
+    config.compatibility_mode = true; // the runner insists on it (RFC 9846, E.4)
+    if let Some(mut list) = options.advertise_alpn.as_deref() {
+        while let Some((len, rest)) = list.split_first() {
+            let (name, rest) = rest.split_at_checked((*len).into()).ok_or(Failure::File("a list of protocols"))?;
+            config.common.alpn_protocols.push(name.into());
+            list = rest;
+        }
+    }
+    let resumption = ClientResumption::new(shared.sessions.clone());
+    config.resumption = Some(ClientResumption { early_data: options.enable_early_data, ..resumption });
+    if options.no_ticket {
+        return Err(Refusal::Unimplemented("-no-ticket of a client".into()).into());
+    }
+    let name = options.host_name.clone().unwrap_or_else(|| "test".into());
+    let name = ServerName::try_from(name).map_err(|_| Failure::File("a host name"))?;
+    Ok(Config::Client(Arc::new(config), ServerAddress { name, port: 443 }))
+}
+
+fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
+    if !options.available_client_cert_types.is_empty() {
+        return Err(Refusal::Malformed("-available-client-cert-types of a server".into()).into());
+    }
+    let psks = identity::pre_shared_keys(options)?;
+    let mut config = ServerConfig::with_psks(&PROVIDER, Arc::new(MemoryPskStore::new(psks.iter().cloned())));
+    if psks.is_empty() {
+        config.psks = None;
+    }
+    config.credentials = identity::credentials(options, &seen.selected)?;
+    common(&mut config.common, options, seen)?;
+    config
+        .common
+        .alpn_protocols
+        .extend(options.select_alpn.clone().filter(|name| !name.is_empty() && !options.decline_alpn));
+    if options.require_client_certificate {
+        config.client_authentication = ClientAuthentication::Required(identity::trust(options)?);
+    } else if options.verify_peer {
+        config.client_authentication = ClientAuthentication::Optional(identity::trust(options)?);
+    }
+    config.resumption = match (options.no_ticket, &config.common.versions[..]) {
+        (false, _) => Some(ServerResumption::Stateless(shared.tickets.clone())),
+        (true, [ProtocolVersion::TLS_1_3]) => None,
+        (true, [ProtocolVersion::TLS_1_2]) => {
+            // Session ids, which are not tickets.
+            Some(ServerResumption::Stateful { store: shared.session_ids.clone(), lifetime_seconds: SESSION_LIFETIME })
+        }
+        (true, _) => return Err(Refusal::Unimplemented("-no-ticket of a server of both versions".into()).into()),
+    };
+    if options.enable_early_data {
+        config.early_data = Some(ServerEarlyData::new(MAX_EARLY_DATA));
+    }
+    Ok(Config::Server(Arc::new(config)))
+}
+
+fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Failure> {
+    common.versions = options.versions()?;
+    common.trace = Some(seen.messages.clone());
+    // As BoringSSL; `-expect-extended-master-secret` then has something to expect.
+    common.require_extended_master_secret = options.expect.extended_master_secret;
+    if !options.curves.is_empty() {
+        common.groups = options.curves.iter().copied().map(NamedGroup).collect();
+        if common.groups.iter().any(|group| PROVIDER.group(*group).is_none()) {
+            return Err(Refusal::Unimplemented(format!("-curves {:?}", common.groups)).into());
+        }
+    }
+    if !options.verify_prefs.is_empty() {
+        common.signature_schemes = options.verify_prefs.iter().copied().map(SignatureScheme).collect();
+        let known = |scheme| PROVIDER.signatures.by_scheme.iter().any(|(known, _)| *known == scheme);
+        if !common.signature_schemes.iter().copied().all(known) {
+            return Err(Refusal::Unimplemented(format!("-verify-prefs {:?}", common.signature_schemes)).into());
+        }
+    }
+    if let Some(max) = options.max_cert_list {
+        common.max_handshake_message = max;
+    }
+    Ok(())
+}
+
+/// That of BoringSSL, in seconds.
+const SESSION_LIFETIME: u32 = 7200;
+
+/// That of BoringSSL.
+const MAX_EARLY_DATA: u32 = 14336;
+
+/// The messages of a handshake.
+#[derive(Default)]
+pub(crate) struct Messages(Mutex<Vec<HandshakeType>>);
+
+impl Messages {
+    /// How many of `kind` were sent or received.
+    pub(crate) fn count(&self, kind: HandshakeType) -> usize {
+        let messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.iter().filter(|message| **message == kind).count()
+    }
+}
+
+impl Trace for Messages {
+    fn event(&self, event: TraceEvent<'_>) {
+        if let TraceEvent::Sent(kind, _) | TraceEvent::Received(kind, _) = event {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(kind);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Whom the shim believes, and what it proves its own identity with.
+//!
+//! What must always hold: the chains and keys that the runner sends are verified as any other; where BoringSSL's shim
+//! accepts everything, this one is told the root, or the raw public keys, that the runner uses.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use pki_types::pem::PemObject as _;
+use pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
+use terse_aws_lc::PROVIDER;
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_tls::crypto::{CryptoError, KeyError, Rng, Signing, SigningKey};
+use terse_tls::resume::ExternalPsk;
+use terse_tls::{CertificateType, Credential, SignatureScheme, Trust};
+
+use crate::Failure;
+use crate::options::{CredentialKind, CredentialOptions, Options, Refusal};
+
+/// The environment variable that names a directory with the runner's raw public keys, in PEM: a side with Terse must
+/// have been told its peer's key (RFC 7250, 6).
+pub(crate) const RAW_PUBLIC_KEYS: &str = "BOGO_RAW_PUBLIC_KEYS";
+
+/// Which of the credentials signed last; -1: none, or the one without a number.
+pub(crate) type Selected = Arc<AtomicI32>;
+
+/// Whom a connection with these options believes.
+pub(crate) fn trust(options: &Options) -> Result<Trust, Failure> {
+    let types = accepted_types(options)?;
+    let mut trust = Trust::nobody(&PROVIDER);
+    if types.contains(&CertificateType::X509) {
+        trust = Trust::new(&PROVIDER, &[anchor(options)?])?;
+    }
+    if types.contains(&CertificateType::RAW_PUBLIC_KEY) {
+        let keys = raw_public_keys(options.verify_fail)?;
+        let keys: Vec<_> = keys.iter().map(|key| SubjectPublicKeyInfoDer::from(key.as_slice())).collect();
+        trust = trust.with_raw_public_keys(&PROVIDER, &keys)?;
+    }
+    Ok(trust)
+}
+
+/// Terse prefers raw public keys: an order that does not cannot be asked for.
+fn accepted_types(options: &Options) -> Result<Vec<CertificateType>, Refusal> {
+    let types: Vec<_> = options.accepted_peer_cert_types.iter().copied().map(CertificateType).collect();
+    match types[..] {
+        [] => Ok(vec![CertificateType::X509]),
+        [CertificateType::X509 | CertificateType::RAW_PUBLIC_KEY]
+        | [CertificateType::RAW_PUBLIC_KEY, CertificateType::X509] => Ok(types),
+        _ => Err(Refusal::Unimplemented("-accepted-peer-cert-types with X.509 before raw public keys".into())),
+    }
+}
+
+/// The root that the runner names; somebody else's for `-verify-fail`, and where the runner's peer has none.
+fn anchor(options: &Options) -> Result<CertificateDer<'static>, Failure> {
+    match &options.trust_cert {
+        Some(path) if !options.verify_fail => certificates(path)?.pop().ok_or(Failure::File("no certificate")),
+        _ => Ok(stranger()?.root().clone()),
+    }
+}
+
+fn raw_public_keys(verify_fail: bool) -> Result<Vec<Vec<u8>>, Failure> {
+    if verify_fail {
+        let leaf = stranger()?.issue(&LeafOptions::new("stranger.example", ALWAYS)).map_err(|_| Failure::Pki)?;
+        return Ok(vec![load_key(leaf.key())?.public_key().to_vec()]);
+    }
+    let Some(directory) = std::env::var_os(RAW_PUBLIC_KEYS) else {
+        return Err(Refusal::Unimplemented(format!("raw public keys without {RAW_PUBLIC_KEYS}")).into());
+    };
+    let mut keys = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let key = SubjectPublicKeyInfoDer::from_pem_file(entry?.path()).map_err(|_| Failure::File("a public key"))?;
+        keys.push(key.to_vec());
+    }
+    Ok(keys)
+}
+
+/// A CA that issued nothing that the runner has; the same in all connections.
+fn stranger() -> Result<&'static Authority, Failure> {
+    static STRANGER: OnceLock<Option<Authority>> = OnceLock::new();
+    let make = || Authority::new(&AuthorityOptions::new("p256x2".parse().ok()?, ALWAYS)).ok();
+    STRANGER.get_or_init(make).as_ref().ok_or(Failure::Pki)
+}
+
+/// From 1970 to 2100.
+const ALWAYS: Validity = Validity { not_before: 0, not_after: 4_102_444_800 };
+
+/// The credentials, in order, and last the one without a number.
+pub(crate) fn credentials(options: &Options, selected: &Selected) -> Result<Vec<Credential>, Failure> {
+    let signs = |credential: &&CredentialOptions| credential.kind != CredentialKind::PreSharedKey;
+    let numbered = (0..).zip(&options.credentials).filter(|(_, credential)| signs(credential));
+    let last = options.credential.key_file.is_some().then_some((-1, &options.credential));
+    numbered.chain(last).map(|(number, one)| credential(one, number, options.slow, selected)).collect()
+}
+
+fn credential(
+    options: &CredentialOptions,
+    number: i32,
+    is_pending: bool,
+    selected: &Selected,
+) -> Result<Credential, Failure> {
+    let file = options.key_file.as_deref().ok_or(Failure::File("no private key"))?;
+    let der = PrivateKeyDer::from_pem_file(file).map_err(|_| Failure::File("a private key"))?;
+    let key = load_key(&der)?;
+    let preferred: Vec<_> = options.signing_prefs.iter().copied().map(SignatureScheme).collect();
+    let schemes = match preferred[..] {
+        [] => key.schemes().to_vec(),
+        _ if preferred.iter().any(|scheme| scheme.name().is_none()) => {
+            return Err(Refusal::Unimplemented(format!("-signing-prefs {preferred:?}")).into());
+        }
+        _ => preferred.into_iter().filter(|scheme| key.schemes().contains(scheme)).collect(),
+    };
+    let key = Arc::new(Key {
+        key,
+        schemes,
+        number,
+        selected: selected.clone(),
+        is_pending,
+        was_asked: AtomicBool::new(false),
+    });
+    Ok(match (&options.cert_file, options.kind) {
+        (Some(path), CredentialKind::X509) => Credential::new(&PROVIDER, certificates(path)?, key)?,
+        _ => Credential::raw_public_key(&PROVIDER, key)?,
+    })
+}
+
+fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Failure> {
+    (PROVIDER.load_key)(key).map_err(|error| match error {
+        KeyError::Malformed => Failure::File("a private key"),
+        _ => Refusal::Unimplemented(format!("a private key: {error}")).into(),
+    })
+}
+
+/// The pre-shared keys, all of which the runner imports (RFC 9258).
+pub(crate) fn pre_shared_keys(options: &Options) -> Result<Vec<ExternalPsk>, Failure> {
+    let keys = options.credentials.iter().filter(|credential| credential.kind == CredentialKind::PreSharedKey);
+    keys.map(|key| {
+        let psk = ExternalPsk::new(&key.psk_identity, &key.psk_key)?;
+        let hash = key.psk_hash.ok_or(Failure::File("no hash of a pre-shared key"))?;
+        Ok(psk.with_hash(hash).imported(&key.psk_context)?)
+    })
+    .collect()
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    let all = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    all.map_err(|_| Failure::File("a certificate"))
+}
+
+/// A key that notes that it signed, signs only with the schemes that the runner allows, and, when told to, takes its time.
+struct Key {
+    key: Arc<dyn SigningKey>,
+    schemes: Vec<SignatureScheme>,
+    number: i32,
+    selected: Selected,
+    is_pending: bool,
+    /// The answer to the first question is always that it takes a while.
+    was_asked: AtomicBool,
+}
+
+impl SigningKey for Key {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &self.schemes
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.key.public_key()
+    }
+
+    fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        if self.is_pending && !self.was_asked.fetch_not(Ordering::Relaxed) {
+            return Ok(Signing::Pending);
+        }
+        self.selected.store(self.number, Ordering::Relaxed);
+        self.key.sign(scheme, message, rng)
+    }
+}
