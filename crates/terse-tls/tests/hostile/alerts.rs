@@ -73,10 +73,12 @@ fn states() -> impl Iterator<Item = (ProtocolVersion, Side, State)> {
 
 #[test]
 fn fatal() {
-    for (version, victim, state) in states() {
+    for (number, (version, victim, state)) in states().enumerate() {
         for level in [2, 1, 0, 3, 255] {
+            // In one state some of those that nobody knows, in the next one others.
+            let is_tried = |alert: &u8| *alert <= 120 || usize::from(*alert) % 8 == number % 8;
             let all = if level == 2 { 0..=255 } else { 40..=42 };
-            for alert in all.map(Alert).filter(|alert| *alert != Alert::USER_CANCELED) {
+            for alert in all.filter(is_tried).map(Alert).filter(|alert| *alert != Alert::USER_CANCELED) {
                 let is_close = alert == Alert::CLOSE_NOTIFY && matches!(state, State::Connected);
                 if is_close || (version, level) == (TLS12, 1) {
                     continue;

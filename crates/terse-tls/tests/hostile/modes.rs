@@ -145,6 +145,11 @@ impl Scenario {
         self.name != SERVER
     }
 
+    /// Whether most of its messages are in no earlier scenario.
+    pub(crate) fn is_first_of_its_kind(&self) -> bool {
+        [MUTUAL, CACHED, RESUMED].contains(&self.name) || !self.setup.early_data.is_empty()
+    }
+
     /// Without certificates and signatures.
     pub(crate) fn is_tls12_psk(&self) -> bool {
         self.version == TLS12 && !self.setup.client.psks.is_empty()

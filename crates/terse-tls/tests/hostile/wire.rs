@@ -98,7 +98,10 @@ fn bytes_flipped() {
             for place in 0..record.len() {
                 let all = [0x01, 0x40, 0xff];
                 let patterns = if place < HEADER_LEN { &all[..] } else { &all[place % 3..][..1] };
-                // The messages of TLS 1.2 are long, and Finished covers them all: a part will do.
+                // Finished covers all messages: where they are long, or like those of another mode, a part will do.
+                if place >= HEADER_LEN && !scenario.is_first_of_its_kind() && place % 7 != number {
+                    continue;
+                }
                 if scenario.version == TLS12 && !protected && place > 100 && place % 11 != 0 {
                     continue;
                 }
