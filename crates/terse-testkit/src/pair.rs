@@ -8,6 +8,7 @@ use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddr
 
 use crate::pki::{self, server_address};
 use crate::rng::SeededRng;
+use crate::setup::Stores;
 
 /// Which end of a [`Pair`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,10 @@ pub struct Pair {
     pub from_server: Vec<u8>,
     /// Sizes of the stretches of bytes in which input is handed over: 1 means byte by byte.
     pub stretch: usize,
+    /// All early data that the server received.
+    pub early_data: Vec<u8>,
+    /// Where both sides keep what they can, if the setup said so.
+    pub stores: Option<Stores>,
     client_rng: SeededRng,
     server_rng: SeededRng,
     failures: [Option<Error>; 2],
@@ -73,6 +78,8 @@ impl Pair {
             from_client: Vec::new(),
             from_server: Vec::new(),
             stretch: usize::MAX,
+            early_data: Vec::new(),
+            stores: None,
             client_rng,
             server_rng,
             failures: [None, None],
@@ -111,17 +118,29 @@ impl Pair {
         bytes
     }
 
-    /// Hands `bytes` to `side`, as far as it takes them: what follows application data is lost.
+    /// Hands `bytes` to `side`, as far as it takes them: early data is read, what follows other data is lost.
     pub fn deliver(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<(), Failed> {
-        let (now, stretch) = (self.now, self.stretch);
-        let (connection, rng) = self.side(side);
-        for part in bytes.chunks_mut(stretch) {
-            if let Err(error) = connection.handle_input(now, rng, part) {
-                self.failures[side as usize].get_or_insert(error.clone());
-                return Err(Failed { side, error });
+        bytes.chunks_mut(self.stretch).try_for_each(|part| self.deliver_part(side, part))
+    }
+
+    fn deliver_part(&mut self, side: Side, mut part: &mut [u8]) -> Result<(), Failed> {
+        let now = self.now;
+        loop {
+            let (connection, rng) = self.side(side);
+            match connection.handle_input(now, rng, part) {
+                Ok(taken) => part = &mut part[taken..],
+                Err(error) => {
+                    self.failures[side as usize].get_or_insert(error.clone());
+                    return Err(Failed { side, error });
+                }
             }
+            let mut early_data = [0; 0x4000];
+            let len = connection.recv_early_data(&mut early_data);
+            if len == 0 {
+                return Ok(());
+            }
+            self.early_data.extend_from_slice(&early_data[..len]);
         }
-        Ok(())
     }
 
     /// Why `side` gave up the connection, if a call of [`Self::deliver`] or [`Self::run`] told it to.

@@ -1,20 +1,27 @@
 //! Configurations of a client and a server that fit together, for tests to change.
 
 use alloc::sync::Arc;
-use std::sync::OnceLock;
 
-use terse_tls::cache::{
-    ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Schemes, Scope,
-    ScopeRecord, ServerCache, ServerStore, Ticket,
-};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
-    ClientResumption, ClientSessionStore, MemoryClientSessions, ServerResumption, StoredSession, TicketKeys,
+    ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
-use terse_tls::{ClientAuthentication, ClientConfig, Common, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientAuthentication, ClientConfig, Common, Credential, ProtocolVersion, ServerConfig, Trust};
 
 use crate::pair::{Pair, Side};
 use crate::pki::Pki;
+
+mod stores;
+
+pub use stores::Stores;
+use stores::{FirstSession, FirstSessionOfServer, Frozen};
+
+/// The name of the key in [`Setup::with_psk`].
+pub const PSK_IDENTITY: &[u8] = b"sensor-17";
+
+/// How long sessions last, in seconds.
+const LIFETIME: u32 = 7200;
 
 /// A client and a server.
 #[derive(Clone, Debug)]
@@ -23,6 +30,10 @@ pub struct Setup {
     pub client: ClientConfig,
     /// The server.
     pub server: ServerConfig,
+    /// What the client of [`Self::pair`] sends as early data.
+    pub early_data: Vec<u8>,
+    /// Whether each pair of [`Self::pair`] has new stores, for all that can be kept, in [`Pair::stores`].
+    pub keeps: bool,
 }
 
 impl Setup {
@@ -32,6 +43,8 @@ impl Setup {
         let mut setup = Self {
             client: ClientConfig::new(client, pki.trust(client)),
             server: ServerConfig::new(server, pki.server(server)),
+            early_data: Vec::new(),
+            keeps: false,
         };
         setup.client.credential = Some(pki.client(client));
         setup
@@ -41,6 +54,25 @@ impl Setup {
     pub fn mutual(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let mut setup = Self::new(client, server, chain);
         setup.server.client_authentication = ClientAuthentication::Required(Pki::shared(chain).trust(server));
+        setup
+    }
+
+    /// Mutual authentication with the keys of those certificates alone, which both sides know of each other.
+    pub fn raw_public_keys(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
+        let pki = Pki::shared(chain);
+        let own = |provider: &CryptoProvider, issued: &terse_pki::Credential| {
+            let key = (provider.load_key)(issued.key()).expect("a key that the provider signs with");
+            Credential::raw_public_key(provider, key).expect("a key with a public half")
+        };
+        let trust = |provider, peer: &Credential| {
+            Trust::raw_public_keys(provider, &[peer.public_key()]).expect("a key that the provider verifies")
+        };
+        let (of_client, of_server) = (own(client, &pki.client), own(server, &pki.server));
+        let mut setup = Self::mutual(client, server, chain);
+        setup.client.trust = trust(client, &of_server);
+        setup.server.client_authentication = ClientAuthentication::Required(trust(server, &of_client));
+        setup.client.credential = Some(of_client);
+        setup.server.credentials = vec![of_server];
         setup
     }
 
@@ -78,7 +110,7 @@ impl Setup {
     /// Has both sides resume, the server without keeping anything.
     pub fn with_resumption(mut self) -> Self {
         let aead = self.server.common.provider.tls13_suites[0].aead;
-        let keys = TicketKeys::new(aead, 7200, 64).expect("two hours are allowed");
+        let keys = TicketKeys::new(aead, LIFETIME, 64).expect("two hours are allowed");
         self.server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
         self.client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4))));
         self
@@ -92,6 +124,35 @@ impl Setup {
         self
     }
 
+    /// The same, of a session that the server keeps, with `early_data` in TLS 1.3 if there is any.
+    pub fn with_frozen_stateful_session(mut self, early_data: &[u8]) -> Self {
+        let store = Arc::new(FirstSessionOfServer::default());
+        self.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+        let mut resumption = ClientResumption::new(Arc::new(FirstSession::default()));
+        if !early_data.is_empty() {
+            self.server.early_data = Some(ServerEarlyData::new(0x1000));
+            resumption.early_data = true;
+        }
+        self.client.resumption = Some(resumption);
+        self.pair(0).handshake().expect("a handshake");
+        self.early_data = early_data.to_vec();
+        self
+    }
+
+    /// Has both sides know a key from outside, [`PSK_IDENTITY`].
+    pub fn with_psk(mut self) -> Self {
+        let psk = ExternalPsk::new(PSK_IDENTITY, &[7; 32]).expect("long enough");
+        self.client.psks = vec![psk.clone()];
+        self.server.psks = Some(Arc::new(MemoryPskStore::new([psk])));
+        self
+    }
+
+    /// Gives each pair new and empty stores for all that can be kept, and has the server keep sessions unless it puts
+    /// them into tickets.
+    pub fn keeping(self) -> Self {
+        Self { keeps: true, ..self }
+    }
+
     /// What both sides configure alike, of one side.
     pub fn common(&mut self, side: Side) -> &mut Common {
         match side {
@@ -102,49 +163,22 @@ impl Setup {
 
     /// A new connection.
     pub fn pair(&self, seed: u64) -> Pair {
-        Pair::new(&Arc::new(self.client.clone()), &Arc::new(self.server.clone()), seed)
-    }
-}
-
-/// A store that keeps the first session, and gives it to everybody.
-#[derive(Default)]
-struct FirstSession(OnceLock<Vec<u8>>);
-
-impl ClientSessionStore for FirstSession {
-    fn put(&self, _: &Scope, session: StoredSession) {
-        self.0.get_or_init(|| session.to_bytes().to_vec());
-    }
-
-    fn take(&self, _: &Scope) -> Option<StoredSession> {
-        self.0.get().map(|bytes| StoredSession::from_bytes(bytes).expect("what a session gave"))
-    }
-}
-
-/// A store that forgets what is written to it.
-struct Frozen<S>(Arc<S>);
-
-impl ClientStore for Frozen<MemoryClientStore> {
-    fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
-        let mut copy = ScopeRecord::default();
-        self.0.update(scope, &mut |record| {
-            copy = record.clone();
-            Save::Later
-        })?;
-        change(&mut copy);
-        Ok(())
-    }
-}
-
-impl ServerStore for Frozen<MemoryServerStore> {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.0.find(ticket)
-    }
-
-    fn commit(&self, _: Commit) -> Result<(), NotSaved> {
-        Ok(())
-    }
-
-    fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {
-        Ok(())
+        let (mut client, mut server) = (self.client.clone(), self.server.clone());
+        let stores = self.keeps.then(Stores::default);
+        if let Some(stores) = &stores {
+            let schemes = Schemes::BITHAC;
+            client.cache = Some(ClientCache { store: stores.client_cache.clone(), schemes });
+            client.resumption = Some(ClientResumption::new(stores.client_sessions.clone()));
+            server.cache = Some(ServerCache { store: stores.server_cache.clone(), schemes });
+            let store = stores.server_sessions.clone();
+            server.resumption.get_or_insert(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+        }
+        let mut pair = Pair::new(&Arc::new(client), &Arc::new(server), seed);
+        if !self.early_data.is_empty() {
+            let taken = pair.client.send_early_data(&self.early_data);
+            assert_eq!(taken, Ok(self.early_data.len()), "there is a session with early data");
+        }
+        pair.stores = stores;
+        pair
     }
 }

@@ -121,7 +121,7 @@ fn no_randomness() {
     assert_eq!(new(1).err(), Some(CryptoError::RandomFailed.into()));
     let mut failures = 0;
     for (calls, version) in (0..8).flat_map(|calls| VERSIONS.map(|version| (calls, version))) {
-        let Setup { client, server } = Setup::new(PROVIDER, PROVIDER, "p256x2").only(version);
+        let Setup { client, server, .. } = Setup::new(PROVIDER, PROVIDER, "p256x2").only(version);
         let mut pair = terse_testkit::pair::Pair::new(&Arc::new(client), &Arc::new(server), 1);
         let mut hello = pair.transmit(Side::Client);
         let now = pair.now;

@@ -208,7 +208,7 @@ fn server_name() {
         for version in VERSIONS {
             setup.client.send_server_name = send;
             let address = ServerAddress { name: ServerName::try_from(name).unwrap(), port: 1 };
-            let Setup { client, server } = setup.clone().only(version);
+            let Setup { client, server, .. } = setup.clone().only(version);
             let mut pair = Pair::to(address, &Arc::new(client), &Arc::new(server), 1, at(0));
             pair.handshake().unwrap();
             assert_eq!(pair.server.server_name(), seen);

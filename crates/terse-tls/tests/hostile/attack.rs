@@ -1,41 +1,24 @@
 //! One attack: a handshake in which one side misbehaves, and what must hold for the other one whatever was done.
 //!
 //! A victim that failed said why with exactly one alert, and takes and gives nothing more. A victim that is connected
-//! is connected to the right peer. Nobody hangs: a victim that waits is told at the end of the stream.
+//! is connected to the right peer, and agrees with it if that thinks so too. Nobody hangs: a victim that waits is told at
+//! the end of the stream. A victim that was never connected has kept nothing.
 
 use alloc::sync::Arc;
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 use terse_testkit::fault::{Alerts, fault, nth};
 use terse_testkit::forge::plaintext;
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::pki::{CLIENT_NAME, Pki, SERVER_NAME};
-use terse_testkit::setup::Setup;
-use terse_tls::cache::Schemes;
-use terse_tls::summary::{AuthenticatedBy, Mode};
+use terse_testkit::setup::{PSK_IDENTITY, Setup};
+use terse_tls::summary::AuthenticatedBy;
 use terse_tls::{
     AlertDescription, ApiMisuse, CipherSuite, ContentType, Error, Event, Fault, HandshakeType, MaxFragmentLength,
-    ProtocolVersion, SignatureScheme,
+    PeerMisbehaved, ProtocolVersion, SignatureScheme,
 };
 
-/// A handshake worth attacking.
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
-    /// The only one that both sides speak, so that an attack leads nowhere else.
-    pub(crate) version: ProtocolVersion,
-    pub(crate) setup: Setup,
-    /// All messages of an undisturbed handshake, in order.
-    pub(crate) messages: Vec<Sent>,
-}
-
-/// A message, and who sent it as which of its own.
-#[derive(Clone)]
-pub(crate) struct Sent {
-    pub(crate) by: Side,
-    pub(crate) number: usize,
-    pub(crate) kind: HandshakeType,
-    pub(crate) bytes: Vec<u8>,
-}
+use crate::modes::{CHAIN, Scenario, TLS12};
 
 /// What became of the victim.
 #[derive(Debug)]
@@ -57,84 +40,7 @@ impl Verdict {
     }
 }
 
-pub(crate) const TLS12: ProtocolVersion = ProtocolVersion::TLS_1_2;
-pub(crate) const TLS13: ProtocolVersion = ProtocolVersion::TLS_1_3;
-pub(crate) const VERSIONS: [ProtocolVersion; 2] = [TLS13, TLS12];
-
-/// Ed25519 with AWS-LC: fast, and every message has the same length in every run.
-pub(crate) static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
-    let provider = &terse_aws_lc::PROVIDER;
-    let mutual = |version| Setup::mutual(provider, provider, CHAIN).only(version);
-    let of_version = |version| {
-        let mut cached = mutual(version);
-        cached.server.certificate_authorities = true;
-        [
-            Scenario::new(SERVER, version, Setup::new(provider, provider, CHAIN).only(version)),
-            Scenario::new(MUTUAL, version, mutual(version)),
-            Scenario::new(CACHED, version, cached.with_frozen_cache(Schemes::BITHAC)),
-            Scenario::new(RESUMED, version, mutual(version).with_frozen_session()),
-        ]
-    };
-    let retry = Scenario::new("HelloRetryRequest", TLS13, mutual(TLS13).with_hello_retry(true));
-    VERSIONS.into_iter().flat_map(of_version).chain([retry]).collect()
-});
-
-const SERVER: &str = "server authentication";
-const MUTUAL: &str = "mutual authentication";
-const CACHED: &str = "cached";
-const RESUMED: &str = "resumed";
-
-/// Of [`SCENARIOS`].
-pub(crate) const CHAIN: &str = "ed25519x3";
-
-fn scenario(version: ProtocolVersion, name: &str) -> &'static Scenario {
-    let mut all = SCENARIOS.iter();
-    all.find(|scenario| (scenario.version, scenario.name) == (version, name)).expect("one for each version")
-}
-
-/// The scenario with full mutual authentication.
-pub(crate) fn mutual(version: ProtocolVersion) -> &'static Scenario {
-    scenario(version, MUTUAL)
-}
-
-/// The scenario in which all is left out that can be.
-pub(crate) fn cached(version: ProtocolVersion) -> &'static Scenario {
-    scenario(version, CACHED)
-}
-
 impl Scenario {
-    pub(crate) fn is_cached(&self) -> bool {
-        self.name == CACHED
-    }
-
-    /// Whether the client is asked for a certificate; otherwise a scenario is like that in which it is.
-    pub(crate) fn is_mutual(&self) -> bool {
-        self.name != SERVER
-    }
-
-    fn new(name: &'static str, version: ProtocolVersion, setup: Setup) -> Self {
-        let sent = Arc::new(Mutex::new(Vec::new()));
-        let mut recorded = setup.clone();
-        for by in Side::BOTH {
-            let sent = sent.clone();
-            recorded.common(by).fault = Some(fault(move |number, kind, message| {
-                sent.lock().unwrap().push(Sent { by, number, kind, bytes: message.clone() });
-            }));
-        }
-        let mut pair = recorded.pair(SEED);
-        pair.handshake().unwrap();
-        let mode = match name {
-            CACHED => Mode::Bithac,
-            RESUMED => Mode::Resumed,
-            _ => Mode::Full,
-        };
-        assert_eq!(pair.client.summary().mode, mode);
-        drop((recorded, pair));
-        let mut messages = sent.lock().unwrap().clone();
-        messages.retain(|sent| sent.kind != HandshakeType::NEW_SESSION_TICKET); // comes after the handshake
-        Self { name, version, setup, messages }
-    }
-
     /// Runs the handshake while `alter` has its way with the attacker's message number `number`.
     pub(crate) fn alter<F>(&self, attacker: Side, number: usize, alter: F) -> Verdict
     where
@@ -187,6 +93,8 @@ pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) ->
     }
     if connected {
         check_identity(&mut pair, victim);
+    } else {
+        check_kept_nothing(&mut pair, victim, error.as_ref());
     }
     Verdict { connected, error, alert, attacker }
 }
@@ -225,6 +133,11 @@ fn check_both_ways(pair: &mut Pair, victim: Side) {
         secret
     });
     assert_eq!(exported[0], exported[1]);
+    let agreed = Side::BOTH.map(|side| {
+        let summary = pair.side(side).0.summary();
+        (summary.version, summary.cipher_suite, summary.group, summary.mode, summary.early_data)
+    });
+    assert_eq!(agreed[0], agreed[1]);
     for side in Side::BOTH {
         assert_eq!(pair.carry(side, b"data").unwrap(), b"data");
     }
@@ -232,11 +145,40 @@ fn check_both_ways(pair: &mut Pair, victim: Side) {
 
 fn check_identity(pair: &mut Pair, victim: Side) {
     let peer = &pair.side(victim).0.summary().peer;
-    let identity = peer.identity.as_ref().map(ToString::to_string);
-    match victim {
-        Side::Client => assert_eq!(identity.as_deref(), Some(SERVER_NAME)),
-        Side::Server if peer.authenticated_by == AuthenticatedBy::None => assert_eq!(identity, None),
-        Side::Server => assert_eq!(identity.as_deref(), Some(CLIENT_NAME)),
+    let name = peer.identity.as_ref().map(ToString::to_string);
+    let right = match victim {
+        Side::Client => (SERVER_NAME, &Pki::shared(CHAIN).server),
+        Side::Server => (CLIENT_NAME, &Pki::shared(CHAIN).client),
+    };
+    let key = peer.identity.as_ref().and_then(|identity| identity.raw_public_key_der());
+    match (peer.authenticated_by, key) {
+        (AuthenticatedBy::None, _) => assert_eq!((victim, name), (Side::Server, None)),
+        (AuthenticatedBy::Psk, _) => assert_eq!((name, peer.psk_identity.as_deref()), (None, Some(PSK_IDENTITY))),
+        // A certificate holds its key, byte for byte.
+        (_, Some(key)) => assert!(right.1.chain()[0].windows(key.len()).any(|window| window == key)),
+        _ => assert_eq!(name.as_deref(), Some(right.0)),
+    }
+}
+
+/// Of a connection that failed before the peer's Finished; but a client notes that it failed. What comes too much behind
+/// Finished makes the connection fail as well, and the peer is proven then.
+fn check_kept_nothing(pair: &mut Pair, victim: Side, error: Option<&Error>) {
+    static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
+        let mut pair = Setup::new(&terse_aws_lc::PROVIDER, &terse_aws_lc::PROVIDER, CHAIN).keeping().pair(SEED);
+        pair.client.give_up(at(0));
+        let stores = pair.stores.as_ref().expect("they are kept");
+        Side::BOTH.map(|side| stores.size(side))
+    });
+    let received = &pair.side(victim).0.summary().received.messages;
+    let has_finished = received.iter().any(|(kind, _)| *kind == HandshakeType::FINISHED);
+    let is_too_much = matches!(
+        error,
+        Some(Error::PeerMisbehaved(
+            PeerMisbehaved::MessageCrossesKeyChange | PeerMisbehaved::UnexpectedHandshakeMessage(_)
+        ))
+    );
+    if let Some(stores) = pair.stores.as_ref().filter(|_| !(has_finished && is_too_much)) {
+        assert_eq!(stores.size(victim), NOTHING[victim as usize], "{victim:?} kept something");
     }
 }
 

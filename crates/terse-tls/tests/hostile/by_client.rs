@@ -9,8 +9,9 @@ use terse_tls::{
     PeerMisbehaved, ProtocolVersion,
 };
 
-use crate::attack::{CHAIN, Case, TLS12, TLS13, VERSIONS, cached, case, case_with, check, other_pki, rich};
+use crate::attack::{Case, case, case_with, check, other_pki, rich};
 use crate::edit::{certificate_of, entry_extension};
+use crate::modes::{CHAIN, TLS12, TLS13, VERSIONS, cached};
 
 const CT: HandshakeType = HandshakeType::CERTIFICATE;
 

@@ -9,10 +9,11 @@ use terse_tls::{AlertDescription as Alert, ContentType, Error, HandshakeType, Pe
 
 use alloc::sync::Arc;
 
-use crate::attack::{SEED, TLS12, TLS13, Verdict, cached, mutual, run};
+use crate::attack::{SEED, Verdict, run};
+use crate::modes::{TLS12, TLS13, cached, mutual};
 use crate::wire::{attack, flights};
 
-fn spec(content: &[u8]) -> Vec<u8> {
+pub(crate) fn spec(content: &[u8]) -> Vec<u8> {
     plaintext(ContentType::CHANGE_CIPHER_SPEC, content)
 }
 
@@ -172,7 +173,7 @@ fn before_the_version_is_known() {
 }
 
 /// A server that knows the keys, and what it can say between its ChangeCipherSpec and its Finished, or instead of them.
-fn by_server(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
+pub(crate) fn by_server(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS12).setup.clone();
     let log = Arc::<KeyLogLines>::default();
     setup.server.common.key_log = Some(log.clone());
@@ -187,7 +188,7 @@ fn by_server(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
 }
 
 /// A client with the keys does the same.
-fn by_client(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
+pub(crate) fn by_client(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS12).setup.clone();
     let log = Arc::<KeyLogLines>::default();
     setup.client.common.key_log = Some(log.clone());

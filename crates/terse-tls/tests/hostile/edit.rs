@@ -3,7 +3,7 @@
 use terse_testkit::fault::{edit_body, edit_extensions, message, set_extension};
 use terse_tls::{ExtensionType as Ext, HandshakeType, ProtocolVersion};
 
-use crate::attack::TLS12;
+use crate::modes::TLS12;
 
 /// A full Certificate.
 pub(crate) fn certificate_of(version: ProtocolVersion, credential: &terse_pki::Credential) -> Vec<u8> {
@@ -14,15 +14,20 @@ pub(crate) fn certificate_of(version: ProtocolVersion, credential: &terse_pki::C
     message(HandshakeType::CERTIFICATE, &[context, &u24(entries.len()), &entries].concat())
 }
 
-/// Gives the last entry of a Certificate an empty extension.
-pub(crate) fn entry_extension(message: &mut Vec<u8>, kind: Ext) {
+/// Gives the last entry of a Certificate empty extensions; it has none of its own.
+pub(crate) fn entry_extensions(message: &mut Vec<u8>, kinds: &[Ext]) {
     edit_body(message, |body| {
-        let [high, low] = kind.0.to_be_bytes();
         body.truncate(body.len() - 2);
-        body.extend_from_slice(&[0, 4, high, low, 0, 0]);
+        body.extend_from_slice(&(4 * kinds.len() as u16).to_be_bytes());
+        kinds.iter().for_each(|kind| body.extend_from_slice(&[&kind.0.to_be_bytes()[..], &[0, 0]].concat()));
         let len = (body.len() - 4) as u32;
         body[1..4].copy_from_slice(&len.to_be_bytes()[1..]);
     });
+}
+
+/// The same, one.
+pub(crate) fn entry_extension(message: &mut Vec<u8>, kind: Ext) {
+    entry_extensions(message, &[kind]);
 }
 
 pub(crate) fn find(all: &mut [terse_testkit::fault::Extension], kind: Ext) -> &mut Vec<u8> {

@@ -6,30 +6,29 @@ use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription, Error, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-use crate::attack::{SCENARIOS, Scenario, Sent, TLS12, Verdict};
+use crate::attack::Verdict;
 use crate::by_client::signature_at;
+use crate::modes::{SCENARIOS, Scenario, Sent, TLS12};
 
-/// Runs `attacks` for every message of every scenario; but a certificate, which is long, only in the first in which it is
-/// shown.
-fn for_each_message(mut attacks: impl FnMut(&Scenario, &Sent)) {
-    let mut certificates = Vec::new();
+const SERVER_KEY_EXCHANGE: HandshakeType = HandshakeType::SERVER_KEY_EXCHANGE;
+
+/// Runs `attacks` for every message of every scenario.
+fn for_each_message(attacks: impl FnMut(&Scenario, &Sent)) {
+    let mut attacks = attacks;
     for scenario in SCENARIOS.iter() {
-        for sent in &scenario.messages {
-            if sent.kind == HandshakeType::CERTIFICATE {
-                if certificates.contains(&&sent.bytes) {
-                    continue;
-                }
-                certificates.push(&sent.bytes);
-            }
-            attacks(scenario, sent);
-        }
+        scenario.messages.iter().for_each(|sent| attacks(scenario, sent));
     }
-    assert_eq!(certificates.len(), 2 * 4, "two in full, and what stands for them, in each version");
 }
 
-/// Certificates are long, and signed in every byte: a part of them will do.
+/// Certificates are long, and signed in every byte: a part of them will do; so it will where a message like this was
+/// altered in another scenario.
 fn step(sent: &Sent) -> usize {
-    if sent.bytes.len() > 600 { 3 } else { 1 }
+    match (sent.bytes.len(), sent.seen) {
+        (601.., true) => 61,
+        (601.., false) => 3,
+        (..=600, true) => 7,
+        (..=600, false) => 1,
+    }
 }
 
 fn context(scenario: &Scenario, sent: &Sent) -> String {
@@ -65,7 +64,7 @@ fn truncated() {
 #[test]
 fn truncated_without_a_word() {
     for_each_message(|scenario, sent| {
-        for len in (1..sent.bytes.len()).step_by(step(sent)) {
+        for len in (1..sent.bytes.len()).step_by(2 * step(sent) - 1) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message.truncate(len));
             check_not_fooled(scenario, sent, &verdict);
         }
@@ -105,7 +104,7 @@ fn extended_without_a_word() {
             check_not_fooled(scenario, sent, &verdict);
             if is_last_under_its_key(scenario, sent) {
                 let crosses = Error::PeerMisbehaved(PeerMisbehaved::MessageCrossesKeyChange);
-                let first = sent.kind == HandshakeType::CLIENT_HELLO && is_answered_by_retry(scenario, sent);
+                let first = sent.kind == HandshakeType::CLIENT_HELLO && scenario.is_answered_by_retry(sent);
                 assert!(first || verdict.error == Some(crosses), "{}: {verdict:?}", context(scenario, sent));
             }
         }
@@ -141,7 +140,7 @@ fn doubled() {
         let alert = match error {
             // Taken for the second one, which must be for another group.
             Error::PeerMisbehaved(PeerMisbehaved::ChangedClientHello | PeerMisbehaved::IllegalKeyShare) => {
-                assert!(is_answered_by_retry(scenario, sent), "{}", context(scenario, sent));
+                assert!(scenario.is_answered_by_retry(sent), "{}", context(scenario, sent));
                 AlertDescription::ILLEGAL_PARAMETER
             }
             Error::PeerMisbehaved(PeerMisbehaved::UnexpectedHandshakeMessage(kind)) => {
@@ -176,6 +175,7 @@ fn swapped() {
             check_not_fooled(scenario, sent, &verdict);
             let error = verdict.refused().unwrap_or_else(|| panic!("{}: {verdict:?}", context(scenario, sent)));
             let is_tls12 = scenario.version == TLS12;
+            let has_ticket = scenario.messages.iter().any(|sent| sent.kind == HandshakeType::NEW_SESSION_TICKET);
             let expected = match sent.kind {
                 // EncryptedExtensions are encrypted, and the ServerHello with the key has not come.
                 HandshakeType::SERVER_HELLO if !is_tls12 => {
@@ -183,8 +183,15 @@ fn swapped() {
                 }
                 // What comes next is in order, unless a request is due. The request that follows is not.
                 HandshakeType::CERTIFICATE_REQUEST if scenario.is_cached() => PeerMisbehaved::IllegalCachingReply,
-                HandshakeType::CERTIFICATE_REQUEST if is_tls12 => PeerMisbehaved::MessageCrossesKeyChange,
+                HandshakeType::CERTIFICATE_REQUEST if is_tls12 && !has_ticket => {
+                    PeerMisbehaved::MessageCrossesKeyChange
+                }
                 HandshakeType::CERTIFICATE_REQUEST => PeerMisbehaved::UnexpectedHandshakeMessage(sent.kind),
+                // The last one under its key.
+                HandshakeType::END_OF_EARLY_DATA => {
+                    assert_eq!(*error, CryptoError::DecryptFailed.into());
+                    continue;
+                }
                 // Finished takes its ChangeCipherSpec along.
                 _ if is_tls12 && next.kind == HandshakeType::FINISHED => PeerMisbehaved::BadChangeCipherSpec,
                 _ => PeerMisbehaved::UnexpectedHandshakeMessage(next.kind),
@@ -213,7 +220,12 @@ fn replaced() {
             if scenario.version == TLS12 && either.contains(&sent.kind) && either.contains(&HandshakeType(kind)) {
                 continue; // the same
             }
-            let expected = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType(kind));
+            let kind = HandshakeType(kind);
+            let either = [HandshakeType::SERVER_HELLO_DONE, SERVER_KEY_EXCHANGE];
+            if scenario.is_tls12_psk() && either.contains(&sent.kind) && either.contains(&kind) {
+                continue; // the same: without a hint there is no ServerKeyExchange (RFC 4279, 2)
+            }
+            let expected = PeerMisbehaved::UnexpectedHandshakeMessage(kind);
             assert_eq!(*error, expected.into(), "{}", context(scenario, sent));
             assert_eq!(verdict.alert, Some(AlertDescription::UNEXPECTED_MESSAGE));
         }
@@ -224,12 +236,8 @@ fn replaced() {
 /// another result, which both sides know.
 #[test]
 fn flipped() {
-    const PROOFS: [HandshakeType; 4] = [
-        HandshakeType::CERTIFICATE,
-        HandshakeType::SERVER_KEY_EXCHANGE,
-        HandshakeType::CERTIFICATE_VERIFY,
-        HandshakeType::FINISHED,
-    ];
+    const PROOFS: [HandshakeType; 4] =
+        [HandshakeType::CERTIFICATE, SERVER_KEY_EXCHANGE, HandshakeType::CERTIFICATE_VERIFY, HandshakeType::FINISHED];
     const ALL: [u8; 4] = [1, 0x10, 0x80, 0xff];
     for_each_message(|scenario, sent| {
         // All of them where messages are short; elsewhere one after the other.
@@ -242,10 +250,11 @@ fn flipped() {
             if place < 4 || PROOFS.contains(&sent.kind) {
                 assert!(!verdict.connected, "{}", context());
             }
+            assert!(!verdict.connected || is_free(scenario, sent, place), "{}", context());
             match (sent.kind, place) {
                 (HandshakeType::FINISHED, 4..) => assert_eq!(error, Some(&PeerMisbehaved::BadFinished.into())),
-                (HandshakeType::CERTIFICATE_VERIFY | HandshakeType::SERVER_KEY_EXCHANGE, _)
-                    if place >= signature_at(&sent.bytes) + 4 =>
+                (HandshakeType::CERTIFICATE_VERIFY | SERVER_KEY_EXCHANGE, _)
+                    if !scenario.is_tls12_psk() && place >= signature_at(&sent.bytes) + 4 =>
                 {
                     assert_eq!(error, Some(&PeerMisbehaved::BadSignature.into()))
                 }
@@ -253,6 +262,35 @@ fn flipped() {
             }
         }
     });
+}
+
+/// Whether the sender may say something else here: it negotiates, or picks a random, a session id or a ticket. All else is
+/// checked.
+fn is_free(scenario: &Scenario, sent: &Sent, place: usize) -> bool {
+    let is_tls12 = scenario.version == TLS12;
+    match (sent.kind, place) {
+        (HandshakeType::CLIENT_HELLO | HandshakeType::CERTIFICATE_REQUEST, 4..) => true,
+        (HandshakeType::SERVER_HELLO, 6..=37) => true,
+        (HandshakeType::SERVER_HELLO, 39..=70) => is_tls12,
+        (HandshakeType::NEW_SESSION_TICKET, 4..) => is_tls12,
+        _ => false,
+    }
+}
+
+/// Another message of the same handshake, of either side, comes instead.
+#[test]
+fn replaced_by_another() {
+    for scenario in SCENARIOS.iter() {
+        for sent in &scenario.messages {
+            for other in scenario.messages.iter().filter(|other| other.bytes != sent.bytes) {
+                let bytes = other.bytes.clone();
+                let verdict = scenario.alter(sent.by, sent.number, move |message| message.clone_from(&bytes));
+                let context = || format!("{}, {} instead: {verdict:?}", context(scenario, sent), other.kind);
+                assert!(!verdict.connected, "{}", context());
+                check_class(&verdict, &context);
+            }
+        }
+    }
 }
 
 /// What the victim found, if it did: something of the peer's doing.
@@ -280,8 +318,8 @@ fn is_last_under_its_key(scenario: &Scenario, sent: &Sent) -> bool {
         let mut later = scenario.messages.iter().filter(|other| other.by == sent.by && other.number > sent.number);
         return later.next().is_some_and(|next| next.kind == HandshakeType::FINISHED);
     }
-    matches!(sent.kind, HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO | HandshakeType::FINISHED)
-        && !is_retry(sent)
+    use HandshakeType as H;
+    matches!(sent.kind, H::CLIENT_HELLO | H::SERVER_HELLO | H::FINISHED | H::END_OF_EARLY_DATA) && !sent.is_retry()
 }
 
 /// In TLS 1.2 nothing changes after Finished: messages may follow.
@@ -295,14 +333,6 @@ fn becomes_hello_request(scenario: &Scenario, sent: &Sent, kind: HandshakeType) 
         && kind == HandshakeType::HELLO_REQUEST
         && sent.by == Side::Server
         && sent.kind != HandshakeType::SERVER_HELLO
-}
-
-fn is_retry(sent: &Sent) -> bool {
-    sent.kind == HandshakeType::SERVER_HELLO && sent.bytes[6..10] == [0xcf, 0x21, 0xad, 0x74]
-}
-
-fn is_answered_by_retry(scenario: &Scenario, sent: &Sent) -> bool {
-    sent.by == Side::Client && sent.number == 0 && scenario.messages.iter().any(is_retry)
 }
 
 /// Where a hello without extensions would end, if `sent` is one.

@@ -7,7 +7,8 @@ use terse_testkit::forge::plaintext;
 use terse_testkit::pair::Side;
 use terse_tls::{ContentType, ExtensionType, HandshakeType};
 
-use crate::attack::{SCENARIOS, Sent, TLS12, Verdict, run};
+use crate::attack::{Verdict, run};
+use crate::modes::{SCENARIOS, Sent, TLS12};
 
 /// One change to a message.
 #[derive(Clone, Debug)]

@@ -11,8 +11,9 @@ use terse_tls::{
     PeerMisbehaved,
 };
 
-use crate::attack::{Case, SEED, TLS12, TLS13, case, check, rich, run};
+use crate::attack::{Case, SEED, case, check, rich, run};
 use crate::edit::{find, session_id_of_33};
+use crate::modes::{TLS12, TLS13};
 
 const SH: HandshakeType = HandshakeType::SERVER_HELLO;
 const EE: HandshakeType = HandshakeType::ENCRYPTED_EXTENSIONS;

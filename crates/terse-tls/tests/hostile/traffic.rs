@@ -12,7 +12,8 @@ use terse_tls::{
     ProtocolVersion,
 };
 
-use crate::attack::{SEED, TLS12, TLS13, VERSIONS, Verdict, mutual, run};
+use crate::attack::{SEED, Verdict, run};
+use crate::modes::{TLS12, TLS13, VERSIONS, mutual};
 
 const KEY_UPDATE: HandshakeType = HandshakeType::KEY_UPDATE;
 
@@ -28,7 +29,11 @@ fn connected(version: ProtocolVersion, victim: Side) -> (Pair, Forge) {
 }
 
 /// Finishes the handshake, and then delivers what `make` makes.
-fn after_handshake(version: ProtocolVersion, victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
+pub(crate) fn after_handshake(
+    version: ProtocolVersion,
+    victim: Side,
+    make: impl FnOnce(&mut Forge) -> Vec<u8>,
+) -> Verdict {
     let mut setup = mutual(version).setup.clone();
     let log = Arc::<KeyLogLines>::default();
     setup.server.common.key_log = Some(log.clone());
@@ -42,7 +47,7 @@ fn after_handshake(version: ProtocolVersion, victim: Side, make: impl FnOnce(&mu
 }
 
 /// In the middle of a handshake of TLS 1.3: the victim knows its keys, and is waiting for more.
-fn within_handshake(victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
+pub(crate) fn within_handshake(victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS13).setup.clone();
     let log = Arc::<KeyLogLines>::default();
     setup.server.common.key_log = Some(log.clone());
@@ -224,20 +229,6 @@ fn largest_records() {
         for len in [0x4000, 0, 1] {
             let record = forge.record(ContentType::APPLICATION_DATA, &vec![b'x'; len]);
             assert_eq!(pair.receive(victim, record).unwrap(), vec![b'x'; len]);
-        }
-    }
-}
-
-/// RFC 9846, 6.2: all are fatal, whatever the level says, and none is answered. In TLS 1.2 a warning is not.
-#[test]
-fn alerts() {
-    for (version, level) in VERSIONS.into_iter().flat_map(|version| [0, 1, 2, 255].map(|level| (version, level))) {
-        let all = if level == 2 { 1..=255 } else { 40..=42 };
-        for alert in all.map(Alert).filter(|alert| *alert != Alert::USER_CANCELED && (version, level) != (TLS12, 1)) {
-            for victim in Side::BOTH {
-                let verdict = after_handshake(version, victim, |f| f.record(ContentType::ALERT, &[level, alert.0]));
-                assert_eq!((verdict.error, verdict.alert), (Some(Error::AlertReceived(alert)), None));
-            }
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Stores for tests: new ones whose content can be looked at, and some that never change.
+
+use alloc::sync::Arc;
+use std::sync::OnceLock;
+
+use terse_tls::cache::{
+    ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord, ServerStore,
+    Ticket, snapshot,
+};
+use terse_tls::resume::{
+    ClientSessionStore, MemoryClientSessions, MemorySessionStore, ServerSessionStore, SessionId, SessionRecord,
+    StoredSession,
+};
+
+use crate::pair::Side;
+
+/// Where both sides keep all that they can.
+pub struct Stores {
+    /// The client's cache.
+    pub client_cache: Arc<MemoryClientStore>,
+    /// The client's sessions.
+    pub client_sessions: Arc<MemoryClientSessions>,
+    /// The server's cache.
+    pub server_cache: Arc<MemoryServerStore>,
+    /// The server's sessions.
+    pub server_sessions: Arc<MemorySessionStore>,
+}
+
+impl Default for Stores {
+    fn default() -> Self {
+        Self {
+            client_cache: Arc::new(MemoryClientStore::new(4)),
+            client_sessions: Arc::new(MemoryClientSessions::new(4)),
+            server_cache: Arc::new(MemoryServerStore::new(4)),
+            server_sessions: Arc::new(MemorySessionStore::new(4)),
+        }
+    }
+}
+
+impl Stores {
+    /// How many bytes the cache of `side` would have in a file, and how many sessions it has. A client also remembers
+    /// that a handshake failed.
+    pub fn size(&self, side: Side) -> (usize, usize) {
+        let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
+        let (bytes, sessions) = match side {
+            Side::Client => (snapshot::encode(&self.client_cache, &no_server), self.client_sessions.len()),
+            Side::Server => (snapshot::encode(&no_client, &self.server_cache), self.server_sessions.len()),
+        };
+        (bytes.expect("a small cache").len(), sessions)
+    }
+}
+
+/// Keeps the first session, and gives it to everybody.
+#[derive(Default)]
+pub(super) struct FirstSession(OnceLock<Vec<u8>>);
+
+impl ClientSessionStore for FirstSession {
+    fn put(&self, _: &Scope, session: StoredSession) {
+        self.0.get_or_init(|| session.to_bytes().to_vec());
+    }
+
+    fn take(&self, _: &Scope) -> Option<StoredSession> {
+        self.0.get().map(|bytes| StoredSession::from_bytes(bytes).expect("what a session gave"))
+    }
+}
+
+/// Keeps the first session of a server, however often it is taken.
+#[derive(Default)]
+pub(super) struct FirstSessionOfServer(OnceLock<(SessionId, SessionRecord)>);
+
+impl ServerSessionStore for FirstSessionOfServer {
+    fn put(&self, id: SessionId, record: SessionRecord) -> Result<(), NotSaved> {
+        self.0.get_or_init(|| (id, record));
+        Ok(())
+    }
+
+    fn find(&self, id: &SessionId) -> Option<SessionRecord> {
+        self.0.get().filter(|(kept, _)| kept == id).map(|(_, record)| record.clone())
+    }
+
+    fn take(&self, id: &SessionId) -> Option<SessionRecord> {
+        self.find(id)
+    }
+}
+
+/// A store that forgets what is written to it.
+pub(super) struct Frozen<S>(pub(super) Arc<S>);
+
+impl ClientStore for Frozen<MemoryClientStore> {
+    fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
+        let mut copy = ScopeRecord::default();
+        self.0.update(scope, &mut |record| {
+            copy = record.clone();
+            Save::Later
+        })?;
+        change(&mut copy);
+        Ok(())
+    }
+}
+
+impl ServerStore for Frozen<MemoryServerStore> {
+    fn find(&self, ticket: &Ticket) -> Option<Row> {
+        self.0.find(ticket)
+    }
+
+    fn commit(&self, _: Commit) -> Result<(), NotSaved> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {
+        Ok(())
+    }
+}
