@@ -47,6 +47,10 @@ pub struct Common {
     pub client_cached_info: ExtensionType,
     /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
+    /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one, by
+    /// [`Self::record_size_limit`] or [`ClientConfig::max_fragment_length`]; those that cannot hold to it are refused,
+    /// from the first record on, so that nothing larger is ever buffered.
+    pub max_record: usize,
     /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more.
     pub max_send_buffer: usize,
     /// Receives the secrets, for debugging (NSS key log format).
@@ -94,6 +98,7 @@ impl Common {
             record_size_limit: None,
             client_cached_info: ExtensionType::CLIENT_CACHED_INFO,
             max_handshake_message: 0x1_0000,
+            max_record: 0x4000,
             max_send_buffer: 0x1_0000,
             key_log: None,
             trace: None,
@@ -139,6 +144,17 @@ impl Common {
             return Err(ApiMisuse::NameTooLong);
         }
         Ok(())
+    }
+
+    /// Whether peers hear of `max_record`, by `record_size_limit` or a shorter `fragment`.
+    fn check_max_record(&self, fragment: Option<MaxFragmentLength>) -> Result<(), ApiMisuse> {
+        let by_limit = self.record_size_limit.is_some_and(|limit| usize::from(limit) <= self.max_record + 1);
+        let by_fragment = fragment.is_some_and(|fragment| fragment.bytes() <= self.max_record);
+        match self.max_record {
+            0x4000 => Ok(()),
+            64..0x4000 if by_limit || by_fragment => Ok(()),
+            _ => Err(ApiMisuse::MaxRecordOutOfRange),
+        }
     }
 
     /// What peers with certificates need.
@@ -250,6 +266,7 @@ impl ClientConfig {
     pub fn check(&self) -> Result<(), ApiMisuse> {
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
+        self.common.check_max_record(self.max_fragment_length)?;
         if self.has_psks_only() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
@@ -310,6 +327,7 @@ impl ServerConfig {
             return Err(ApiMisuse::EmptyConfiguration("credential or pre-shared key"));
         }
         self.common.check()?;
+        self.common.check_max_record(None)?;
         if self.credentials.is_empty() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }

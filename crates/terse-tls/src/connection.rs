@@ -36,7 +36,8 @@ mod drive;
 ///
 /// Any error but [`Error::ApiMisuse`] is the end of the connection; an alert for the peer may wait in `poll_transmit`.
 /// Nothing that comes in makes a call panic. Nothing larger than [`Common::max_handshake_message`] and one record is
-/// buffered of what comes in, nothing larger than [`Common::max_send_buffer`] and one flight of what goes out.
+/// buffered of what comes in, nothing larger than [`Common::max_send_buffer`] and one flight of what goes out:
+/// [`crate::Memory`] has the sum.
 pub struct Connection {
     receiver: Receiver,
     sender: Sender,
@@ -132,7 +133,7 @@ impl Connection {
         #[cfg(feature = "testing")]
         let sender = sender.with_fault(config.common().fault.clone());
         Self {
-            receiver: Receiver::new(config.common().max_handshake_message),
+            receiver: Receiver::new(config.common().max_handshake_message, config.common().max_record),
             sender,
             handshake: None,
             config,

@@ -20,6 +20,7 @@ mod error;
 mod handshake;
 mod link;
 mod lru;
+mod memory;
 mod record;
 pub mod resume;
 mod schedule;
@@ -36,6 +37,7 @@ pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddre
 pub use connection::{Connection, Event};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 pub use handshake::SignatureRequest;
+pub use memory::Memory;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{

@@ -40,7 +40,7 @@ impl Tally {
 /// Runs `check` with both providers, which must come to the same; at least `accepted` vectors must be accepted, and
 /// `refused` refused.
 fn with_both(accepted: usize, refused: usize, check: impl Fn(&CryptoProvider, &mut Tally)) {
-    let tallies = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER].map(|provider| {
+    let tallies = [&terse_aws_lc::EXTERNAL_RANDOMNESS, &terse_rustcrypto::PROVIDER].map(|provider| {
         let mut tally = Tally::default();
         check(provider, &mut tally);
         tally

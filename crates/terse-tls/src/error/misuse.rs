@@ -30,6 +30,8 @@ pub enum ApiMisuse {
     MalformedCrl,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
+    /// `max_record` is outside of 64 to 16,384, or larger records are invited than it allows.
+    MaxRecordOutOfRange,
     /// A name is longer than the protocol can carry.
     NameTooLong,
     /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
@@ -71,6 +73,10 @@ impl fmt::Display for ApiMisuse {
             }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
+            Self::MaxRecordOutOfRange => f.write_str(
+                "max_record must be between 64 and 16384, and peers must be told of less than 16384: set record_size_limit to \
+                 it or less, or on a client max_fragment_length",
+            ),
             Self::NameTooLong => f.write_str("a name is too long"),
             Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),

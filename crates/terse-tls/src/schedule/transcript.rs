@@ -49,6 +49,7 @@ impl Transcript {
     pub(crate) fn add(&mut self, message: &[u8]) {
         self.context.update(message);
         if let Some(kept) = &mut self.kept {
+            kept.reserve_exact(message.len()); // a few messages, and no more than they take
             kept.extend_from_slice(message);
         }
     }

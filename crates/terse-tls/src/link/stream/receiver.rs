@@ -48,6 +48,8 @@ pub(crate) struct Receiver {
     /// Longest content of a protected record; TLS 1.3 counts its type as well.
     limit: usize,
     pub(super) max_message: usize,
+    /// Longest content of any record.
+    max_record: usize,
     /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
     ignores_change_cipher_spec: bool,
     /// One came.
@@ -61,7 +63,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) const fn new(max_message: usize) -> Self {
+    pub(crate) const fn new(max_message: usize, max_record: usize) -> Self {
         Self {
             partial: Vec::new(),
             joined: Vec::new(),
@@ -72,6 +74,7 @@ impl Receiver {
             next_key: None,
             limit: MAX_FRAGMENT + 1,
             max_message,
+            max_record,
             ignores_change_cipher_spec: false,
             ignored_change_cipher_spec: false,
             ignored_records: 0,
@@ -111,14 +114,12 @@ impl Receiver {
     /// The next whole handshake message, header included.
     pub(crate) fn message(&self) -> Result<Option<&[u8]>, Error> {
         let bytes = &self.joined[self.consumed..];
-        let Some([_, len @ ..]) = bytes.first_chunk::<MESSAGE_HEADER_LEN>() else {
-            return Ok(None);
-        };
-        let len = len.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
-        if len > self.max_message {
+        let Some(header) = bytes.first_chunk() else { return Ok(None) };
+        let len = message_len(*header);
+        if len > MESSAGE_HEADER_LEN + self.max_message {
             return Err(InvalidMessage::HandshakeTooLarge.into());
         }
-        Ok(bytes.get(..MESSAGE_HEADER_LEN + len))
+        Ok(bytes.get(..len))
     }
 
     /// Drops the message that [`Receiver::message`] gave.
@@ -199,16 +200,16 @@ impl Receiver {
     fn check(&self, header: Header) -> Result<Header, Error> {
         let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
         header.check(match &self.key {
-            Some(key) => key.max_len(self.limit),
-            None if is_early => MAX_ENCRYPTED,
-            None => MAX_FRAGMENT,
+            Some(key) => key.max_len(self.limit.min(self.max_record + 1)),
+            None if is_early => MAX_ENCRYPTED.min(self.max_record + 256),
+            None => self.max_record,
         })?; // before anything of it is buffered
         Ok(header)
     }
 
     fn fill(&mut self, up_to: usize, input: &[u8]) -> usize {
         let missing = up_to.saturating_sub(self.partial.len()).min(input.len());
-        self.partial.extend_from_slice(&input[..missing]);
+        extend(&mut self.partial, &input[..missing], up_to);
         missing
     }
 
@@ -257,7 +258,8 @@ impl Receiver {
             ContentType::HANDSHAKE => {
                 self.joined.drain(..self.consumed); // or they would add up while messages end within records
                 self.consumed = 0;
-                self.joined.extend_from_slice(content);
+                let whole = self.joined.first_chunk().map_or(0, |header| message_len(*header));
+                extend(&mut self.joined, content, whole);
                 self.ignored_records = 0;
                 Ok(Received::Handshake)
             }
@@ -300,4 +302,20 @@ impl Receiver {
         }
         Ok(())
     }
+}
+
+/// The length of a handshake message, header included.
+fn message_len([_, a, b, c]: [u8; MESSAGE_HEADER_LEN]) -> usize {
+    MESSAGE_HEADER_LEN + u32::from_be_bytes([0, a, b, c]) as usize
+}
+
+/// Appends `bytes` to what will be `whole`. Grows by doubling, but not beyond that, so that little is set aside for what a
+/// peer only announces, and no more than what it may send.
+fn extend(vec: &mut Vec<u8>, bytes: &[u8], whole: usize) {
+    let needed = vec.len() + bytes.len();
+    if needed > vec.capacity() {
+        let len = needed.max(whole.min(2 * vec.capacity()));
+        vec.reserve_exact(len - vec.len());
+    }
+    vec.extend_from_slice(bytes);
 }

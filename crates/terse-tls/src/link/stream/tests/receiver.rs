@@ -7,7 +7,7 @@ use super::*;
 const ALL: usize = usize::MAX;
 
 fn receiver() -> Receiver {
-    Receiver::new(MAX_MESSAGE)
+    Receiver::new(MAX_MESSAGE, MAX_FRAGMENT)
 }
 
 /// A receiver under the key `seed`, and that key, to make records with.

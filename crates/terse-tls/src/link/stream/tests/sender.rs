@@ -171,7 +171,7 @@ fn the_key_wears_out() {
 fn a_slow_reader_costs_no_more_than_what_waits() {
     let mut sender = Sender::new(false);
     sender.new_keys(&tls13(1)).unwrap();
-    let (mut receiver, mut received) = (Receiver::new(MAX_MESSAGE), Vec::new());
+    let (mut receiver, mut received) = (Receiver::new(MAX_MESSAGE, MAX_FRAGMENT), Vec::new());
     receiver.new_keys(&tls13(1)).unwrap();
     let mut out = [0; 500];
     for _ in 0..200 {
@@ -198,7 +198,7 @@ proptest! {
         stretch in 1usize..600,
         room in 1usize..600,
     ) {
-        let (mut sender, mut receiver) = (Sender::new(false), Receiver::new(MAX_MESSAGE));
+        let (mut sender, mut receiver) = (Sender::new(false), Receiver::new(MAX_MESSAGE, MAX_FRAGMENT));
         sender.limit_records(limit);
         for (seed, flight) in flights.iter().enumerate() {
             flight.iter().for_each(|len| push(&mut sender, *len));

@@ -25,7 +25,7 @@ fn change_cipher_spec() -> Vec<u8> {
 
 /// A receiver whose handshake has the keys, and waits for ChangeCipherSpec.
 fn waiting() -> Receiver {
-    let mut receiver = Receiver::new(MAX_MESSAGE);
+    let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.new_keys(&tls12(1)).unwrap();
     receiver
 }
@@ -53,7 +53,7 @@ fn the_keys_change_with_change_cipher_spec() {
     ];
     let close_notify = Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY };
     for stretch in [1, 2, 5, 6, 7, ALL] {
-        let mut receiver = Receiver::new(MAX_MESSAGE);
+        let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
         let before = receive(&mut receiver, &flight[0], stretch).unwrap();
         assert_eq!(before, [Event::Message(message(40)), Event::Message(message(3))]);
         receiver.new_keys(&tls12(1)).unwrap();
@@ -69,12 +69,12 @@ fn the_keys_change_with_change_cipher_spec() {
 /// CVE-2014-0224: a ChangeCipherSpec before there are keys.
 #[test]
 fn an_early_change_cipher_spec_is_refused() {
-    let error = receive(&mut Receiver::new(MAX_MESSAGE), &change_cipher_spec(), ALL);
+    let error = receive(&mut Receiver::new(MAX_MESSAGE, MAX_FRAGMENT), &change_cipher_spec(), ALL);
     assert_eq!(error, bad_change_cipher_spec());
     assert_eq!(error.unwrap_err().alert(), Some(AlertDescription::UNEXPECTED_MESSAGE));
 
     // Before the ServerHello it may be that of TLS 1.3, which ignores it. This turns out to be TLS 1.2.
-    let mut receiver = Receiver::new(MAX_MESSAGE);
+    let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.ignore_change_cipher_spec(true);
     assert_eq!(receive(&mut receiver, &change_cipher_spec(), ALL).unwrap(), []);
     receiver.ignore_change_cipher_spec(false);
@@ -130,13 +130,13 @@ fn an_alert_may_come_instead_of_change_cipher_spec() {
 fn no_handshake_message_crosses_the_change() {
     // The beginning of a message, and then ChangeCipherSpec, while the handshake has no keys yet.
     for split in 1..message(9).len() {
-        let mut receiver = Receiver::new(MAX_MESSAGE);
+        let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
         receive(&mut receiver, &plaintext(ContentType::HANDSHAKE, &message(9)[..split]), ALL).unwrap();
         assert_eq!(receive(&mut receiver, &change_cipher_spec(), ALL), bad_change_cipher_spec());
     }
     // The message that brings the keys, and more in the same record.
     for more in [&message(9)[..1], &message(9)] {
-        let mut receiver = Receiver::new(MAX_MESSAGE);
+        let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
         receiver.receive(&mut plaintext(ContentType::HANDSHAKE, &[&message(5), more].concat())).unwrap();
         receiver.consume(message(5).len());
         assert_eq!(receiver.new_keys(&tls12(1)), Err(PeerMisbehaved::MessageCrossesKeyChange.into()));
@@ -208,7 +208,7 @@ fn records_are_limited_by_their_content() {
         assert_eq!(receiver.partial.len(), HEADER_LEN, "before anything of it is kept");
     }
     // It is for protected records only.
-    let mut receiver = Receiver::new(MAX_MESSAGE);
+    let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.limit_records(64);
     let long = plaintext(ContentType::HANDSHAKE, &message(200));
     assert_eq!(receive(&mut receiver, &long, ALL).unwrap(), [Event::Message(message(200))]);
@@ -218,7 +218,7 @@ fn records_are_limited_by_their_content() {
 fn application_data_needs_keys() {
     let record = plaintext(ContentType::APPLICATION_DATA, b"data");
     let unexpected = Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into());
-    assert_eq!(receive(&mut Receiver::new(MAX_MESSAGE), &record, ALL), unexpected);
+    assert_eq!(receive(&mut Receiver::new(MAX_MESSAGE, MAX_FRAGMENT), &record, ALL), unexpected);
 }
 
 /// RFC 5246, 6.2.1: empty application data is allowed, against the analysis of traffic; the others must have content.
@@ -371,7 +371,7 @@ proptest! {
         limit in 64usize..500,
         stretch in 1usize..600,
     ) {
-        let (mut sender, mut receiver) = (Sender::new(false), Receiver::new(MAX_MESSAGE));
+        let (mut sender, mut receiver) = (Sender::new(false), Receiver::new(MAX_MESSAGE, MAX_FRAGMENT));
         before.iter().for_each(|len| push(&mut sender, *len));
         sender.end_of_flight().unwrap();
         let sent: Vec<_> = before.iter().map(|len| Event::Message(message(*len))).collect();

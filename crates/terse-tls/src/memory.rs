@@ -1,0 +1,84 @@
+//! How much heap a connection can take, so that a device can set it aside.
+//!
+//! What must always hold: whatever the peer sends, one connection takes no more than [`Memory::heap`] says
+//! (`tests/memory.rs` floods connections under a counting allocator). Its own size, that of [`crate::Connection`], and
+//! what all connections share (configuration, caches, stores) come on top.
+
+use crate::config::Common;
+use crate::wire::ProtocolVersion;
+
+/// What bounds the heap of one connection. All sizes are in bytes.
+///
+/// ```
+/// use terse_tls::Memory;
+///
+/// const HEAP: usize = Memory { own_flight: 1200, ..Memory::DEVICE }.heap();
+/// static mut _ARENA: [u8; HEAP] = [0; HEAP];
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// [`Common::max_handshake_message`].
+    pub max_handshake_message: usize,
+    /// [`Common::max_record`].
+    pub max_record: usize,
+    /// [`Common::max_send_buffer`].
+    pub max_send_buffer: usize,
+    /// The longest flight that this side sends: its chain and about 500 more.
+    pub own_flight: usize,
+    /// Whether TLS 1.2 is enabled. It signs the handshake's messages, not their hash, so they are kept until then.
+    pub tls12: bool,
+    /// What the provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
+    pub cryptography: usize,
+}
+
+impl Memory {
+    /// For [`Self::cryptography`], where keys and certificates are on elliptic curves.
+    pub const ELLIPTIC_CURVES: usize = 4_096;
+
+    /// For [`Self::cryptography`], where certificates may have RSA keys, of 8,192 bits at most.
+    pub const RSA: usize = 24_576;
+
+    /// The smallest that is of use: TLS 1.3 with certificates on elliptic curves, records of 1 kB, messages of 2 kB. The
+    /// configuration must say the same, with `record_size_limit`, so that peers know.
+    pub const DEVICE: Self = Self {
+        max_handshake_message: 2_048,
+        max_record: 1_024,
+        max_send_buffer: 1_024,
+        own_flight: 1_500,
+        tls12: false,
+        cryptography: Self::ELLIPTIC_CURVES,
+    };
+
+    /// What `common` says, for a side whose longest flight has `own_flight` bytes.
+    pub fn of(common: &Common, own_flight: usize, cryptography: usize) -> Self {
+        Self {
+            max_handshake_message: common.max_handshake_message,
+            max_record: common.max_record,
+            max_send_buffer: common.max_send_buffer,
+            own_flight,
+            tls12: common.enables(ProtocolVersion::TLS_1_2),
+            cryptography,
+        }
+    }
+
+    /// The most heap that one connection takes at once.
+    pub const fn heap(&self) -> usize {
+        let message = self.max_handshake_message + 4;
+        let record = self.max_record + OVERHEAD;
+        // A record, the messages before it, and both together while they are joined.
+        let received = 2 * (message + record);
+        // Records that wait: a vector that grows has up to twice what it needs, and moves.
+        let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
+        let kept = if self.tls12 { 2 * (MESSAGES_KEPT * message + 2 * self.own_flight) } else { 0 };
+        received + sent + kept + self.cryptography + STATE
+    }
+}
+
+/// What a record has besides its content: a header, a type, and what an AEAD may add (RFC 9846, 5.2).
+const OVERHEAD: usize = 5 + 1 + 255;
+
+/// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, ServerKeyExchange, CertificateRequest.
+const MESSAGES_KEPT: usize = 4;
+
+/// The states of a handshake, with what they know of the peer, and the summary.
+const STATE: usize = 4_096;
