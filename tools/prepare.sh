@@ -60,6 +60,8 @@ install_package openssl openssl
 install_package gnutls-cli gnutls-bin
 install_package /usr/include/wolfssl/ssl.h libwolfssl-dev
 install_package /usr/include/mbedtls/ssl.h libmbedtls-dev
+install_package /usr/include/openssl/ssl.h libssl-dev
+install_package /usr/include/gnutls/gnutls.h libgnutls28-dev
 install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
 install_target thumbv7em-none-eabihf

@@ -12,6 +12,7 @@ struct world {
     WOLFSSL_SESSION *session;
     char *name;
     int resumes;
+    int tls13;
 };
 
 struct connection {
@@ -94,6 +95,7 @@ static void *make_world(const struct settings *settings) {
     }
     world->name = strdup(settings->name);
     world->resumes = settings->resumes;
+    world->tls13 = settings->tls13;
     return world;
 }
 
@@ -111,9 +113,13 @@ static int offer_session(struct connection *connection) {
     return session == NULL || wolfSSL_set_session(connection->ssl, session) == WOLFSSL_SUCCESS;
 }
 
+/* In TLS 1.3 the first one, for ever: wolfSSL numbers the tickets of a chain of sessions, and ends it after 255. */
 static void keep_session(struct connection *connection) {
-    wolfSSL_SESSION_free(connection->world->session);
-    connection->world->session = wolfSSL_get1_session(connection->ssl);
+    struct world *world = connection->world;
+    if (world->session == NULL || !world->tls13) {
+        wolfSSL_SESSION_free(world->session);
+        world->session = wolfSSL_get1_session(connection->ssl);
+    }
 }
 #endif
 

@@ -131,15 +131,16 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if is_wanted(What::Instructions) && !instructions::is_possible() {
         eprintln!("instructions are not counted: valgrind is not installed");
     }
+    let names: Vec<&str> = present.iter().map(|stack| stack.name()).collect();
     let mut samples = Vec::new();
     for version in or_all(&arguments.versions, Version::ALL) {
         for profile in or_all(&arguments.profiles, Profile::ALL) {
             let field = Field { version, profile };
-            samples.extend(measure(&present, field, effort, &is_wanted));
+            let part = measure(&present, field, effort, &is_wanted);
+            print!("{}", table::render(&names, field, &part)); // a whole run is long
+            samples.extend(part);
         }
     }
-    let names: Vec<&str> = present.iter().map(|stack| stack.name()).collect();
-    print!("{}", table::render(&names, &samples));
     if let Some(path) = &arguments.json {
         let versions: Vec<_> =
             present.iter().map(|stack| (stack.name(), stack.version().unwrap_or_default())).collect();

@@ -69,12 +69,14 @@ impl Pair {
         self.client.as_ref().map(|client| client.mode())
     }
 
-    /// A byte from the server: with it the client gets tickets, and the certainty that caches wait for.
-    pub fn confirm(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+    /// A byte from the server: with it the client gets tickets, and the certainty that caches wait for. Returns how many
+    /// bytes of records that took.
+    pub fn confirm(&mut self, probe: &mut dyn Probe) -> Result<u64, String> {
+        let before = self.to_client.total();
         self.with(Side::Server, probe, |end, wire| end.write(wire, b"."))?;
         let mut byte = [0];
         let len = self.with(Side::Client, probe, |end, wire| end.read(wire, &mut byte))?;
-        if (len, byte) == (1, *b".") { Ok(()) } else { Err("data got lost".into()) }
+        if (len, byte) == (1, *b".") { Ok(self.to_client.total() - before) } else { Err("data got lost".into()) }
     }
 
     /// Carries `data` from the client to the server.

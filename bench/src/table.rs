@@ -3,40 +3,28 @@
 //! What must always hold: every number in it is a [`Sample`]; a ratio compares what ran in the same process.
 
 use core::cmp::Ordering;
-use std::collections::BTreeMap;
 
-use crate::measure::{Metric, Sample};
-use crate::stack::{Profile, Version};
+use crate::measure::{Field, Metric, Sample};
 
-/// All parts. `stacks` gives the order of the columns.
-pub fn render(stacks: &[&str], samples: &[Sample]) -> String {
-    let mut parts: BTreeMap<(Version, Profile), Vec<&Sample>> = BTreeMap::new();
-    for sample in samples {
-        parts.entry((sample.version, sample.profile)).or_default().push(sample);
-    }
-    let mut text = String::new();
-    for ((version, profile), samples) in parts {
-        let header: Vec<String> = [format!("TLS {version}, {profile}")]
-            .into_iter()
-            .chain(stacks.iter().map(|name| (*name).to_owned()))
-            .chain([format!("{OURS} : {RUSTLS}"), "our best : best peer".into()])
-            .collect();
-        let mut metrics: Vec<Metric> = samples.iter().map(|sample| sample.metric).collect();
-        metrics.sort();
-        metrics.dedup();
-        let rows = metrics.into_iter().map(|metric| row(stacks, &samples, metric));
-        text.push_str(&lay_out(&[header].into_iter().chain(rows).collect::<Vec<_>>()));
-        text.push('\n');
-    }
-    text
+/// The part for `field`. `stacks` gives the order of the columns.
+pub fn render(stacks: &[&str], field: Field, samples: &[Sample]) -> String {
+    let header = [format!("TLS {}, {}", field.version, field.profile)]
+        .into_iter()
+        .chain(stacks.iter().map(|name| (*name).to_owned()))
+        .chain([format!("{OURS} : {RUSTLS}"), "our best : best peer".into()]);
+    let mut metrics: Vec<Metric> = samples.iter().map(|sample| sample.metric).collect();
+    metrics.sort();
+    metrics.dedup();
+    let rows = metrics.into_iter().map(|metric| row(stacks, samples, metric));
+    lay_out(&[header.collect()].into_iter().chain(rows).collect::<Vec<_>>()) + "\n"
 }
 
 /// What the first ratio compares.
 const OURS: &str = "terse-aws-lc";
 const RUSTLS: &str = "rustls-aws-lc";
 
-fn row(stacks: &[&str], samples: &[&Sample], metric: Metric) -> Vec<String> {
-    let of = |name: &str| samples.iter().find(|sample| sample.metric == metric && sample.stack == name).copied();
+fn row(stacks: &[&str], samples: &[Sample], metric: Metric) -> Vec<String> {
+    let of = |name: &str| samples.iter().find(|sample| sample.metric == metric && sample.stack == name);
     let cell = |name: &&str| of(name).map_or_else(|| "-".into(), number);
     let better = |a: &&Sample, b: &&Sample| {
         let order = a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal);
@@ -44,7 +32,7 @@ fn row(stacks: &[&str], samples: &[&Sample], metric: Metric) -> Vec<String> {
     };
     let best = |ours: bool| {
         let those = samples.iter().filter(|sample| sample.metric == metric && is_ours(&sample.stack) == ours);
-        those.copied().max_by(better)
+        those.max_by(better)
     };
     let ratio = |a: Option<&Sample>, b: Option<&Sample>| Some(format!("{:.2}", a?.value / b?.value));
     let best_ratio = ratio(best(true), best(false)).zip(best(false));

@@ -36,7 +36,7 @@ fn every_mode_of_every_stack_is_what_it_says_and_carries_data() {
             let failed = |error: String| -> ! { panic!("{} {setting}: {error}", stack.name()) };
             let mut warm = Warm::new(stack.as_ref(), setting).unwrap_or_else(|error| failed(error));
             for _ in 0..2 {
-                let cost = warm.handshake(&mut Unwatched).unwrap_or_else(|error| failed(error));
+                let cost = warm.cost().unwrap_or_else(|error| failed(error));
                 assert!(cost.client > 100 && cost.server > 80, "{} {setting}: {cost:?}", stack.name());
             }
             warm.open(&mut Unwatched).unwrap_or_else(|error| failed(error));
@@ -81,7 +81,7 @@ fn ours_takes_fewer_bytes_than_rustls_and_cached_fewer_than_full() {
         for profile in Profile::ALL {
             let bytes = |name: &str, mode| {
                 let mut warm = Warm::new(named(name), Setting { version, profile, mode }).expect("a world");
-                let costs = (0..4).map(|_| warm.handshake(&mut Unwatched).expect("a handshake"));
+                let costs = (0..4).map(|_| warm.cost().expect("a handshake"));
                 costs.map(|cost| cost.total() + cost.tickets).min().expect("four handshakes")
             };
             for mode in [Mode::Full, Mode::Resumed] {

@@ -1,5 +1,5 @@
 /* Mbed TLS for small devices: the TLS that is measured, and what saves memory (as `config-suite-b.h`, which it ships, does
- * it). A record that comes in may be of any size; what goes out is sent in records of 4 kB. */
+ * it). A record that comes in may be of any size; what goes out is sent in records of 2 kB. */
 
 #define MBEDTLS_HAVE_ASM
 #define MBEDTLS_HAVE_TIME
@@ -23,7 +23,7 @@
 #define MBEDTLS_SSL_KEEP_PEER_CERTIFICATE
 #define MBEDTLS_SSL_SERVER_NAME_INDICATION
 #define MBEDTLS_SSL_IN_CONTENT_LEN 16384
-#define MBEDTLS_SSL_OUT_CONTENT_LEN 4096
+#define MBEDTLS_SSL_OUT_CONTENT_LEN 2048
 
 #define MBEDTLS_AES_C
 #define MBEDTLS_AESNI_C

@@ -32,7 +32,7 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
 /// The handshake that is counted, in that process.
 pub fn one(stack: &dyn Stack, field: Field, mode: Mode, side: Side) -> Result<(), String> {
     let mut warm = Warm::new(stack, field.with(mode))?;
-    warm.handshake(&mut CountedProbe(side)).map(drop)
+    warm.handshake(&mut CountedProbe(side))
 }
 
 /// Whether valgrind is there.

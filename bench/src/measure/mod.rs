@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::pair::{Cost, Pair};
-use crate::probe::Probe;
+use crate::probe::{Probe, Unwatched};
 use crate::stack::{Mode, Profile, Setting, Stack, Version, World};
 
 pub mod bulk;
@@ -154,12 +154,13 @@ impl Warm {
     /// Makes the world, and the connections that later ones begin from.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
         let mut warm = Self { world: stack.world(setting)?, pair: Pair::new(), mode: setting.mode };
-        let first = warm.connect(&mut crate::probe::Unwatched)?;
-        warm.end(&mut crate::probe::Unwatched)?;
-        if first != Mode::Full {
-            return Err(format!("the first handshake was {first}"));
+        warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
+        let first = warm.pair.mode();
+        warm.end(&mut Unwatched)?;
+        if first != Some(Mode::Full) {
+            return Err(format!("the first handshake was {first:?}"));
         }
-        warm.handshake(&mut crate::probe::Unwatched)?;
+        warm.handshake(&mut Unwatched)?;
         Ok(warm)
     }
 
@@ -172,11 +173,6 @@ impl Warm {
         }
     }
 
-    fn connect(&mut self, probe: &mut dyn Probe) -> Result<Mode, String> {
-        self.pair.connect(self.world.as_ref(), probe)?;
-        self.pair.mode().ok_or_else(|| "not connected".into())
-    }
-
     /// Ends it. What later connections begin from is kept.
     pub fn end(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
         if self.mode != Mode::Full {
@@ -187,9 +183,17 @@ impl Warm {
     }
 
     /// A whole connection.
-    pub fn handshake(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
-        let cost = self.open(probe)?;
-        self.end(probe)?;
+    pub fn handshake(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+        self.open(probe)?;
+        self.end(probe)
+    }
+
+    /// The same, and what it cost, with tickets that the server sends together with its first data (Mbed TLS).
+    pub fn cost(&mut self) -> Result<Cost, String> {
+        let mut cost = self.open(&mut Unwatched)?;
+        let first = self.pair.confirm(&mut Unwatched)?;
+        cost.tickets += first - self.pair.confirm(&mut Unwatched)?;
+        self.end(&mut Unwatched)?;
         Ok(cost)
     }
 
