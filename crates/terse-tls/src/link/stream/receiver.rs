@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::MESSAGE_HEADER_LEN;
+use super::{MESSAGE_HEADER_LEN, empty};
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
@@ -188,7 +188,7 @@ impl Receiver {
 
     /// Drops application data. What came in a record that failed the connection is not for the application.
     pub(crate) fn discard(&mut self) {
-        self.plaintext = Vec::new();
+        empty(&mut self.plaintext);
         self.read = 0;
     }
 
@@ -270,7 +270,8 @@ impl Receiver {
                 Ok(Received::ApplicationData)
             }
             ContentType::APPLICATION_DATA => {
-                self.plaintext = content.into();
+                self.plaintext.clear();
+                self.plaintext.extend_from_slice(content);
                 self.read = 0;
                 self.ignored_records = 0;
                 Ok(Received::ApplicationData)

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::MESSAGE_HEADER_LEN;
+use super::{MESSAGE_HEADER_LEN, empty};
 use crate::error::Error;
 use crate::link::Link;
 use crate::record::stream::{HEADER_LEN, MAX_FRAGMENT, MAX_TAIL, RecordKey, write_header, write_plaintext};
@@ -59,7 +59,7 @@ impl Sender {
         out[..len].copy_from_slice(&waiting[..len]);
         self.sent += len;
         if self.sent == self.output.len() {
-            self.output = Vec::new();
+            empty(&mut self.output);
             (self.sent, self.complete) = (0, 0);
         } else if self.sent > self.output.len() / 2 {
             self.output.drain(..self.sent); // or it would add up while the peer reads slowly

@@ -184,7 +184,7 @@ fn a_slow_reader_costs_no_more_than_what_waits() {
     }
     received.extend(receive(&mut receiver, &transmitted(&mut sender), usize::MAX).unwrap());
     assert!(received.len() > 300 && received.iter().all(|event| *event == Event::Data(vec![7; 300])));
-    assert_eq!(sender.output.capacity(), 0);
+    assert!(sender.output.capacity() <= KEPT_BUFFER);
 }
 
 proptest! {
