@@ -4,7 +4,7 @@ CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
 DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
-.PHONY: help demo test prepare lint devices unit interop bytes
+.PHONY: help demo test prepare lint devices unit interop bytes bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ unit: ## Unit tests, properties, client against server, the command
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test -p terse-interop
+
+bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
+	@CARGO="$(CARGO)" BORINGSSL="$(BORINGSSL)" bogo/run
 
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes
