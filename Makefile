@@ -4,7 +4,7 @@ CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
 DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
-.PHONY: help demo test prepare lint devices unit interop smoke bytes bench
+.PHONY: help demo test prepare lint devices unit interop smoke bytes bench bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,9 @@ interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, rustls, Bouncy Castle; p
 
 smoke: ## Whether the benchmarks run, not how fast anything is
 	$(CARGO) test -p terse-bench
+
+bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
+	@CARGO="$(CARGO)" BORINGSSL="$(BORINGSSL)" bogo/run
 
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes

@@ -94,7 +94,7 @@ fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
         return Err(Refusal::Unimplemented("-no-ticket of a client".into()).into());
     }
     let name = options.host_name.clone().unwrap_or_else(|| "test".into());
-    let name = ServerName::try_from(name).map_err(|_| Failure::File("a host name"))?;
+    let name = ServerName::try_from(name).map_err(|_| Refusal::Unimplemented("-host-name of no DNS name".into()))?;
     Ok(Config::Client(Arc::new(config), ServerAddress { name, port: 443 }))
 }
 

@@ -18,9 +18,9 @@ use terse_tls::{CertificateType, Credential, SignatureScheme, Trust};
 use crate::Failure;
 use crate::options::{CredentialKind, CredentialOptions, Options, Refusal};
 
-/// The environment variable that names a directory with the runner's raw public keys, in PEM: a side with Terse must
-/// have been told its peer's key (RFC 7250, 6).
-pub(crate) const RAW_PUBLIC_KEYS: &str = "BOGO_RAW_PUBLIC_KEYS";
+/// The environment variable that names a directory with the runner's keys: a side with Terse must have been told its
+/// peer's raw public key (RFC 7250, 6).
+const KEYS: &str = "BOGO_KEYS";
 
 /// Which of the credentials signed last; -1: none, or the one without a number.
 pub(crate) type Selected = Arc<AtomicI32>;
@@ -64,15 +64,14 @@ fn raw_public_keys(verify_fail: bool) -> Result<Vec<Vec<u8>>, Failure> {
         let leaf = stranger()?.issue(&LeafOptions::new("stranger.example", ALWAYS)).map_err(|_| Failure::Pki)?;
         return Ok(vec![load_key(leaf.key())?.public_key().to_vec()]);
     }
-    let Some(directory) = std::env::var_os(RAW_PUBLIC_KEYS) else {
-        return Err(Refusal::Unimplemented(format!("raw public keys without {RAW_PUBLIC_KEYS}")).into());
+    let Some(directory) = std::env::var_os(KEYS) else {
+        return Err(Refusal::Unimplemented(format!("raw public keys without {KEYS}")).into());
     };
-    let mut keys = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let key = SubjectPublicKeyInfoDer::from_pem_file(entry?.path()).map_err(|_| Failure::File("a public key"))?;
-        keys.push(key.to_vec());
-    }
-    Ok(keys)
+    let key = |file| {
+        let der = PrivateKeyDer::from_pem_file(Path::new(&directory).join(file));
+        Ok(load_key(&der.map_err(|_| Failure::File("a key of the runner"))?)?.public_key().to_vec())
+    };
+    ["ecdsa_p256_key.pem", "ecdsa_p384_key.pem", "rsa_2048_key.pem"].map(key).into_iter().collect()
 }
 
 /// A CA that issued nothing that the runner has; the same in all connections.

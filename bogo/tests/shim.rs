@@ -1,0 +1,155 @@
+//! Without BoringSSL: the file of disabled tests is sound, and the shim does what it says to the runner.
+
+use std::io::Read as _;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use glob::Pattern;
+use serde_json::Value;
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+
+/// Every pattern is one, and has a reason; every error of BoringSSL's is mapped to something.
+#[test]
+fn config() {
+    let config: Value = serde_json::from_str(include_str!("../config.json")).unwrap();
+    let disabled = config["DisabledTests"].as_object().unwrap();
+    assert!(disabled.len() > 100);
+    for (pattern, reason) in disabled {
+        assert!(Pattern::new(pattern).is_ok(), "{pattern}");
+        let (kind, reason) = reason.as_str().unwrap().split_once(": ").unwrap();
+        assert!(["absent", "otherwise"].contains(&kind), "{pattern}");
+        assert!(reason.len() > 5, "{pattern}");
+        assert!(!Pattern::new(pattern).unwrap().matches("Basic-Client-TLS-Sync"), "{pattern}");
+    }
+    for (error, ours) in config["ErrorMap"].as_object().unwrap() {
+        let ours = ours.as_array().unwrap();
+        assert!(!ours.is_empty(), "{error}");
+        assert!(ours.iter().all(|ours| ours.as_str().unwrap().len() > 5), "{error}");
+    }
+}
+
+#[test]
+fn unknown_flags_are_not_implemented() {
+    for flags in [
+        &["-no-such-flag"][..],
+        &["-port", "1", "-enable-channel-id"],
+        &["-on-resume-no-such-flag", "value"],
+        &["-curves", "25"], // P-521
+        &["-max-version", "770"],
+    ] {
+        assert_eq!(code(Command::new(SHIM).args(flags)), Some(89), "{flags:?}");
+    }
+    assert_eq!(code(Command::new(SHIM).args(["-port", "none"])), Some(1));
+    let output = Command::new(SHIM).arg("-is-handshaker-supported").output().unwrap();
+    assert_eq!((output.status.code(), output.stdout), (Some(0), b"No\n".to_vec()));
+}
+
+/// A client meets a server, twice: in full, then resumed. Both check what they are told to expect.
+#[test]
+fn client_against_server() {
+    let files = Files::new();
+    for (version, slow) in [("771", false), ("771", true), ("772", false), ("772", true)] {
+        let mut both =
+            vec!["-expect-version", version, "-max-version", version, "-resume-count", "1", "-check-close-notify"];
+        both.extend(slow.then_some("-async"));
+        let client = [&both[..], &["-trust-cert", &files.root, "-host-name", "test"]].concat();
+        let server = ["-server", "-cert-file", &files.chain, "-key-file", &files.key, "-expect-server-name", "test"];
+        let server = [&both[..], &server, &["-shim-shuts-down"]].concat();
+        assert_eq!(meet(&client, &server, 2), [0, 0], "{version} {slow}");
+    }
+}
+
+/// What is not as expected is a failure.
+#[test]
+fn expectations_fail() {
+    let files = Files::new();
+    let client = ["-trust-cert", &files.root, "-shim-writes-first", "-shim-shuts-down"];
+    let server = ["-server", "-cert-file", &files.chain, "-key-file", &files.key];
+    assert_eq!(meet(&client, &server, 1), [0, 0]);
+    for expectation in [
+        &["-expect-version", "771"][..],
+        &["-expect-cipher", "4867"],
+        &["-expect-curve-id", "24"],
+        &["-expect-alpn", "foo"],
+        &["-expect-hrr"],
+        &["-expect-peer-signature-algorithm", "2055"],
+        &["-expect-selected-credential", "0"],
+        &["-expect-peer-certificate-type", "2"],
+        &["-expect-no-peer-cert"],
+        &["-expect-accept-early-data"],
+        &["-expect-early-data-reason", "accept"],
+        &["-verify-fail"],
+    ] {
+        let client = [&client[..], expectation].concat();
+        assert_eq!(meet(&client, &server, 1)[0], 1, "{expectation:?}");
+    }
+    let never = [&client[..], &["-handshake-never-done"]].concat();
+    assert_eq!(meet(&never, &server, 1)[0], 90);
+}
+
+const SHIM: &str = env!("CARGO_BIN_EXE_bogo-shim");
+
+fn code(command: &mut Command) -> Option<i32> {
+    command.output().unwrap().status.code()
+}
+
+/// Both are clients of TCP; this is the wire between them. Returns how both ended.
+fn meet(client: &[&str], server: &[&str], connections: usize) -> [i32; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let start = |flags: &[&str], id: &str| {
+        let common = ["-port", &port, "-shim-id", id];
+        Command::new(SHIM).args(common).args(flags).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let shims = [start(client, "1"), start(server, "2")];
+    let accepting = thread::spawn(move || {
+        for _ in 0..connections {
+            let mut both = [0, 1].map(|_| {
+                let mut stream = listener.accept().unwrap().0;
+                let mut id = [0; 8];
+                stream.read_exact(&mut id).unwrap();
+                (u64::from_le_bytes(id), stream)
+            });
+            both.sort_by_key(|(id, _)| *id);
+            let [(1, client), (2, server)] = both else { panic!("not one of each") };
+            carry(client, server);
+        }
+    });
+    let codes = shims.map(|mut shim: Child| shim.wait().unwrap().code().unwrap());
+    drop(accepting); // it may wait for connections that nobody makes
+    codes
+}
+
+fn carry(client: TcpStream, server: TcpStream) {
+    for (mut from, mut to) in [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)] {
+        thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    }
+}
+
+struct Files {
+    _directory: tempfile::TempDir,
+    root: String,
+    chain: String,
+    key: String,
+}
+
+impl Files {
+    fn new() -> Self {
+        let always = Validity { not_before: 0, not_after: 4_102_444_800 };
+        let authority = Authority::new(&AuthorityOptions::new("p256x2".parse().unwrap(), always)).unwrap();
+        let leaf = authority.issue(&LeafOptions::new("test", always)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (root, chain) = (write("root", &authority.root_pem()), write("chain", &leaf.chain_pem()));
+        let key = write("key", &leaf.key_pem());
+        Self { _directory: directory, root, chain, key }
+    }
+}
