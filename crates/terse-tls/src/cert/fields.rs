@@ -1,14 +1,18 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, and the
-//! two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, keyUsage,
+//! and the two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
+use x509_cert::ext::pkix::KeyUsage;
 use x509_cert::time::{Time, Validity};
 
 use crate::error::CertificateError;
 
 /// id-ce-subjectAltName (RFC 5280, 4.2.1.6).
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+
+/// id-ce-keyUsage (RFC 5280, 4.2.1.3).
+const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
 /// What is read of a certificate.
 pub(super) struct Fields<'a> {
@@ -18,6 +22,8 @@ pub(super) struct Fields<'a> {
     pub(super) not_after: u64,
     /// Value of the extension, DER; empty if there is none.
     pub(super) subject_alt_name: &'a [u8],
+    /// `None` if there is no such extension: then the key is for everything.
+    pub(super) key_usage: Option<KeyUsage>,
 }
 
 impl<'a> Fields<'a> {
@@ -34,11 +40,21 @@ impl<'a> Fields<'a> {
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
         tlv(&mut tbs)?; // subject
         tlv(&mut tbs)?; // subjectPublicKeyInfo
-        Ok(Self {
+        let mut fields = Self {
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
-            subject_alt_name: subject_alt_name(&mut tbs)?.unwrap_or_default(),
-        })
+            subject_alt_name: &[],
+            key_usage: None,
+        };
+        for_each_extension(&mut tbs, |id, value| {
+            match id {
+                SUBJECT_ALT_NAME => fields.subject_alt_name = value,
+                KEY_USAGE => fields.key_usage = Some(KeyUsage::from_der(value).map_err(malformed)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(fields)
     }
 }
 
@@ -73,7 +89,11 @@ pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
     end
 }
 
-fn subject_alt_name<'a>(tbs: &mut SliceReader<'a>) -> Result<Option<&'a [u8]>, CertificateError> {
+/// Calls `read` with the extnID and the extnValue of each extension.
+fn for_each_extension<'a>(
+    tbs: &mut SliceReader<'a>,
+    mut read: impl FnMut(ObjectIdentifier, &'a [u8]) -> Result<(), CertificateError>,
+) -> Result<(), CertificateError> {
     const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
     while !tbs.is_finished() {
         let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
@@ -83,17 +103,15 @@ fn subject_alt_name<'a>(tbs: &mut SliceReader<'a>) -> Result<Option<&'a [u8]>, C
         let mut extensions = reader(sequence(field.value())?)?;
         while !extensions.is_finished() {
             let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
-            let is_wanted = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)? == SUBJECT_ALT_NAME;
+            let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
             let mut value = tlv(&mut extension)?;
             if !extension.is_finished() {
                 value = tlv(&mut extension)?; // `critical` came first
             }
-            if is_wanted {
-                return <&OctetStringRef>::from_der(value).map(|value| Some(value.as_bytes())).map_err(malformed);
-            }
+            read(id, <&OctetStringRef>::from_der(value).map_err(malformed)?.as_bytes())?;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {

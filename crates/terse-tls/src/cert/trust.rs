@@ -15,7 +15,7 @@ use pki_types::{
 };
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList, RevocationCheckDepth,
-    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
@@ -197,7 +197,8 @@ impl Trust {
         time: Option<UnixTime>,
     ) -> Result<(VerifiedPeer, bool), CertificateError> {
         let (leaf, intermediates) = chain.split_first().ok_or(CertificateError::Malformed)?;
-        let end_entity = EndEntityCert::try_from(leaf).map_err(|_| CertificateError::Malformed)?;
+        let refuse = |error| named_error(&error, chain);
+        let end_entity = EndEntityCert::try_from(leaf).map_err(refuse)?;
         let at = match time {
             Some(time) => time,
             None if self.accept_without_clock => latest_not_before(chain)?,
@@ -207,7 +208,6 @@ impl Trust {
             PeerRole::Server(_) => KeyUsage::server_auth(),
             PeerRole::Client => KeyUsage::client_auth(),
         };
-        let refuse = |error| named_error(&error, chain);
         let crls: Vec<_> = self.inner.crls.iter().collect();
         if self.checks_revocation() {
             let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
@@ -224,13 +224,25 @@ impl Trust {
         }
         let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
         let path = (end_entity)
-            .verify_for_usage(algorithms, &self.inner.anchors, intermediates, at, usage, whole_chain, None)
+            .verify_for_usage(
+                algorithms,
+                &self.inner.anchors,
+                intermediates,
+                at,
+                usage,
+                whole_chain,
+                Some(&all_may_issue),
+            )
             .map_err(refuse)?;
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(refuse)?;
         }
 
         let fields = Fields::read(leaf)?;
+        // RFC 9846, 4.5.1.1
+        if fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
+            return Err(CertificateError::WrongUsage);
+        }
         let mut validity = Validity {
             not_before: fields.not_before,
             not_before_depth: 0,
@@ -281,6 +293,18 @@ impl Validity {
             (self.not_after, self.not_after_depth) = (fields.not_after, depth);
         }
     }
+}
+
+/// RFC 5280, 6.1.4 (n), which webpki leaves to its callers.
+fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
+    for certificate in path.intermediate_certificates() {
+        let der = certificate.der();
+        let fields = Fields::read(&der).map_err(|_| webpki::Error::BadDer)?;
+        if fields.key_usage.is_some_and(|usage| !usage.key_cert_sign()) {
+            return Err(webpki::Error::EndEntityUsedAsCa);
+        }
+    }
+    Ok(())
 }
 
 /// A DER `Name` from its contents, which is what webpki gives.
