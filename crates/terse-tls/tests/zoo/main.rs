@@ -5,12 +5,14 @@
 //! - [`maker`]: CAs and leaves, with whatever is wrong about them
 //! - [`der`]: certificates taken apart and put together again
 //! - [`show`]: one chain, shown to somebody
-//! - [`issuers`], [`leaves`]: the animals
+//! - [`issuers`], [`leaves`], [`encodings`], [`shapes`]: the animals
 
 extern crate alloc;
 
 mod der;
+mod encodings;
 mod issuers;
 mod leaves;
 mod maker;
+mod shapes;
 mod show;
