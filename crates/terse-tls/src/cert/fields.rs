@@ -3,6 +3,7 @@
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
+use x509_cert::ext::pkix::KeyUsage;
 use x509_cert::time::{Time, Validity};
 
 use crate::error::CertificateError;
@@ -13,9 +14,6 @@ const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.
 /// id-ce-keyUsage (RFC 5280, 4.2.1.3).
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
-/// Its first bit.
-const DIGITAL_SIGNATURE: u8 = 0x80;
-
 /// What is read of a certificate.
 pub(super) struct Fields<'a> {
     /// Seconds since 1970.
@@ -24,8 +22,8 @@ pub(super) struct Fields<'a> {
     pub(super) not_after: u64,
     /// Value of the extension, DER; empty if there is none.
     pub(super) subject_alt_name: &'a [u8],
-    /// Whether the key may sign anything but certificates and CRLs: digitalSignature is set, or there is no keyUsage.
-    pub(super) signs: bool,
+    /// `None` if there is no such extension: then the key is for everything.
+    pub(super) key_usage: Option<KeyUsage>,
 }
 
 impl<'a> Fields<'a> {
@@ -46,44 +44,17 @@ impl<'a> Fields<'a> {
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
             subject_alt_name: &[],
-            signs: true,
+            key_usage: None,
         };
-        fields.read_extensions(&mut tbs)?;
+        for_each_extension(&mut tbs, |id, value| {
+            match id {
+                SUBJECT_ALT_NAME => fields.subject_alt_name = value,
+                KEY_USAGE => fields.key_usage = Some(KeyUsage::from_der(value).map_err(malformed)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
         Ok(fields)
-    }
-
-    fn read_extensions(&mut self, tbs: &mut SliceReader<'a>) -> Result<(), CertificateError> {
-        const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
-        while !tbs.is_finished() {
-            let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
-            if field.header().tag() != EXTENSIONS {
-                continue; // issuerUniqueID, subjectUniqueID
-            }
-            let mut extensions = reader(sequence(field.value())?)?;
-            while !extensions.is_finished() {
-                let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
-                let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
-                let mut value = tlv(&mut extension)?;
-                if !extension.is_finished() {
-                    value = tlv(&mut extension)?; // `critical` came first
-                }
-                self.read_extension(id, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn read_extension(&mut self, id: ObjectIdentifier, value: &'a [u8]) -> Result<(), CertificateError> {
-        let contents = || <&OctetStringRef>::from_der(value).map(|value| value.as_bytes()).map_err(malformed);
-        match id {
-            SUBJECT_ALT_NAME => self.subject_alt_name = contents()?,
-            KEY_USAGE => {
-                let usage = BitStringRef::from_der(contents()?).map_err(malformed)?;
-                self.signs = usage.raw_bytes().first().is_some_and(|bits| bits & DIGITAL_SIGNATURE != 0);
-            }
-            _ => {}
-        }
-        Ok(())
     }
 }
 
@@ -116,6 +87,31 @@ pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
         *to = *from;
     }
     end
+}
+
+/// Calls `read` with the extnID and the extnValue of each extension.
+fn for_each_extension<'a>(
+    tbs: &mut SliceReader<'a>,
+    mut read: impl FnMut(ObjectIdentifier, &'a [u8]) -> Result<(), CertificateError>,
+) -> Result<(), CertificateError> {
+    const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
+    while !tbs.is_finished() {
+        let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
+        if field.header().tag() != EXTENSIONS {
+            continue; // issuerUniqueID, subjectUniqueID
+        }
+        let mut extensions = reader(sequence(field.value())?)?;
+        while !extensions.is_finished() {
+            let mut extension = reader(sequence(tlv(&mut extensions)?)?)?;
+            let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
+            let mut value = tlv(&mut extension)?;
+            if !extension.is_finished() {
+                value = tlv(&mut extension)?; // `critical` came first
+            }
+            read(id, <&OctetStringRef>::from_der(value).map_err(malformed)?.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {

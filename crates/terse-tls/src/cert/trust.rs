@@ -15,7 +15,7 @@ use pki_types::{
 };
 use webpki::{
     CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList, RevocationCheckDepth,
-    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy,
+    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
@@ -193,7 +193,7 @@ impl Trust {
         time: Option<UnixTime>,
     ) -> Result<(VerifiedPeer, bool), CertificateError> {
         let leaf = chain.first().ok_or(CertificateError::Malformed)?;
-        let end_entity = EndEntityCert::try_from(leaf).map_err(|_| CertificateError::Malformed)?;
+        let end_entity = EndEntityCert::try_from(leaf).map_err(|error| named_error(&error, chain))?;
         let at = match time {
             Some(time) => time,
             None if self.accept_without_clock => latest_not_before(chain)?,
@@ -217,8 +217,9 @@ impl Trust {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
         let fields = Fields::read(leaf)?;
-        if !fields.signs {
-            return Err(CertificateError::WrongUsage); // RFC 9846, 4.5.1.2; RFC 5280, 4.2.1.3
+        // RFC 9846, 4.5.1.1
+        if fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
+            return Err(CertificateError::WrongUsage);
         }
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
@@ -267,7 +268,7 @@ impl Path<'_> {
         let Self { anchors, chain, algorithms, at, usage, revocation } = self;
         let intermediates = chain.get(1..).unwrap_or_default();
         let path = (end_entity)
-            .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, None)
+            .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, Some(&all_may_issue))
             .map_err(|error| named_error(&error, chain))?;
         let mut validity = Validity::of(&Fields::read(&end_entity.der())?);
         let mut signatures = 1;
@@ -292,6 +293,18 @@ impl Validity {
             (self.not_after, self.not_after_depth) = (fields.not_after, depth);
         }
     }
+}
+
+/// RFC 5280, 6.1.4 (n), which webpki leaves to its callers.
+fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
+    for certificate in path.intermediate_certificates() {
+        let der = certificate.der();
+        let fields = Fields::read(&der).map_err(|_| webpki::Error::BadDer)?;
+        if fields.key_usage.is_some_and(|usage| !usage.key_cert_sign()) {
+            return Err(webpki::Error::EndEntityUsedAsCa);
+        }
+    }
+    Ok(())
 }
 
 /// A DER `Name` from its contents, which is what webpki gives.

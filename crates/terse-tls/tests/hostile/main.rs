@@ -12,6 +12,7 @@
 //! - [`alerts`]: every alert in every state
 //! - [`protected`]: what comes under the keys of a handshake, in records of every size
 //! - [`traffic`]: after the handshake, and around it
+//! - [`post_handshake`]: tickets and key updates that are not quite that
 //! - [`wire`]: the same on the wire, where nobody has the keys
 //! - [`random`]: ClientHellos made by mutation
 
@@ -28,6 +29,7 @@ mod extensions;
 mod lengths;
 mod messages;
 mod modes;
+mod post_handshake;
 mod protected;
 mod random;
 mod server_hello;

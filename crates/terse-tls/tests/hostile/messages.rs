@@ -205,7 +205,8 @@ fn swapped() {
 #[test]
 fn replaced() {
     for_each_message(|scenario, sent| {
-        for kind in (0..=26).chain([67, 128, 203, 254, 255]).filter(|kind| *kind != sent.kind.0) {
+        let all = (0..=26).chain([67, 128, 203, 254, 255]).filter(|kind| *kind != sent.kind.0);
+        for kind in all.step_by(if sent.seen { 3 } else { 1 }) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message[0] = kind);
             if becomes_hello_request(scenario, sent, HandshakeType(kind)) {
                 check_not_fooled(scenario, sent, &verdict); // ignored, if it is empty as one must be
@@ -241,7 +242,8 @@ fn flipped() {
     const ALL: [u8; 4] = [1, 0x10, 0x80, 0xff];
     for_each_message(|scenario, sent| {
         // All of them where messages are short; elsewhere one after the other.
-        let patterns = |place: usize| if scenario.is_cached() { &ALL[..] } else { &ALL[place % ALL.len()..][..1] };
+        let patterns =
+            |place: usize| if scenario.is_cached() && !sent.seen { &ALL[..] } else { &ALL[place % ALL.len()..][..1] };
         let places = (0..sent.bytes.len()).step_by(step(sent));
         for (place, pattern) in places.flat_map(|place| patterns(place).iter().map(move |p| (place, *p))) {
             let verdict = scenario.alter(sent.by, sent.number, move |message| message[place] ^= pattern);

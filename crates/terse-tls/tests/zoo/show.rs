@@ -1,0 +1,111 @@
+//! One chain, shown to somebody.
+
+use std::sync::LazyLock;
+
+use pki_types::CertificateDer;
+use terse_testkit::fault::{first, message};
+use terse_testkit::pair::{Side, at};
+use terse_testkit::setup::Setup;
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{
+    AlertDescription as Alert, CertificateError, ClientAuthentication, Error, HandshakeType, ProtocolVersion, Trust,
+};
+
+use crate::maker::KEYS;
+
+/// A chain, leaf first, and who is to be believed.
+pub(crate) struct Specimen {
+    pub(crate) name: &'static str,
+    pub(crate) chain: Vec<Vec<u8>>,
+    pub(crate) anchors: Vec<Vec<u8>>,
+    /// Why it is refused, and what the other side hears; `None` if it is accepted.
+    pub(crate) refused: Option<(Error, Alert)>,
+}
+
+impl Specimen {
+    /// One that is refused for a reason of certificates.
+    pub(crate) fn refused(
+        name: &'static str,
+        chain: Vec<Vec<u8>>,
+        anchor: &[u8],
+        error: CertificateError,
+        alert: Alert,
+    ) -> Self {
+        Self { name, chain, anchors: vec![anchor.to_vec()], refused: Some((error.into(), alert)) }
+    }
+
+    /// One that is fine.
+    pub(crate) fn accepted(name: &'static str, chain: Vec<Vec<u8>>, anchor: &[u8]) -> Self {
+        Self { name, chain, anchors: vec![anchor.to_vec()], refused: None }
+    }
+}
+
+/// Both.
+pub(crate) const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+const PROVIDERS: [&CryptoProvider; 2] = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
+
+/// Shows what `specimens` makes for a role: by a server and by a client, in both versions, to both providers.
+pub(crate) fn show(specimens: impl Fn(Side) -> Vec<Specimen>) {
+    show_in(&VERSIONS, specimens);
+}
+
+/// The same in `versions`.
+pub(crate) fn show_in(versions: &[ProtocolVersion], specimens: impl Fn(Side) -> Vec<Specimen>) {
+    for by in Side::BOTH {
+        let specimens = specimens(by);
+        assert!(!specimens.is_empty());
+        for (specimen, version) in specimens.iter().flat_map(|specimen| versions.iter().map(move |v| (specimen, *v))) {
+            PROVIDERS.into_iter().for_each(|provider| show_one(specimen, by, version, provider));
+        }
+    }
+}
+
+fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &CryptoProvider) {
+    let mut setup = Setup::mutual(provider, provider, KEYS).only(version).keeping();
+    let anchors: Vec<_> = specimen.anchors.iter().map(|der| CertificateDer::from(der.clone())).collect();
+    let trust = Trust::new(provider, &anchors).unwrap();
+    match by {
+        Side::Server => setup.client.trust = trust,
+        Side::Client => setup.server.client_authentication = ClientAuthentication::Required(trust),
+    }
+    let shown = certificate(version, &specimen.chain);
+    setup.common(by).fault = Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown)));
+    let mut pair = setup.pair(1);
+    let result = pair.run();
+    let victim = by.other();
+    let context = format!("{}, shown by the {by:?} in {version}: {result:?}", specimen.name);
+    let Some((error, alert)) = &specimen.refused else {
+        assert!(result.is_ok() && pair.client.is_connected() && pair.server.is_connected(), "{context}");
+        return;
+    };
+    // In TLS 1.2 there is no alert of its own for a certificate that is missing.
+    let alert = match *alert {
+        Alert::CERTIFICATE_REQUIRED if version == ProtocolVersion::TLS_1_2 => Alert::HANDSHAKE_FAILURE,
+        alert => alert,
+    };
+    assert_eq!(pair.failure(victim), Some(error), "{context}");
+    assert_eq!(pair.failure(by), Some(&Error::AlertReceived(alert)), "{context}");
+    assert!(!pair.side(victim).0.is_connected(), "{context}");
+    let kept = pair.stores.as_ref().unwrap().size(victim);
+    assert_eq!(kept, NOTHING[victim as usize], "{context}");
+}
+
+/// What is in stores after a handshake that failed: a client notes that it did.
+static NOTHING: LazyLock<[(usize, usize); 2]> = LazyLock::new(|| {
+    let provider = &terse_aws_lc::PROVIDER;
+    let mut pair = Setup::mutual(provider, provider, KEYS).keeping().pair(1);
+    pair.client.give_up(at(0));
+    let stores = pair.stores.as_ref().unwrap();
+    Side::BOTH.map(|side| stores.size(side))
+});
+
+/// A Certificate message (RFC 9846, 4.5.1; RFC 5246, 7.4.2).
+pub(crate) fn certificate(version: ProtocolVersion, chain: &[Vec<u8>]) -> Vec<u8> {
+    let u24 = |len: usize| (len as u32).to_be_bytes()[1..].to_vec();
+    let (context, extensions): (&[u8], &[u8]) = match version {
+        ProtocolVersion::TLS_1_2 => (&[], &[]),
+        _ => (&[0], &[0, 0]),
+    };
+    let entries: Vec<u8> = chain.iter().flat_map(|der| [&u24(der.len()), &der[..], extensions].concat()).collect();
+    message(HandshakeType::CERTIFICATE, &[context, &u24(entries.len()), &entries].concat())
+}
