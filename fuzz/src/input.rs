@@ -49,15 +49,8 @@ pub enum Shape {
 }
 
 impl Shape {
-    const ALL: [Self; 7] = [
-        Self::Raw,
-        Self::Record,
-        Self::Sealed,
-        Self::Message,
-        Self::SealedMessage,
-        Self::Forged,
-        Self::Call,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Raw, Self::Record, Self::Sealed, Self::Message, Self::SealedMessage, Self::Forged, Self::Call];
 
     /// The shape that the lower bits of `byte` say.
     pub const fn of(byte: u8) -> Self {

@@ -11,8 +11,8 @@ use terse_tls::cache::{
 };
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
-    ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption,
-    ServerSessionStore, SessionId, SessionRecord, StoredSession,
+    ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData,
+    ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
     ClientAuthentication, ClientConfig, Common, MaxFragmentLength, Now, ProtocolVersion, ServerConfig, Trust,
@@ -43,11 +43,7 @@ pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
 fn all(provider: &CryptoProvider) -> Vec<Mode> {
     let mut modes = Vec::new();
     let both = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
-    let of = [
-        ("tls13", vec![ProtocolVersion::TLS_1_3]),
-        ("tls12", vec![ProtocolVersion::TLS_1_2]),
-        ("both", both),
-    ];
+    let of = [("tls13", vec![ProtocolVersion::TLS_1_3]), ("tls12", vec![ProtocolVersion::TLS_1_2]), ("both", both)];
     for (suffix, versions) in of {
         let in_versions = |mut setup: Setup| {
             setup.client.common.versions.clone_from(&versions);
@@ -279,9 +275,9 @@ impl Tweaks {
 /// one of them, and a server's record.
 pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
     let schemes = Schemes::BITHAC;
-    let modes = TRANSPARENT.iter().filter(|mode| {
-        ["mutual-", "raw-tls", "full-"].iter().any(|name| mode.name.starts_with(name))
-    });
+    let modes = TRANSPARENT
+        .iter()
+        .filter(|mode| ["mutual-", "raw-tls", "full-"].iter().any(|name| mode.name.starts_with(name)));
     let mut saved = Vec::new();
     for Mode { name, setup } in modes {
         let [client_cache, other_client_cache] = [0; 2].map(|_: u8| Arc::new(MemoryClientStore::new(4)));
@@ -291,8 +287,7 @@ pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
         let mut setup = setup.clone();
         setup.client.cache = Some(ClientCache { store: client_cache.clone(), schemes });
         setup.server.cache = Some(ServerCache { store: server_cache.clone(), schemes });
-        setup.server.resumption =
-            Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 });
+        setup.server.resumption = Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 });
         let stores: [Arc<dyn ClientSessionStore>; 2] = [sessions.clone(), session.clone()];
         for (seed, store) in stores.into_iter().enumerate() {
             setup.client.resumption = Some(ClientResumption::new(store));

@@ -41,7 +41,10 @@ pub fn replay(who: u8, input: &Input) -> [Machine; 2] {
             sides.iter_mut().for_each(|side| side.call(0, b"data"));
             sides[usize::from(who & 8 != 0)].call(3, b"request");
         }
-        let mut is_quiet = round > 3;
+        if round == 6 {
+            sides.iter_mut().for_each(|side| side.call(2, &[]));
+        }
+        let mut is_quiet = round > 6;
         for from in [0, 1] {
             let stream = core::mem::take(&mut sides[from].output);
             is_quiet &= stream.is_empty();
@@ -115,7 +118,11 @@ impl Between {
                     }
                 }
                 7 => sides[to].receive(&forge::plaintext(terse_tls::ContentType(operation.kind >> 2), body)),
-                8 => sides[to].apply(&Operation { shape: Shape::Sealed as u8, kind: 21 + operation.kind / 86, ..operation }),
+                8 => sides[to].apply(&Operation {
+                    shape: Shape::Sealed as u8,
+                    kind: 21 + operation.kind / 86,
+                    ..operation
+                }),
                 _ => {
                     // An operation for this side: what an application does, or bytes.
                     sides[from].apply(&Operation { shape: Shape::Call as u8, kind: operation.kind >> 2, ..operation });

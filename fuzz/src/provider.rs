@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
-use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, alg_id};
+use pki_types::{
+    AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, alg_id,
+};
 use terse_tls::crypto::{
     CryptoError, CryptoProvider, Group, KeyError, KeyExchange, Rng, SharedSecret, SignatureAlgorithms, Signing,
     SigningKey, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
@@ -21,8 +23,8 @@ use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 mod aead;
 mod hash;
 
-pub use aead::TAG;
 use aead::Plain;
+pub use aead::TAG;
 use hash::Mix;
 
 /// Whose records, MACs and Finished are authentic whatever they say.
@@ -93,10 +95,7 @@ impl<const BINDING: bool> Suites<BINDING> {
         },
         &Tls12Suite {
             nonce: Tls12Nonce::Implicit,
-            ..Self::tls12(
-                CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-                Tls12KeyExchange::EcdheEcdsa,
-            )
+            ..Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, Tls12KeyExchange::EcdheEcdsa)
         },
         &Self::tls12(CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Tls12KeyExchange::EcdheRsa),
         &Tls12Suite {

@@ -158,13 +158,15 @@ fn messages(recordings: &[Recording]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, inputs) in recordings {
         for (side, input) in inputs.iter().enumerate() {
-            let messages = input.operations.iter().enumerate().filter(|(_, operation)| {
-                matches!(Shape::of(operation.shape), Shape::Message | Shape::SealedMessage)
-            });
+            let messages =
+                input.operations.iter().enumerate().filter(|(_, operation)| {
+                    matches!(Shape::of(operation.shape), Shape::Message | Shape::SealedMessage)
+                });
             for (at, Operation { kind, body, .. }) in messages {
                 for which in 0..terse_tls::fuzzing::MESSAGES {
                     if terse_tls::fuzzing::message(which, body) {
-                        seeds.push((format!("{name}-{side}-{at}-{kind}-{which}"), [&[which as u8], &body[..]].concat()));
+                        seeds
+                            .push((format!("{name}-{side}-{at}-{kind}-{which}"), [&[which as u8], &body[..]].concat()));
                     }
                 }
             }
@@ -183,7 +185,8 @@ fn parts(messages: &[Seed]) -> Vec<Seed> {
         for start in 1..message.len().saturating_sub(4) {
             let len = usize::from(u16::from_be_bytes([message[start + 2], message[start + 3]]));
             // What looks like an extension of a known type.
-            let Some(body) = message.get(start + 4..start + 4 + len).filter(|_| message[start] == 0 && len < 300) else {
+            let Some(body) = message.get(start + 4..start + 4 + len).filter(|_| message[start] == 0 && len < 300)
+            else {
                 continue;
             };
             for which in 27..terse_tls::fuzzing::MESSAGES {

@@ -26,7 +26,8 @@ fn agreed(side: &Machine) -> Option<(ProtocolVersion, &'static str, bool)> {
 
 /// Every mode in every version that has it; `is_early`, too.
 fn assert_deep(sides: &[Machine]) {
-    let reached: BTreeSet<_> = sides.iter().filter_map(agreed).map(|(version, mode, early)| (version.0, mode, early)).collect();
+    let reached: BTreeSet<_> =
+        sides.iter().filter_map(agreed).map(|(version, mode, early)| (version.0, mode, early)).collect();
     for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
         for mode in [Mode::Full, Mode::Rfc7924, Mode::Bithac, Mode::Resumed, Mode::Psk] {
             assert!(reached.contains(&(version.0, mode.name(), false)), "{version:?} {mode}: only {reached:?}");

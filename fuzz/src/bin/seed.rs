@@ -47,7 +47,8 @@ fn write_pki(directory: &Path) -> io::Result<()> {
     fs::write(directory.join("client.der"), client.leaf())?;
     fs::write(directory.join("crl.der"), crl)?;
     // The provider takes this for a bad signature.
-    let is_good = [authority.root(), intermediate, server.leaf(), client.leaf()].iter().all(|der| der.last() != Some(&0));
+    let is_good =
+        [authority.root(), intermediate, server.leaf(), client.leaf()].iter().all(|der| der.last() != Some(&0));
     if is_good { Ok(()) } else { Err(io::Error::other("a signature ends in a zero: run this again")) }
 }
 
