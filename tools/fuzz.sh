@@ -5,7 +5,7 @@
 #   tools/fuzz.sh run SECONDS [TARGET...]     fuzz each target, or those, for so long; a finding is an error
 #   tools/fuzz.sh replay TARGET FILE...       run these inputs once
 #   tools/fuzz.sh minimise TARGET DIRECTORY   put into fuzz/corpus what of DIRECTORY reaches more than others
-#   tools/fuzz.sh seed                        add recordings of handshakes to fuzz/corpus
+#   tools/fuzz.sh seed                        add recordings of handshakes, and other seeds, to fuzz/corpus
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -36,6 +36,9 @@ run() { # seconds target
     new=$(mktemp -d)
     mkdir -p "$found"
     log=$(mktemp)
+    if [ -d /dev/shm ]; then
+        export TMPDIR=/dev/shm # for `cache_file`, which writes files
+    fi
     status=0
     "$binaries/$2" -max_total_time="$1" -max_len="$(max_len "$2")" -rss_limit_mb=1024 -timeout=10 \
         -artifact_prefix="$found/" "$new" "fuzz/corpus/$2" >"$log" 2>&1 || status=$?
@@ -53,6 +56,10 @@ run() { # seconds target
     rm -f "$log"
     printf 'fuzz: %-12s %9s inputs in %s s, %s edges covered, %s inputs reached more than the corpus\n' \
         "$2" "$runs" "$1" "$coverage" "$grown"
+}
+
+merge() { # target directory
+    "$binaries/$1" -merge=1 -max_len="$(max_len "$1")" "fuzz/corpus/$1" "$2" 2>&1 | grep '^MERGE-OUTER'
 }
 
 command=${1:-help}
@@ -86,11 +93,21 @@ case $command in
         ;;
     minimise)
         build
-        mkdir -p "fuzz/corpus/$1"
-        "$binaries/$1" -merge=1 -max_len="$(max_len "$1")" "fuzz/corpus/$1" "$2"
+        merge "$1" "$2"
         ;;
     seed)
-        $cargo run --quiet -p terse-fuzz --bin seed -- corpus fuzz/corpus
+        build
+        seeds=$(mktemp -d)
+        $cargo run --quiet -p terse-fuzz --bin seed -- "$seeds"
+        for target in $targets; do
+            mkdir -p "fuzz/corpus/$target"
+            case $target in
+                # A recording of every mode, under its name: tests count on them.
+                client | server | pair) cp "$seeds/$target"/* "fuzz/corpus/$target" ;;
+                *) merge "$target" "$seeds/$target" ;;
+            esac
+        done
+        rm -rf "$seeds"
         ;;
     *)
         sed -n 's/^# \{0,1\}//p' "$0" | sed 1d

@@ -48,10 +48,10 @@ pub fn run(data: &[u8]) {
         }
         4 => {
             let chain = chain.iter().map(|der| der.clone().into_owned()).collect();
-            let _ = Credential::new(&provider, chain, Key::new(pki::public_key(SERVER), false));
+            let _ = Credential::new(&provider, chain, Key::shared(pki::public_key(SERVER), false));
         }
         _ => {
-            let key = Key::new(SubjectPublicKeyInfoDer::from(first).into_owned(), false);
+            let key = Key::shared(SubjectPublicKeyInfoDer::from(first).into_owned(), false);
             let _ = Credential::raw_public_key(&provider, key);
         }
     }

@@ -1,4 +1,4 @@
-//! Fixed certificates, so that what was recorded with them can be replayed. `seed pki` made them; nobody has their
+//! Fixed certificates, so that what was recorded with them can be replayed. `new-pki` made them; nobody has their
 //! private keys, nor does anybody need them: [`crate::provider::Key`] signs without.
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer};
@@ -38,12 +38,12 @@ pub fn raw_trust(provider: &CryptoProvider, leaf: &'static [u8]) -> Trust {
 /// A credential with `leaf` and the intermediate.
 pub fn credential(provider: &CryptoProvider, leaf: &'static [u8], is_slow: bool) -> Credential {
     let chain = vec![CertificateDer::from(leaf), CertificateDer::from(INTERMEDIATE)];
-    Credential::new(provider, chain, Key::new(public_key(leaf), is_slow)).expect("the chain is well-formed")
+    Credential::new(provider, chain, Key::shared(public_key(leaf), is_slow)).expect("the chain is well-formed")
 }
 
 /// A credential with the raw public key of `leaf`.
 pub fn raw_credential(provider: &CryptoProvider, leaf: &'static [u8]) -> Credential {
-    let key = Key::new(public_key(leaf), false);
+    let key = Key::shared(public_key(leaf), false);
     Credential::raw_public_key(provider, key).expect("the key is well-formed")
 }
 

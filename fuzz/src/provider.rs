@@ -197,7 +197,7 @@ pub struct Key {
 
 impl Key {
     /// The key whose public half is `public_key`.
-    pub fn new(public_key: SubjectPublicKeyInfoDer<'static>, is_slow: bool) -> Arc<dyn SigningKey> {
+    pub fn shared(public_key: SubjectPublicKeyInfoDer<'static>, is_slow: bool) -> Arc<dyn SigningKey> {
         Arc::new(Self { public_key, is_slow })
     }
 }

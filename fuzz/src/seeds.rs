@@ -267,21 +267,21 @@ fn files() -> Vec<Seed> {
 /// Chains, lists and keys as they are meant.
 fn certificates() -> Vec<Seed> {
     let raw = pki::public_key(pki::SERVER);
-    let lists: [(&str, &[u8], &[&[u8]]); 9] = [
-        ("server", &[0], &[pki::SERVER, pki::INTERMEDIATE]),
-        ("client", &[0x10], &[pki::CLIENT, pki::INTERMEDIATE]),
-        ("revoked", &[0x11], &[pki::CLIENT, pki::INTERMEDIATE]),
-        ("not-revoked", &[1], &[pki::SERVER, pki::INTERMEDIATE]),
-        ("anchor", &[2], &[pki::ROOT, pki::CRL, pki::SERVER, pki::INTERMEDIATE]),
-        ("anchor-client", &[0x12], &[pki::ROOT, pki::CRL, pki::CLIENT, pki::INTERMEDIATE]),
-        ("raw", &[3], &[&raw]),
-        ("credential", &[4], &[pki::SERVER, pki::INTERMEDIATE]),
-        ("raw-credential", &[5], &[&raw]),
+    let lists: [(&str, u8, &[&[u8]]); 9] = [
+        ("server", 0, &[pki::SERVER, pki::INTERMEDIATE]),
+        ("client", 0x10, &[pki::CLIENT, pki::INTERMEDIATE]),
+        ("revoked", 0x11, &[pki::CLIENT, pki::INTERMEDIATE]),
+        ("not-revoked", 1, &[pki::SERVER, pki::INTERMEDIATE]),
+        ("anchor", 2, &[pki::ROOT, pki::CRL, pki::SERVER, pki::INTERMEDIATE]),
+        ("anchor-client", 0x12, &[pki::ROOT, pki::CRL, pki::CLIENT, pki::INTERMEDIATE]),
+        ("raw", 3, &[&raw]),
+        ("credential", 4, &[pki::SERVER, pki::INTERMEDIATE]),
+        ("raw-credential", 5, &[&raw]),
     ];
     let mut seeds = Vec::new();
     for (name, what, items) in lists {
         for time in [0, 255, 200] {
-            let mut seed = [what, &[time]].concat();
+            let mut seed = vec![what, time];
             for item in items {
                 seed.extend((item.len() as u16).to_be_bytes());
                 seed.extend(*item);

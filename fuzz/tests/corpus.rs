@@ -63,7 +63,7 @@ fn pairs_reach_every_mode() {
 
 #[test]
 fn the_other_targets_hold() {
-    let targets: [(&str, fn(&[u8])); 4] = [
+    let targets: [(_, fn(&[u8])); 4] = [
         ("records", records::run),
         ("messages", messages::run),
         ("cache_file", cache_file::run),

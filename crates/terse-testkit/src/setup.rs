@@ -3,17 +3,21 @@
 use alloc::sync::Arc;
 use std::sync::OnceLock;
 
+#[cfg(feature = "issue")]
+use terse_tls::ClientAuthentication;
 use terse_tls::cache::{
     ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Schemes, Scope,
     ScopeRecord, ServerCache, ServerStore, Ticket,
 };
+#[cfg(feature = "issue")]
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
     ClientResumption, ClientSessionStore, MemoryClientSessions, ServerResumption, StoredSession, TicketKeys,
 };
-use terse_tls::{ClientAuthentication, ClientConfig, Common, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientConfig, Common, ProtocolVersion, ServerConfig};
 
 use crate::pair::{Pair, Side};
+#[cfg(feature = "issue")]
 use crate::pki::Pki;
 
 /// A client and a server.
@@ -25,6 +29,7 @@ pub struct Setup {
     pub server: ServerConfig,
 }
 
+#[cfg(feature = "issue")]
 impl Setup {
     /// Certificates from the shared PKI for `chain`; the server does not ask the client for its own.
     pub fn new(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
@@ -43,7 +48,9 @@ impl Setup {
         setup.server.client_authentication = ClientAuthentication::Required(Pki::shared(chain).trust(server));
         setup
     }
+}
 
+impl Setup {
     /// On both sides one version alone.
     pub fn only(mut self, version: ProtocolVersion) -> Self {
         for side in Side::BOTH {
