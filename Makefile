@@ -4,7 +4,9 @@ CARGO ?= cargo
 DEVICE_TARGETS := thumbv7em-none-eabihf thumbv7m-none-eabi
 DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
-.PHONY: help demo test prepare lint devices unit interop smoke bytes bench bogo
+SECONDS ?= 60
+
+.PHONY: help demo test prepare lint devices unit smoke fuzz interop bytes bench bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -12,7 +14,8 @@ help: ## Show this list
 demo: ## Connect in full, then cached, on loopback, and show what was saved
 	@$(CARGO) run --quiet --bin terse -- demo
 
-test: prepare lint devices unit smoke interop ## Everything that must hold; ends with the interoperability matrix
+test: SECONDS = 3
+test: prepare lint devices unit smoke fuzz interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -33,6 +36,9 @@ devices: ## Build the device crates for Cortex-M
 unit: ## Unit tests, properties, client against server, the command
 	$(CARGO) test --workspace --exclude terse-interop --exclude terse-bench
 	$(CARGO) test -p terse-rustcrypto --features rsa-signing
+
+fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
+	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test -p terse-interop

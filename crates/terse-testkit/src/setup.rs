@@ -3,13 +3,17 @@
 use alloc::sync::Arc;
 
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+#[cfg(feature = "issue")]
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
     ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
-use terse_tls::{ClientAuthentication, ClientConfig, Common, Credential, ProtocolVersion, ServerConfig, Trust};
+#[cfg(feature = "issue")]
+use terse_tls::{ClientAuthentication, Credential, Trust};
+use terse_tls::{ClientConfig, Common, ProtocolVersion, ServerConfig};
 
 use crate::pair::{Pair, Side};
+#[cfg(feature = "issue")]
 use crate::pki::Pki;
 
 mod stores;
@@ -36,6 +40,7 @@ pub struct Setup {
     pub keeps: bool,
 }
 
+#[cfg(feature = "issue")]
 impl Setup {
     /// Certificates from the shared PKI for `chain`; the server does not ask the client for its own.
     pub fn new(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
@@ -75,7 +80,9 @@ impl Setup {
         setup.server.credentials = vec![of_server];
         setup
     }
+}
 
+impl Setup {
     /// On both sides one version alone.
     pub fn only(mut self, version: ProtocolVersion) -> Self {
         for side in Side::BOTH {

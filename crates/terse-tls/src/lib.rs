@@ -17,6 +17,8 @@ mod config;
 mod connection;
 pub mod crypto;
 mod error;
+#[cfg(feature = "testing")]
+pub mod fuzzing;
 mod handshake;
 mod link;
 mod lru;

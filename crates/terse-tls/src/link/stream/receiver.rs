@@ -165,6 +165,12 @@ impl Receiver {
         self.ignores_change_cipher_spec = ignore;
     }
 
+    /// How many bytes are buffered: of a record, of messages, of application data.
+    #[cfg(feature = "testing")]
+    pub(crate) fn buffered(&self) -> [usize; 3] {
+        [self.partial.len(), self.joined.len(), self.plaintext.len()]
+    }
+
     pub(crate) fn has_plaintext(&self) -> bool {
         self.plaintext_len() > 0
     }

@@ -1,0 +1,77 @@
+//! The fuzz target `cache_file`: what a program finds in its files and stores after a restart. Any bytes; what loads can
+//! be written, and then loads as the same bytes again.
+//!
+//! The first byte chooses what the rest is: contents, or a file with or without a header and checksum that fit.
+
+use std::cell::OnceCell;
+use std::fs;
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use terse_net::{CacheFile, SessionFile};
+use terse_tls::cache::snapshot;
+use terse_tls::resume::{MemoryClientSessions, SessionRecord, StoredSession};
+
+/// Runs one input.
+pub fn run(data: &[u8]) {
+    let Some((what, bytes)) = data.split_first() else { return };
+    match what % 8 {
+        0 | 1 => {
+            // Fewer places than entries.
+            let capacity = if what & 0x10 == 0 { 8 } else { 1 };
+            let Ok((client, server)) = snapshot::decode(bytes, capacity) else { return };
+            let written = snapshot::encode(&client, &server).expect("less than 4 GiB");
+            let (client, server) = snapshot::decode(&written, capacity).expect("what was written loads");
+            assert_eq!(snapshot::encode(&client, &server).as_deref(), Ok(&written[..]));
+        }
+        2 => {
+            let Ok(sessions) = MemoryClientSessions::from_bytes(bytes, 8) else { return };
+            let written = sessions.to_bytes();
+            let again = MemoryClientSessions::from_bytes(&written, 8).expect("what was written loads");
+            assert_eq!(again.to_bytes(), written);
+        }
+        3 => {
+            let Ok(session) = StoredSession::from_bytes(bytes) else { return };
+            assert!(!format!("{session:?}").is_empty());
+            let again = StoredSession::from_bytes(&session.to_bytes()).expect("what was written loads");
+            assert_eq!(again.to_bytes(), session.to_bytes());
+        }
+        4 => {
+            let Ok(record) = SessionRecord::from_bytes(bytes) else { return };
+            let again = SessionRecord::from_bytes(&record.to_bytes()).expect("what was written loads");
+            assert_eq!(again.to_bytes(), record.to_bytes());
+        }
+        5 => open(bytes),
+        6 => open(&framed(b"terse$c\n", snapshot::VERSION, bytes)),
+        _ => open(&framed(b"terse$s\n", 1, bytes)),
+    }
+}
+
+/// A file with a header and a checksum that fit.
+fn framed(magic: &[u8; 8], version: u16, body: &[u8]) -> Vec<u8> {
+    let version = version.to_be_bytes();
+    let sum = Sha256::new().chain_update(magic).chain_update(version).chain_update(body).finalize();
+    [&magic[..], &version, &sum, body].concat()
+}
+
+/// Opens a file as either kind. One that is not damaged is as it was.
+fn open(contents: &[u8]) {
+    thread_local!(static DIRECTORY: OnceCell<TempDir> = const { OnceCell::new() });
+    DIRECTORY.with(|directory| {
+        let path = directory.get_or_init(|| TempDir::new().expect("a directory")).path().join("file");
+        fs::write(&path, contents).expect("a file");
+        restrict(&path);
+        let (cache, damage) = CacheFile::open(&path, 8).expect("a file");
+        assert!(!format!("{cache:?}").is_empty());
+        assert!(damage.is_none_or(|damage| !damage.to_string().is_empty()));
+        let (sessions, damage) = SessionFile::open(&path, 8).expect("a file");
+        assert!(!format!("{sessions:?}").is_empty());
+        assert!(damage.is_none_or(|damage| !damage.to_string().is_empty()));
+        assert_eq!(fs::read(&path).expect("a file"), contents);
+    });
+}
+
+fn restrict(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("permissions");
+}

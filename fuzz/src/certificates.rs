@@ -1,0 +1,72 @@
+//! The fuzz target `certificates`: certificates, revocation lists and raw public keys of any bytes, from a peer and from
+//! the configuration. Signatures are believed unless they end in a zero.
+//!
+//! ```text
+//! what(1) time(1) { length(2) der }*
+//! ```
+
+use core::time::Duration;
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer, UnixTime};
+use terse_testkit::pki::{DAY, NOW, server_address};
+use terse_tls::fuzzing::{verify_chain, verify_raw_public_key};
+use terse_tls::{Credential, Trust};
+
+use crate::pki::{self, SERVER};
+use crate::provider::{self, Key};
+
+/// Runs one input.
+pub fn run(data: &[u8]) {
+    let Some(([what, time], rest)) = data.split_first_chunk() else { return };
+    let provider = provider::transparent();
+    let items = items(rest);
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(NOW + u64::from(*time) * DAY));
+    let time = (*time != 0xff).then_some(at);
+    let address = server_address();
+    let name = (what & 0x10 == 0).then_some(&address.name);
+    let chain: Vec<_> = items.iter().map(|der| CertificateDer::from(*der)).collect();
+    let first = items.first().copied().unwrap_or_default();
+    match what % 6 {
+        0 => drop(verify_chain(&provider, &pki::trust(&provider), &chain, name, time)),
+        1 => drop(verify_chain(&provider, &pki::trust_with_crl(&provider).accept_without_clock(), &chain, name, time)),
+        2 => {
+            // The first is the root, the second the list.
+            let crls = items.get(1).map(|crl| CertificateRevocationListDer::from(*crl));
+            if let Ok(trust) = Trust::new(&provider, &chain[..chain.len().min(1)])
+                && let Ok(trust) = trust.clone().with_crls(&provider, crls.as_slice()).or(Ok::<_, ()>(trust))
+            {
+                assert!(!format!("{trust:?}").is_empty());
+                verify_chain(&provider, &trust.accept_without_clock(), chain.get(2..).unwrap_or_default(), name, time);
+            }
+        }
+        3 => {
+            let known = pki::raw_trust(&provider, SERVER);
+            verify_raw_public_key(&provider, &known, first);
+            if let Ok(trust) = Trust::raw_public_keys(&provider, &[SubjectPublicKeyInfoDer::from(first)]) {
+                verify_raw_public_key(&provider, &trust, first).expect("a key that is trusted");
+            }
+        }
+        4 => {
+            let chain = chain.iter().map(|der| der.clone().into_owned()).collect();
+            let _ = Credential::new(&provider, chain, Key::shared(pki::public_key(SERVER), false));
+        }
+        _ => {
+            let key = Key::shared(SubjectPublicKeyInfoDer::from(first).into_owned(), false);
+            let _ = Credential::raw_public_key(&provider, key);
+        }
+    }
+}
+
+fn items(mut rest: &[u8]) -> Vec<&[u8]> {
+    let mut items = Vec::new();
+    while let Some((len, body)) = rest.split_first_chunk()
+        && items.len() < MAX_ITEMS
+    {
+        let (item, next) = body.split_at(usize::from(u16::from_be_bytes(*len)).min(body.len()));
+        items.push(item);
+        rest = next;
+    }
+    items
+}
+
+const MAX_ITEMS: usize = 6;

@@ -1,0 +1,18 @@
+//! The fuzz target `client`: a client, in any mode, against whatever a server could send to it, encrypted as well.
+
+use crate::input::Input;
+use crate::machine::Machine;
+use crate::modes::{TRANSPARENT, Tweaks, choose};
+
+/// Runs one input, an [`Input`].
+pub fn run(data: &[u8]) {
+    replay(&Input::parse(data));
+}
+
+/// The client after `input`.
+pub fn replay(input: &Input) -> Machine {
+    let (mode, tweaks) = (choose(&TRANSPARENT, input.mode), Tweaks(input.tweaks));
+    let mut client = Machine::client(tweaks.client(mode), tweaks);
+    input.operations.iter().for_each(|operation| client.apply(operation));
+    client.end()
+}

@@ -1,0 +1,24 @@
+//! Fuzz targets for Terse: each takes any bytes, and panics if something that must always hold does not.
+//!
+//! - [`records`], [`messages`]: the parts of the engine that read bytes, alone
+//! - [`client`], [`server`]: one side against whatever the other could send
+//! - [`pair`]: both, with somebody in between
+//! - [`cache_file`], [`certificates`]: what else comes from outside
+//!
+//! What the last four are made of: a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`] of
+//! a handshake, the [`input`] as a list of operations, and the [`machine`] that they are done to.
+
+pub mod cache_file;
+pub mod certificates;
+pub mod client;
+pub mod input;
+pub mod machine;
+pub mod messages;
+pub mod modes;
+pub mod mutate;
+pub mod pair;
+pub mod pki;
+pub mod provider;
+pub mod records;
+pub mod seeds;
+pub mod server;

@@ -1,0 +1,313 @@
+//! The modes of a handshake: configurations of client and server that fit together, with everything cached, stored and
+//! shared that a mode begins with. Nothing that a connection does changes a mode, so that inputs do not depend on those
+//! before.
+
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use terse_testkit::pair::{Side, at};
+use terse_testkit::setup::Setup;
+use terse_tls::cache::{
+    ClientCache, MemoryClientStore, MemoryServerStore, NotSaved, Schemes, Scope, ServerCache, snapshot,
+};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::{
+    ClientResumption, ClientSessionStore, ExternalPsk, MemoryClientSessions, MemoryPskStore, ServerEarlyData,
+    ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
+};
+use terse_tls::{
+    ClientAuthentication, ClientConfig, Common, MaxFragmentLength, Now, ProtocolVersion, ServerConfig, Trust,
+};
+
+use crate::pki::{self, CLIENT, SERVER};
+use crate::provider;
+
+/// A mode, by name.
+pub struct Mode {
+    /// Such as `resumed-tls12`.
+    pub name: String,
+    /// Both sides.
+    pub setup: Setup,
+}
+
+/// The modes with [`provider::transparent`].
+pub static TRANSPARENT: LazyLock<Vec<Mode>> = LazyLock::new(|| all(&provider::transparent()));
+
+/// The modes with [`provider::binding`].
+pub static BINDING: LazyLock<Vec<Mode>> = LazyLock::new(|| all(&provider::binding()));
+
+/// The mode that `byte` chooses.
+pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
+    &modes[usize::from(byte) % modes.len()]
+}
+
+fn all(provider: &CryptoProvider) -> Vec<Mode> {
+    let mut modes = Vec::new();
+    let both = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+    let of = [("tls13", vec![ProtocolVersion::TLS_1_3]), ("tls12", vec![ProtocolVersion::TLS_1_2]), ("both", both)];
+    for (suffix, versions) in of {
+        let in_versions = |mut setup: Setup| {
+            setup.client.common.versions.clone_from(&versions);
+            setup.server.common.versions.clone_from(&versions);
+            setup
+        };
+        let [plain, mutual] = [plain(provider), mutual(provider)].map(in_versions);
+        let mut add = |name: &str, setup| modes.push(Mode { name: format!("{name}-{suffix}"), setup });
+        add("full", plain.clone());
+        add("mutual", mutual.clone());
+        add("optional", optional(mutual.clone()));
+        add("retry", plain.clone().with_hello_retry(false));
+        add("cookie", mutual.clone().with_hello_retry(true));
+        add("rfc7924", mutual.clone().with_frozen_cache(Schemes::RFC7924));
+        add("bithac", mutual.clone().with_frozen_cache(Schemes::BITHAC));
+        add("resumed", plain.clone().with_frozen_session());
+        add("resumed-mutual", stored(mutual.clone()));
+        add("resumed-or-cached", stored(mutual.clone().with_frozen_cache(Schemes::BITHAC)));
+        add("slow", in_versions(slow(provider)));
+        add("psk", in_versions(psk(provider)));
+        add("psk-or-certificate", with_psks(mutual.clone()));
+        add("raw", in_versions(raw(provider)));
+        add("raw-cached", in_versions(raw(provider)).with_frozen_cache(Schemes::BITHAC));
+        if suffix != "tls12" {
+            add("early", early(plain.clone()));
+            add("early-rejected", rejecting(early(mutual.clone())));
+            add("psk-imported", in_versions(imported(provider)));
+        }
+    }
+    modes
+}
+
+fn plain(provider: &CryptoProvider) -> Setup {
+    let trust = pki::trust(provider);
+    let mut setup = Setup {
+        client: ClientConfig::new(provider, trust),
+        server: ServerConfig::new(provider, pki::credential(provider, SERVER, false)),
+    };
+    setup.client.credential = Some(pki::credential(provider, CLIENT, false));
+    setup
+}
+
+fn mutual(provider: &CryptoProvider) -> Setup {
+    let mut setup = plain(provider);
+    setup.server.client_authentication = ClientAuthentication::Required(pki::trust(provider));
+    setup
+}
+
+/// The client has nothing to show.
+fn optional(mut setup: Setup) -> Setup {
+    let trust = pki::trust_with_crl(&setup.server.common.provider);
+    setup.server.client_authentication = ClientAuthentication::Optional(trust);
+    setup.client.credential = None;
+    setup
+}
+
+/// Both keys are in secure elements.
+fn slow(provider: &CryptoProvider) -> Setup {
+    let mut setup = mutual(provider);
+    setup.client.credential = Some(pki::credential(provider, CLIENT, true));
+    setup.server.credentials = vec![pki::credential(provider, SERVER, true)];
+    setup
+}
+
+fn raw(provider: &CryptoProvider) -> Setup {
+    let mut setup = plain(provider);
+    setup.client.trust = pki::raw_trust(provider, SERVER);
+    setup.client.credential = Some(pki::raw_credential(provider, CLIENT));
+    setup.server.credentials = vec![pki::raw_credential(provider, SERVER)];
+    setup.server.client_authentication = ClientAuthentication::Required(pki::raw_trust(provider, CLIENT));
+    setup
+}
+
+fn key() -> ExternalPsk {
+    ExternalPsk::new(b"device-7", &[7; 16]).expect("16 bytes are enough")
+}
+
+fn psk(provider: &CryptoProvider) -> Setup {
+    let mut setup = plain(provider);
+    setup.client = ClientConfig::new(provider, Trust::nobody(provider));
+    setup.client.psks = vec![key()];
+    setup.server = ServerConfig::with_psks(provider, Arc::new(MemoryPskStore::new([key()])));
+    setup
+}
+
+fn imported(provider: &CryptoProvider) -> Setup {
+    let mut setup = psk(provider);
+    let key = key().imported(b"context").expect("a short context");
+    setup.client.psks = vec![key.clone()];
+    setup.server.psks = Some(Arc::new(MemoryPskStore::new([key])));
+    setup
+}
+
+fn with_psks(mut setup: Setup) -> Setup {
+    setup.client.psks = vec![key()];
+    setup.server.psks = Some(Arc::new(MemoryPskStore::new([key()])));
+    setup
+}
+
+/// Every handshake resumes one session, which the server finds in a store.
+fn stored(mut setup: Setup) -> Setup {
+    let store = Arc::new(OneRecord::default());
+    setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: 7200 });
+    let mut resumption = ClientResumption::new(Arc::new(OneSession::default()));
+    resumption.early_data = setup.server.early_data.is_some();
+    setup.client.resumption = Some(resumption);
+    setup.pair(0).handshake().expect("a handshake");
+    setup
+}
+
+fn early(mut setup: Setup) -> Setup {
+    setup.server.early_data = Some(ServerEarlyData::new(0x1000));
+    stored(setup)
+}
+
+/// The server would rather have another key share, and so no early data.
+fn rejecting(setup: Setup) -> Setup {
+    setup.with_hello_retry(false)
+}
+
+/// A client's store that keeps the first session, and gives it to everybody.
+#[derive(Default)]
+struct OneSession(OnceLock<Vec<u8>>);
+
+impl ClientSessionStore for OneSession {
+    fn put(&self, _: &Scope, session: StoredSession) {
+        self.0.get_or_init(|| session.to_bytes().to_vec());
+    }
+
+    fn take(&self, _: &Scope) -> Option<StoredSession> {
+        self.0.get().map(|bytes| StoredSession::from_bytes(bytes).expect("what a session gave"))
+    }
+}
+
+/// A server's store that finds the first session under every name.
+#[derive(Default)]
+struct OneRecord(OnceLock<SessionRecord>);
+
+impl ServerSessionStore for OneRecord {
+    fn put(&self, _: SessionId, record: SessionRecord) -> Result<(), NotSaved> {
+        self.0.get_or_init(|| record);
+        Ok(())
+    }
+
+    fn find(&self, _: &SessionId) -> Option<SessionRecord> {
+        self.0.get().cloned()
+    }
+
+    fn take(&self, id: &SessionId) -> Option<SessionRecord> {
+        self.find(id)
+    }
+}
+
+/// What is changed in a mode, by two bytes; zeros change nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Tweaks(pub [u8; 2]);
+
+impl Tweaks {
+    const fn has(self, bit: usize) -> bool {
+        self.0[bit / 8] >> (bit % 8) & 1 == 1
+    }
+
+    /// The time of the connection, which does not know it if the bytes say so.
+    pub fn now(self) -> Now {
+        Now { unix: at(0).unix.filter(|_| !self.has(8)), ..at(0) }
+    }
+
+    /// Whether a key outside answers at once, or by a call of the fuzzer.
+    pub const fn signs_at_once(self) -> bool {
+        !self.has(9)
+    }
+
+    /// The client of `mode`.
+    pub fn client(self, mode: &Mode) -> ClientConfig {
+        let mut config = mode.setup.client.clone();
+        self.common(&mut config.common);
+        config.max_fragment_length = self.has(6).then_some(MaxFragmentLength::from_bytes(512)).flatten();
+        config.compatibility_mode = self.has(7);
+        config.send_server_name = !self.has(11);
+        if self.has(10) {
+            config.trust = config.trust.accept_without_clock();
+        }
+        if let Some(resumption) = &mut config.resumption {
+            resumption.offers_cached_objects = self.has(12);
+        }
+        config
+    }
+
+    /// The server of `mode`.
+    pub fn server(self, mode: &Mode) -> ServerConfig {
+        let mut config = mode.setup.server.clone();
+        self.common(&mut config.common);
+        config.hello_retry_cookie |= self.has(6);
+        config.certificate_authorities = self.has(7);
+        if self.has(10) && config.resumption.is_none() {
+            // A store that is not shared: what it keeps ends with the connection.
+            let store = Arc::new(OneRecord::default());
+            config.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: 60 });
+        }
+        config
+    }
+
+    fn common(self, common: &mut Common) {
+        if self.has(0) {
+            common.record_size_limit = Some(64);
+        }
+        if self.has(1) {
+            common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
+        }
+        if self.has(2) {
+            common.max_handshake_message = 0x200;
+        }
+        if self.has(3) {
+            common.max_send_buffer = 0x100;
+        }
+        if self.has(4) {
+            common.suites.rotate_left(1);
+        }
+        if self.has(5) {
+            common.suites.reverse();
+        }
+        if self.has(13) {
+            common.require_extended_master_secret = false;
+        }
+    }
+}
+
+/// What both sides keep after handshakes in several modes, saved: the client's cache, the server's, the client's sessions,
+/// one of them, and a server's record.
+pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
+    let schemes = Schemes::BITHAC;
+    let modes = TRANSPARENT
+        .iter()
+        .filter(|mode| ["mutual-", "raw-tls", "full-"].iter().any(|name| mode.name.starts_with(name)));
+    let mut saved = Vec::new();
+    for Mode { name, setup } in modes {
+        let [client_cache, other_client_cache] = [0; 2].map(|_: u8| Arc::new(MemoryClientStore::new(4)));
+        let [server_cache, other_server_cache] = [0; 2].map(|_: u8| Arc::new(MemoryServerStore::new(4)));
+        let (sessions, session, record) =
+            (Arc::new(MemoryClientSessions::new(4)), Arc::new(OneSession::default()), Arc::new(OneRecord::default()));
+        let mut setup = setup.clone();
+        setup.client.cache = Some(ClientCache { store: client_cache.clone(), schemes });
+        setup.server.cache = Some(ServerCache { store: server_cache.clone(), schemes });
+        setup.server.resumption = Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 });
+        let stores: [Arc<dyn ClientSessionStore>; 2] = [sessions.clone(), session.clone()];
+        for (seed, store) in stores.into_iter().enumerate() {
+            setup.client.resumption = Some(ClientResumption::new(store));
+            let mut pair = setup.pair(seed as u64);
+            pair.handshake().expect("a handshake");
+            pair.carry(Side::Server, b"confirmed").expect("data");
+        }
+        let encode = |client: &MemoryClientStore, server: &MemoryServerStore| {
+            snapshot::encode(client, server).expect("less than 4 GiB")
+        };
+        saved.push((
+            name.clone(),
+            [
+                encode(&client_cache, &other_server_cache),
+                encode(&other_client_cache, &server_cache),
+                sessions.to_bytes().to_vec(),
+                session.0.get().cloned().unwrap_or_default(),
+                record.0.get().map_or_else(Vec::new, |record| record.to_bytes().to_vec()),
+            ],
+        ));
+    }
+    saved
+}

@@ -1,0 +1,54 @@
+//! Fixed certificates, so that what was recorded with them can be replayed. `new-pki` made them; nobody has their
+//! private keys, nor does anybody need them: [`crate::provider::Key`] signs without.
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{Credential, Trust};
+use webpki::EndEntityCert;
+
+use crate::provider::Key;
+
+/// The root.
+pub const ROOT: &[u8] = include_bytes!("../pki/root.der");
+/// Its intermediate.
+pub const INTERMEDIATE: &[u8] = include_bytes!("../pki/intermediate.der");
+/// The server's certificate.
+pub const SERVER: &[u8] = include_bytes!("../pki/server.der");
+/// The client's certificate.
+pub const CLIENT: &[u8] = include_bytes!("../pki/client.der");
+/// The intermediate's revocation list, on which the client stands.
+pub const CRL: &[u8] = include_bytes!("../pki/crl.der");
+
+/// Trust in the root.
+pub fn trust(provider: &CryptoProvider) -> Trust {
+    Trust::new(provider, &[ROOT.into()]).expect("the root is well-formed")
+}
+
+/// The same, with the revocation list.
+pub fn trust_with_crl(provider: &CryptoProvider) -> Trust {
+    let crl = CertificateRevocationListDer::from(CRL);
+    trust(provider).with_crls(provider, &[crl]).expect("the list is well-formed")
+}
+
+/// Trust in the raw public key of `leaf`.
+pub fn raw_trust(provider: &CryptoProvider, leaf: &'static [u8]) -> Trust {
+    Trust::raw_public_keys(provider, &[public_key(leaf)]).expect("the key is well-formed")
+}
+
+/// A credential with `leaf` and the intermediate.
+pub fn credential(provider: &CryptoProvider, leaf: &'static [u8], is_slow: bool) -> Credential {
+    let chain = vec![CertificateDer::from(leaf), CertificateDer::from(INTERMEDIATE)];
+    Credential::new(provider, chain, Key::shared(public_key(leaf), is_slow)).expect("the chain is well-formed")
+}
+
+/// A credential with the raw public key of `leaf`.
+pub fn raw_credential(provider: &CryptoProvider, leaf: &'static [u8]) -> Credential {
+    let key = Key::shared(public_key(leaf), false);
+    Credential::raw_public_key(provider, key).expect("the key is well-formed")
+}
+
+/// The SubjectPublicKeyInfo in `leaf`.
+pub fn public_key(leaf: &'static [u8]) -> SubjectPublicKeyInfoDer<'static> {
+    let leaf = CertificateDer::from(leaf);
+    EndEntityCert::try_from(&leaf).expect("the leaf is well-formed").subject_public_key_info().into_owned()
+}

@@ -1,0 +1,220 @@
+//! A crypto provider that protects nothing and costs nothing, so that a fuzzer gets past the Finished: every primitive
+//! has the shape of a real one and none of its strength. Never for anything else.
+//!
+//! Two of them:
+//! - [`transparent`]: ciphertext is plaintext and every tag, MAC and Finished a constant, so that whatever the fuzzer
+//!   changes is still authentic. Signatures are accepted unless they end in a zero.
+//! - [`binding`]: the same, but MACs, derived keys and tags depend on all that they cover, so that two sides that saw
+//!   different bytes notice.
+//!
+//! What must always hold: everything is a function of its arguments, so that a run can be replayed.
+
+use std::sync::Arc;
+
+use pki_types::{
+    AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, alg_id,
+};
+use terse_tls::crypto::{
+    CryptoError, CryptoProvider, Group, KeyError, KeyExchange, Rng, SharedSecret, SignatureAlgorithms, Signing,
+    SigningKey, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
+};
+use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
+
+mod aead;
+mod hash;
+
+use aead::Plain;
+pub use aead::TAG;
+use hash::Mix;
+
+/// Whose records, MACs and Finished are authentic whatever they say.
+pub const fn transparent() -> CryptoProvider {
+    provider(&Suites::<false>::TLS13, &Suites::<false>::TLS12, &Mix::<false, 32>)
+}
+
+/// Whose records, MACs and Finished depend on what they cover.
+pub const fn binding() -> CryptoProvider {
+    provider(&Suites::<true>::TLS13, &Suites::<true>::TLS12, &Mix::<true, 32>)
+}
+
+const fn provider(
+    tls13_suites: &'static [&'static Tls13Suite],
+    tls12_suites: &'static [&'static Tls12Suite],
+    sha256: &'static dyn terse_tls::crypto::Hash,
+) -> CryptoProvider {
+    CryptoProvider {
+        name: "fuzz",
+        tls13_suites,
+        tls12_suites,
+        groups: &[&Xor(NamedGroup::X25519), &Xor(NamedGroup::SECP256R1)],
+        signatures: SignatureAlgorithms {
+            all: &[&Trusting::P256, &Trusting::ED25519, &Trusting::P384, &Trusting::RSA],
+            by_scheme: &[
+                (SignatureScheme::ECDSA_SECP256R1_SHA256, &[&Trusting::P256]),
+                (SignatureScheme::ED25519, &[&Trusting::ED25519]),
+                (SignatureScheme::ECDSA_SECP384R1_SHA384, &[&Trusting::P384]),
+                (SignatureScheme::RSA_PKCS1_SHA256, &[&Trusting::RSA]),
+            ],
+        },
+        sha256,
+        load_key: |_| Err(KeyError::UnsupportedAlgorithm), // see `Key`
+    }
+}
+
+struct Suites<const BINDING: bool>;
+
+impl<const BINDING: bool> Suites<BINDING> {
+    const TLS13: [&'static Tls13Suite; 3] = [
+        &Tls13Suite {
+            id: CipherSuite::TLS_AES_128_GCM_SHA256,
+            hash: &Mix::<BINDING, 32>,
+            aead: &Plain::<BINDING, 16>,
+            confidentiality_limit: 1 << 24,
+        },
+        // Keys of this one wear out at once.
+        &Tls13Suite {
+            id: CipherSuite::TLS_AES_256_GCM_SHA384,
+            hash: &Mix::<BINDING, 48>,
+            aead: &Plain::<BINDING, 16>,
+            confidentiality_limit: 8,
+        },
+        &Tls13Suite {
+            id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
+            hash: &Mix::<BINDING, 32>,
+            aead: &Plain::<BINDING, 8>,
+            confidentiality_limit: 1 << 24,
+        },
+    ];
+
+    const TLS12: [&'static Tls12Suite; 6] = [
+        &Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, Tls12KeyExchange::EcdheEcdsa),
+        &Tls12Suite {
+            hash: &Mix::<BINDING, 48>,
+            confidentiality_limit: 72,
+            ..Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, Tls12KeyExchange::EcdheEcdsa)
+        },
+        &Tls12Suite {
+            nonce: Tls12Nonce::Implicit,
+            ..Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, Tls12KeyExchange::EcdheEcdsa)
+        },
+        &Self::tls12(CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Tls12KeyExchange::EcdheRsa),
+        &Tls12Suite {
+            aead: &Plain::<BINDING, 8>,
+            ..Self::tls12(CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Tls12KeyExchange::EcdhePsk)
+        },
+        &Tls12Suite {
+            aead: &Plain::<BINDING, 8>,
+            ..Self::tls12(CipherSuite::TLS_PSK_WITH_AES_128_CCM_8, Tls12KeyExchange::Psk)
+        },
+    ];
+
+    const fn tls12(id: CipherSuite, key_exchange: Tls12KeyExchange) -> Tls12Suite {
+        Tls12Suite {
+            id,
+            key_exchange,
+            hash: &Mix::<BINDING, 32>,
+            aead: &Plain::<BINDING, 16>,
+            nonce: Tls12Nonce::Explicit,
+            confidentiality_limit: 1 << 24,
+        }
+    }
+}
+
+/// A key exchange in which the secret is the XOR of both shares.
+struct Xor(NamedGroup);
+
+const SHARE_LEN: usize = 32;
+
+impl Group for Xor {
+    fn name(&self) -> NamedGroup {
+        self.0
+    }
+
+    fn start(&self, rng: &mut dyn Rng) -> Result<Box<dyn KeyExchange>, CryptoError> {
+        let mut share = [0; SHARE_LEN];
+        rng.fill(&mut share)?;
+        Ok(Box::new(Share(share)))
+    }
+
+    fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError> {
+        let mut share = [0; SHARE_LEN];
+        rng.fill(&mut share)?;
+        Ok((share.to_vec(), shared(&share, key_share)?))
+    }
+}
+
+struct Share([u8; SHARE_LEN]);
+
+impl KeyExchange for Share {
+    fn key_share(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn complete(self: Box<Self>, key_share: &[u8]) -> Result<SharedSecret, CryptoError> {
+        shared(&self.0, key_share)
+    }
+}
+
+fn shared(own: &[u8; SHARE_LEN], peer: &[u8]) -> Result<SharedSecret, CryptoError> {
+    let peer: &[u8; SHARE_LEN] = peer.try_into().map_err(|_| CryptoError::InvalidKeyShare)?;
+    Ok(SharedSecret::new(own.iter().zip(peer).map(|(own, peer)| own ^ peer).collect()))
+}
+
+/// Believes every signature that does not end in a zero.
+#[derive(Debug)]
+struct Trusting {
+    key: AlgorithmIdentifier,
+    signature: AlgorithmIdentifier,
+}
+
+impl Trusting {
+    const P256: Self = Self { key: alg_id::ECDSA_P256, signature: alg_id::ECDSA_SHA256 };
+    const P384: Self = Self { key: alg_id::ECDSA_P384, signature: alg_id::ECDSA_SHA384 };
+    const ED25519: Self = Self { key: alg_id::ED25519, signature: alg_id::ED25519 };
+    const RSA: Self = Self { key: alg_id::RSA_ENCRYPTION, signature: alg_id::RSA_PKCS1_SHA256 };
+}
+
+impl SignatureVerificationAlgorithm for Trusting {
+    fn verify_signature(&self, _key: &[u8], _message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        if signature.last().is_some_and(|last| *last != 0) { Ok(()) } else { Err(InvalidSignature) }
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.key
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.signature
+    }
+}
+
+/// Signs for any P-256 key: only its public half is needed.
+pub struct Key {
+    public_key: SubjectPublicKeyInfoDer<'static>,
+    /// Answers [`Signing::Pending`], as a secure element would.
+    is_slow: bool,
+}
+
+impl Key {
+    /// The key whose public half is `public_key`.
+    pub fn shared(public_key: SubjectPublicKeyInfoDer<'static>, is_slow: bool) -> Arc<dyn SigningKey> {
+        Arc::new(Self { public_key, is_slow })
+    }
+}
+
+/// What [`Key`] signs with.
+pub const SIGNATURE: &[u8] = b"signed";
+
+impl SigningKey for Key {
+    fn schemes(&self) -> &[SignatureScheme] {
+        &[SignatureScheme::ECDSA_SECP256R1_SHA256]
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.public_key.clone()
+    }
+
+    fn sign(&self, _: SignatureScheme, _message: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        Ok(if self.is_slow { Signing::Pending } else { Signing::Done(SIGNATURE.into()) })
+    }
+}

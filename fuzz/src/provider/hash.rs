@@ -1,0 +1,69 @@
+//! A hash that mixes instead of hashing (FNV-1a, spread over the output by SplitMix64).
+//!
+//! What must always hold: the hash depends on all of its input, in both providers: transcripts, fingerprints and names
+//! of contexts are to differ. HMAC is a constant unless `BINDING`; HKDF then leaves its key out.
+
+use terse_testkit::rng::SeededRng;
+use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Rng as _, Secret};
+
+/// `LEN` bytes of output.
+pub(super) struct Mix<const BINDING: bool, const LEN: usize>;
+
+impl<const BINDING: bool, const LEN: usize> Hash for Mix<BINDING, LEN> {
+    fn output_len(&self) -> usize {
+        LEN
+    }
+
+    fn start(&self) -> Box<dyn HashContext> {
+        Box::new(Running::<LEN>(OFFSET))
+    }
+
+    fn hmac(&self, key: &[u8], parts: &[&[u8]]) -> Digest {
+        Digest::new(&if BINDING { output::<LEN>(mix(mix(OFFSET, &[key]), parts)) } else { [CONSTANT; LEN] })
+    }
+
+    fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret {
+        Secret::new(self.hmac(salt, &[input_key_material]).as_ref())
+    }
+
+    fn hkdf_expand(&self, pseudorandom_key: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), CryptoError> {
+        if out.len() > 255 * LEN || pseudorandom_key.len() != LEN {
+            return Err(CryptoError::InvalidLength);
+        }
+        let key: &[u8] = if BINDING { pseudorandom_key } else { &[] };
+        SeededRng::new(mix(mix(OFFSET, &[key]), info)).fill(out)
+    }
+}
+
+struct Running<const LEN: usize>(u64);
+
+impl<const LEN: usize> HashContext for Running<LEN> {
+    fn update(&mut self, data: &[u8]) {
+        self.0 = mix(self.0, &[data]);
+    }
+
+    fn fork(&self) -> Box<dyn HashContext> {
+        Box::new(Self(self.0))
+    }
+
+    fn finish(self: Box<Self>) -> Digest {
+        Digest::new(&output::<LEN>(self.0))
+    }
+}
+
+/// Of every HMAC that binds nothing, and so of every Finished.
+const CONSTANT: u8 = 0x5c;
+
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// The same however the input is cut.
+pub(super) fn mix(state: u64, parts: &[&[u8]]) -> u64 {
+    parts.iter().copied().flatten().fold(state, |state, byte| (state ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+fn output<const LEN: usize>(state: u64) -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    SeededRng::new(state).fill(&mut bytes).expect("it never fails");
+    bytes
+}
