@@ -20,7 +20,7 @@ build() {
     RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
         -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
-        $cargo build --quiet --profile fuzz --target "$host" -p terse-fuzz --features libfuzzer --bins
+        $cargo build --quiet --profile fuzz --target "$host" -p terse-fuzz --features libfuzzer $(for target in $targets; do echo "--bin $target"; done)
 }
 
 # Longer inputs are slower, and find no more.

@@ -81,6 +81,8 @@ fn plain(provider: &CryptoProvider) -> Setup {
     let mut setup = Setup {
         client: ClientConfig::new(provider, trust),
         server: ServerConfig::new(provider, pki::credential(provider, SERVER, false)),
+        early_data: Vec::new(),
+        keeps: false,
     };
     setup.client.credential = Some(pki::credential(provider, CLIENT, false));
     setup
