@@ -9,7 +9,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-targets="records messages client server pair cache_file certificates"
+all="records messages client server pair cache_file certificates"
+targets=$all
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}
 binaries=${CARGO_TARGET_DIR:-target}/$host/fuzz
@@ -20,7 +21,8 @@ build() {
     RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
         -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
-        $cargo build --quiet --profile fuzz --target "$host" -p terse-fuzz --features libfuzzer $(for target in $targets; do echo "--bin $target"; done)
+        $cargo build --quiet --profile fuzz --target "$host" -p terse-fuzz --features libfuzzer \
+        $(printf ' --bin %s' $all)
 }
 
 # Longer inputs are slower, and find no more.

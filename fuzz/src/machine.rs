@@ -41,6 +41,7 @@ pub struct Machine {
     /// The transport takes nothing.
     is_blocked: bool,
     signs_at_once: bool,
+    requires_extended_master_secret: bool,
     max_output: usize,
     ear: Arc<Ear>,
 }
@@ -88,6 +89,7 @@ impl Machine {
             closed: false,
             is_blocked: false,
             signs_at_once: tweaks.signs_at_once(),
+            requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             max_output,
             ear,
         };
@@ -306,8 +308,15 @@ impl Machine {
             _ => panic!("authenticated in an unknown way"),
         }
         let mut out = [0; 32];
-        let exported = self.connection.export_keying_material(b"label", None, &mut out);
-        assert_eq!(exported.is_ok(), self.connection.is_connected());
+        match self.connection.export_keying_material(b"label", None, &mut out) {
+            Ok(()) => assert!(self.connection.is_connected()),
+            // RFC 7627, 5.4: without the extended master secret, where that is allowed.
+            Err(Error::ApiMisuse(ApiMisuse::NoExporter)) => assert!(!self.requires_extended_master_secret),
+            Err(error) => {
+                assert_eq!(error, ApiMisuse::HandshakeNotFinished.into());
+                assert!(!self.connection.is_connected());
+            }
+        }
     }
 
     /// What holds once the handshake is complete.

@@ -218,6 +218,11 @@ impl Tweaks {
         !self.has(9)
     }
 
+    /// Whether TLS 1.2 is refused without the extended master secret.
+    pub const fn requires_extended_master_secret(self) -> bool {
+        !self.has(13)
+    }
+
     /// The client of `mode`.
     pub fn client(self, mode: &Mode) -> ClientConfig {
         let mut config = mode.setup.client.clone();
@@ -267,9 +272,7 @@ impl Tweaks {
         if self.has(5) {
             common.suites.reverse();
         }
-        if self.has(13) {
-            common.require_extended_master_secret = false;
-        }
+        common.require_extended_master_secret = self.requires_extended_master_secret();
     }
 }
 
