@@ -226,7 +226,7 @@ fn max_record_goes_with_an_extension() {
         change(&mut client.common);
         change(&mut server.common);
         let error = client.check().unwrap_err();
-        assert_eq!(server.check(), Err(error.clone()));
+        assert_eq!(server.check(), Err(error));
         error
     };
     assert_eq!(refused(&|common| common.record_size_limit = None), ApiMisuse::MaxRecordOutOfRange);
