@@ -61,7 +61,8 @@ run() { # seconds target
 }
 
 merge() { # target directory
-    "$binaries/$1" -merge=1 -max_len="$(max_len "$1")" "fuzz/corpus/$1" "$2" 2>&1 | grep '^MERGE-OUTER'
+    # By edges alone: a corpus that is checked in is to be small.
+    "$binaries/$1" -merge=1 -use_counters=0 -max_len="$(max_len "$1")" "fuzz/corpus/$1" "$2" 2>&1 | grep '^MERGE-OUTER'
 }
 
 command=${1:-help}

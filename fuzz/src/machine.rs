@@ -10,8 +10,8 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Tls12Nonce};
 use terse_tls::summary::{AuthenticatedBy, Mode, Peer};
 use terse_tls::{
-    ApiMisuse, ClientConfig, Connection, ContentType, Error, Event, Now, ProtocolVersion, ServerConfig, Trace,
-    TraceEvent,
+    ApiMisuse, ClientAuthentication, ClientConfig, Connection, ContentType, Error, Event, Now, ProtocolVersion,
+    ServerConfig, Trace, TraceEvent,
 };
 
 use crate::input::{BYTE_BY_BYTE, Operation, Shape};
@@ -41,6 +41,8 @@ pub struct Machine {
     /// The transport takes nothing.
     is_blocked: bool,
     signs_at_once: bool,
+    /// Whether there are no handshakes with just anybody.
+    must_know_peer: bool,
     requires_extended_master_secret: bool,
     max_output: usize,
     ear: Arc<Ear>,
@@ -62,8 +64,9 @@ impl Machine {
         let ear = Arc::new(Ear::default());
         config.common.trace = Some(ear.clone());
         let (provider, max_output) = (config.common.provider, config.common.max_send_buffer + MAX_FLIGHT);
+        let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
         let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
-        Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), ear)
+        Self { must_know_peer, ..Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), ear) }
     }
 
     fn new(
@@ -89,6 +92,7 @@ impl Machine {
             closed: false,
             is_blocked: false,
             signs_at_once: tweaks.signs_at_once(),
+            must_know_peer: true,
             requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             max_output,
             ear,
@@ -323,9 +327,8 @@ impl Machine {
     fn check_peer(&self) {
         let summary = self.connection.summary();
         assert!(summary.version.is_some() && summary.cipher_suite.is_some());
-        let is_client = self.ear.sent_client_hello.load(Ordering::Relaxed) > 0;
-        if is_client {
-            assert_ne!(summary.peer.authenticated_by, AuthenticatedBy::None, "an unknown server");
+        if self.must_know_peer {
+            assert_ne!(summary.peer.authenticated_by, AuthenticatedBy::None, "an unknown peer");
         }
     }
 
@@ -377,16 +380,13 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 #[derive(Default)]
 struct Ear {
     alerts: AtomicU32,
-    sent_client_hello: AtomicU32,
 }
 
 impl Trace for Ear {
     fn event(&self, event: TraceEvent<'_>) {
-        match event {
-            TraceEvent::AlertSent(_) => self.alerts.fetch_add(1, Ordering::Relaxed),
-            TraceEvent::Sent(kind, _) if kind.0 == 1 => self.sent_client_hello.fetch_add(1, Ordering::Relaxed),
-            _ => 0,
-        };
+        if let TraceEvent::AlertSent(_) = event {
+            self.alerts.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 

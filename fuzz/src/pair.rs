@@ -1,8 +1,8 @@
 //! The fuzz target `pair`: a client and a server in any mode, with somebody in between who drops, repeats, changes,
 //! swaps and forges records; or with a hostile side that changes its messages before it hashes and encrypts them.
 //!
-//! What must always hold: if a side that keeps to the protocol is connected, so is its peer on the same terms, whatever
-//! happened in between. (A hostile side may believe what it likes.)
+//! What must always hold: if both are connected, they agree on what, whatever happened in between; and application data
+//! that arrives was sent. (Of a hostile side nothing is expected but that the other one keeps its promises.)
 
 use std::collections::VecDeque;
 use std::sync::Arc;
