@@ -66,7 +66,8 @@ pub(crate) struct Shared {
     /// Ask for records of at most N bytes: 512, 1024, 2048 or 4096 (a server follows its client)
     #[arg(long, value_name = "N", value_parser = max_fragment_length, help_heading = "Protocol")]
     pub(crate) max_fragment_length: Option<MaxFragmentLength>,
-    /// Look like TLS 1.2 to middleboxes: TLS 1.3 compatibility mode (a server follows its client)
+    /// Look like TLS 1.2 to middleboxes and old servers: TLS 1.3 compatibility mode (a server follows its client), and the
+    /// point format where TLS 1.2 is offered
     #[arg(long, help_heading = "Protocol")]
     pub(crate) compat: bool,
     /// Accept TLS 1.2 peers without extended_master_secret, which cannot tell two handshakes apart (RFC 7627)

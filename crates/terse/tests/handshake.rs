@@ -133,7 +133,7 @@ fn the_options_of_the_protocol_reach_the_wire() {
     let (plain, len) = hello("");
     assert_eq!(plain.get("alpn"), None);
     assert_eq!(hello("--no-sni").1, len - 9 - SERVER.len() as u64);
-    assert_eq!(hello("--compat").1, len + 32);
+    assert_eq!(hello("--compat").1, len + 32 + 6); // a session id, and ec_point_formats
     assert_eq!(hello("--record-size-limit 512").1, len + 6);
     assert_eq!(hello("--max-fragment-length 512").1, len + 5);
     let device = "--cert @client.pem --key @client.key";

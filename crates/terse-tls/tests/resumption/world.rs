@@ -47,7 +47,7 @@ pub(crate) struct World {
 impl World {
     /// Mutual authentication.
     pub(crate) fn new(kept: Kept) -> Self {
-        let provider = &terse_aws_lc::PROVIDER;
+        let provider = &terse_aws_lc::EXTERNAL_RANDOMNESS;
         Self::from(Setup::mutual(provider, provider, CHAIN), kept)
     }
 
