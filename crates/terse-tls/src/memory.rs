@@ -12,8 +12,8 @@ use crate::wire::ProtocolVersion;
 /// ```
 /// use terse_tls::Memory;
 ///
-/// const HEAP: usize = Memory { own_flight: 1200, ..Memory::DEVICE }.heap();
-/// static mut _ARENA: [u8; HEAP] = [0; HEAP];
+/// const HEAP: usize = Memory { own_flight: 1_200, ..Memory::DEVICE }.heap();
+/// const { assert!(HEAP < 25_000) };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
