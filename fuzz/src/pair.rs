@@ -16,8 +16,8 @@ use crate::machine::Machine;
 use crate::modes::{BINDING, TRANSPARENT, Tweaks, choose};
 
 /// Runs one input: a byte that says who interferes, and an [`Input`] whose operations say how. The `kind` of an
-/// operation is how many records or messages come before it, from the one before on; see [`Between::pass`] and
-/// [`change`].
+/// operation is how many records or messages come before it, from the one before on; see `Between::pass` and
+/// `change`.
 pub fn run(data: &[u8]) {
     let Some((who, data)) = data.split_first() else { return };
     replay(*who, &Input::parse(data));
