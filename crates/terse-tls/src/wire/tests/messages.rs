@@ -24,6 +24,7 @@ codec_test!(
         legacy_version: ProtocolVersion(model.0),
         random: model.1,
         legacy_session_id: &model.2,
+        cookie: None,
         cipher_suites: CipherSuites(List::Items(&items)),
         legacy_compression_methods: &model.4,
         extensions: extensions(&model.5),
