@@ -1,0 +1,4 @@
+//! The parts of the link over datagrams, each of which stands alone: messages put together from fragments (RFC 6347,
+//! 4.2).
+
+pub(crate) mod fragment;
