@@ -1,4 +1,5 @@
-//! The parts of the link over datagrams, each of which stands alone: messages put together from fragments (RFC 6347,
-//! 4.2).
+//! The parts of the link over datagrams, each of which stands alone: messages put together from fragments, the timer of
+//! a flight (RFC 6347, 4.2).
 
 pub(crate) mod fragment;
+pub(crate) mod retransmit;
