@@ -20,7 +20,8 @@ use sender::Sender;
 
 /// Both halves. `cid` is this side's connection ID, which is offered or answered.
 pub(crate) fn halves(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Halves {
-    (Box::new(Receiver::new(common, settings, cid.clone())), Box::new(Sender::new(common, settings, cid)))
+    let (receiver, sender) = both(common, settings, cid);
+    (Box::new(receiver), Box::new(sender))
 }
 
 /// Both halves of a server to which `hello` came, a ClientHello as if it had not been fragmented, in records up to
@@ -32,8 +33,15 @@ pub(crate) fn accept(
     hello: &[u8],
     number: u64,
 ) -> Halves {
-    let mut receiver = Receiver::new(common, settings, cid.clone());
-    let sender = Sender::new(common, settings, cid);
+    let (mut receiver, sender) = both(common, settings, cid);
     let message_seq = receiver.begin_with(hello);
     (Box::new(receiver), Box::new(sender.begin_at(message_seq, number)))
+}
+
+fn both(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> (Receiver, Sender) {
+    let receiver = Receiver::new(common.max_handshake_message, common.max_record, settings, cid.clone());
+    let sender = Sender::new(settings, cid);
+    #[cfg(feature = "testing")]
+    let sender = sender.with_fault(common.fault.clone());
+    (receiver, sender)
 }

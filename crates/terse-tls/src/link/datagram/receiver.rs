@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN, Inserted, Reassembler};
-use crate::config::{Common, Datagrams};
+use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Incoming, Received};
@@ -13,6 +13,9 @@ use crate::record::datagram12::{Header, MAX_FRAGMENT, ReadEpoch, Refused};
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::wire::{Alert, AlertDescription, ContentType, Parse};
+
+#[cfg(test)]
+mod tests;
 
 /// How many bytes of records are kept that overtook those before a change of keys.
 const MAX_HELD: usize = 1_500;
@@ -44,20 +47,26 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
+    /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into them.
+    pub(super) fn new(
+        max_message: usize,
+        max_record: usize,
+        settings: &Datagrams,
+        cid: Option<Box<[u8]>>,
+    ) -> Self {
         Self {
             epoch: ReadEpoch::unprotected(),
             before: None,
             held: VecDeque::new(),
             held_due: 0,
-            messages: Reassembler::new(common.max_handshake_message, 0),
+            messages: Reassembler::new(max_message, 0),
             plaintext: Vec::new(),
             read: 0,
             cid: cid.unwrap_or_default(),
             expects_cid: false,
             limit: MAX_FRAGMENT,
-            max_message: common.max_handshake_message,
-            max_record: common.max_record,
+            max_message,
+            max_record,
             unprotected_alert: None,
             last_record_len: 0,
             dropped: Dropped::default(),

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::retransmit::{Expired, Settings, Timer};
-use crate::config::{Common, Datagrams};
+use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Flights, Link, Outgoing, Sent};
@@ -18,6 +18,9 @@ use crate::record::datagram12::{MAX_FRAGMENT, WriteEpoch};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, Writer};
+
+#[cfg(test)]
+mod tests;
 
 /// The sending half.
 pub(super) struct Sender {
@@ -77,7 +80,7 @@ struct Place {
 }
 
 impl Sender {
-    pub(super) fn new(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
+    pub(super) fn new(settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             max_datagram: settings.max_datagram,
             own_cid: cid,
@@ -99,8 +102,13 @@ impl Sender {
             sent: Sent::default(),
             closed: false,
             #[cfg(feature = "testing")]
-            fault: common.fault.clone(),
+            fault: None,
         }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
+        Self { fault, ..self }
     }
 
     /// The first message has this number, the first record that one.
