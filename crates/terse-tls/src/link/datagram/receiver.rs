@@ -112,7 +112,8 @@ impl Receiver {
                 })
             }
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
-            Ok((ContentType::ALERT, _)) => Ok(drop_as(&mut self.dropped.unprotected_alert)),
+            // Who refuses what came before its own change of keys has none to protect the alert with.
+            Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
             Ok(_) => Ok(drop_as(&mut self.dropped.wrong_epoch)),
             Err(refused) => Ok(self.refused(refused)),
         }

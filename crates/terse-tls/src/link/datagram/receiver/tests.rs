@@ -254,6 +254,16 @@ fn an_alert_that_nobody_vouches_for_is_remembered_until_somebody_goes_on() {
     assert_eq!(receiver.dropped(), Dropped { unprotected_alert: 2, ..Dropped::default() });
 }
 
+/// A server that refuses the client's flight has not changed its keys, when the client has changed those of its peer.
+#[test]
+fn an_alert_under_the_keys_before_is_remembered() {
+    let (mut receiver, mut peer) = with_keys();
+    assert_eq!(receive(&mut receiver, &peer.record(0, ContentType::ALERT, &REFUSED)), []);
+    assert_eq!(receiver.unprotected_alert(), Some(AlertDescription::BAD_CERTIFICATE));
+    receive(&mut receiver, &peer.message(1, 1, 20));
+    assert_eq!(receiver.unprotected_alert(), None);
+}
+
 #[test]
 fn a_protected_alert_is_believed() {
     let (mut receiver, mut peer) = with_keys();
