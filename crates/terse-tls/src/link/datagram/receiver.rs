@@ -23,8 +23,10 @@ const MAX_HELD: usize = 1_500;
 /// The receiving half.
 pub(super) struct Receiver {
     epoch: ReadEpoch,
-    /// The one before: the peer may send its last flight again.
+    /// The one before, until something came under the new keys: the peer may send its last flight again.
     before: Option<ReadEpoch>,
+    /// The number after that of the message which this side answered last.
+    answered: Option<u16>,
     /// Records of the next epoch, whose keys are not there yet.
     held: VecDeque<Box<[u8]>>,
     /// How many of them can be opened now.
@@ -57,6 +59,7 @@ impl Receiver {
         Self {
             epoch: ReadEpoch::unprotected(),
             before: None,
+            answered: None,
             held: VecDeque::new(),
             held_due: 0,
             messages: Reassembler::new(max_message, 0),
@@ -100,16 +103,12 @@ impl Receiver {
         };
         match before.open(header, record, self.max_record) {
             Ok((ContentType::HANDSHAKE, content)) => {
-                let next_seq = self.messages.next_seq();
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
-                    header.message_seq.wrapping_add(1) == next_seq
-                        && header.fragment_offset + header.fragment_length == header.length
+                    header.fragment_offset + header.fragment_length == header.length
+                        && self.is_answered(header.message_seq)
                 };
-                Ok(if fragments(content).flatten().any(|fragment| is_end(&fragment)) {
-                    Received::Repeated
-                } else {
-                    Received::Nothing
-                })
+                let repeats = fragments(content).flatten().any(|fragment| is_end(&fragment));
+                Ok(if repeats { Received::Repeated } else { Received::Nothing })
             }
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
             // Who refuses what came before its own change of keys has none to protect the alert with.
@@ -164,8 +163,7 @@ impl Receiver {
                     received = Received::Handshake;
                 }
                 Inserted::Repeated { message_seq, whole_or_last } => {
-                    let is_end = whole_or_last && message_seq.wrapping_add(1) == self.messages.next_seq();
-                    if is_end && received == Received::Nothing {
+                    if whole_or_last && self.is_answered(message_seq) && received == Received::Nothing {
                         received = Received::Repeated;
                     }
                 }
@@ -173,6 +171,13 @@ impl Receiver {
             }
         }
         received
+    }
+
+    /// Whether the message with this number ends a flight that was answered, and nothing was handled since. If the peer
+    /// repeats it, it did not get the answer; if it repeats what came since, another message was lost.
+    fn is_answered(&self, message_seq: u16) -> bool {
+        let next = Some(message_seq.wrapping_add(1));
+        next == self.answered && next == Some(self.messages.next_seq())
     }
 
     fn alert(&mut self, content: &[u8], is_protected: bool) -> Received {
@@ -260,6 +265,11 @@ impl Incoming for Receiver {
 
     fn consume(&mut self, _: usize) {
         self.messages.consume();
+        self.before = None; // whose messages all were handled
+    }
+
+    fn answered(&mut self) {
+        self.answered = Some(self.messages.next_seq());
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {

@@ -371,7 +371,7 @@ impl Flights for Sender {
         }
     }
 
-    fn handled(&mut self, now: Instant, finished: bool) {
+    fn handled(&mut self, now: Instant, finished: bool) -> bool {
         let is_new = self.flight.next.is_some() && !self.flight.is_repeated;
         if is_new {
             self.timer.answered(now);
@@ -382,6 +382,7 @@ impl Flights for Sender {
         } else if !self.flight.is_complete {
             self.timer.answered(now); // the next flight is in the making
         }
+        is_new
     }
 
     fn repeat(&mut self, now: Instant) {

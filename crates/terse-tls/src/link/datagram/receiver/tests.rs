@@ -287,3 +287,50 @@ fn data_waits_to_be_read_before_more_is_taken() {
     assert_eq!((receiver.read(&mut data), &data[..2]), (2, &b"st"[..]));
     assert_eq!(receive(&mut receiver, &datagram[taken..]), [Event::Data(b"second".to_vec())]);
 }
+
+/// RFC 6347, 4.2.4: a flight is repeated when its answer was lost. Its end tells.
+#[test]
+fn a_flight_that_comes_again_asks_for_its_answer() {
+    let (mut receiver, mut peer) = (receiver(), Peer::new());
+    receive(&mut receiver, &[peer.message(0, 0, 20), peer.message(0, 1, 20)].concat());
+    assert_eq!(receive(&mut receiver, &peer.message(0, 1, 20)), [], "there is no answer yet");
+    receiver.answered();
+    assert_eq!(receive(&mut receiver, &peer.message(0, 0, 20)), [], "not its end");
+    let mut part = |from, to| receive(&mut receiver, &peer.record(0, ContentType::HANDSHAKE, &fragment(1, 20, from, to)));
+    assert_eq!((part(0, 19), part(19, 20)), (vec![], vec![Event::Repeated]));
+    let both = peer.record(0, ContentType::HANDSHAKE, &[message(1, 20), message(2, 20)].concat());
+    assert_eq!(receive(&mut receiver, &both), messages([2]), "the peer goes on");
+}
+
+/// If some of the next flight was lost, the peer sends all of it again. That it is not complete is no reason to send the
+/// one before it again, which may be long.
+#[test]
+fn a_flight_that_comes_again_because_some_of_it_was_lost_asks_for_nothing() {
+    for has_keys in [false, true] {
+        let (mut receiver, mut peer) = (receiver(), Peer::new());
+        receive(&mut receiver, &peer.message(0, 0, 20));
+        receiver.answered();
+        receive(&mut receiver, &peer.message(0, 1, 20));
+        if has_keys {
+            receiver.new_keys(&keys(1)).unwrap();
+        }
+        for seq in [0, 1] {
+            assert_eq!(receive(&mut receiver, &peer.message(0, seq, 20)), [], "message {seq}");
+        }
+    }
+}
+
+#[test]
+fn a_flight_under_the_keys_before_asks_for_its_answer_until_something_came_under_the_new_ones() {
+    let (mut receiver, mut peer) = with_keys();
+    receiver.answered();
+    assert_eq!(receive(&mut receiver, &peer.message(0, 0, 20)), [Event::Repeated]);
+    assert_eq!(receive(&mut receiver, &peer.message(1, 1, 20)), messages([1]));
+    receiver.answered();
+    // Anybody can send this now.
+    for seq in 0..3 {
+        assert_eq!(receive(&mut receiver, &peer.message(0, seq, 20)), [], "message {seq}");
+    }
+    assert_eq!(receiver.dropped(), Dropped { wrong_epoch: 3, ..Dropped::default() });
+    assert_eq!(receive(&mut receiver, &peer.message(1, 1, 20)), [Event::Repeated]);
+}
