@@ -36,6 +36,8 @@ pub(super) struct Sender {
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     timer: Timer,
+    /// How often the peer has a flight sent again, beyond what the timer does.
+    max_repeats: u8,
     max_fragment: usize,
     /// As `max_fragment`, for protected records.
     max_protected: usize,
@@ -59,6 +61,8 @@ struct Flight {
     next: Option<Place>,
     /// It was sent before.
     is_repeated: bool,
+    /// How often the peer asked for it.
+    repeats: u8,
     /// The handshake is over when this has arrived: nobody answers.
     is_last: bool,
     last_sent: Option<Instant>,
@@ -96,6 +100,7 @@ impl Sender {
                 max: settings.max_timeout,
                 max_retransmissions: settings.max_retransmissions,
             }),
+            max_repeats: settings.max_retransmissions,
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
             produced: 0,
@@ -390,9 +395,13 @@ impl Flights for Sender {
         // Duplicates, and answers that cross the next attempt, are not worth another one.
         let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < self.timer.value() / 2);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
-        if !flight.is_complete || flight.pieces.is_empty() || flight.next.is_some() || is_soon || is_old || self.closed {
+        // Nor is anybody who asks without end.
+        let is_too_often = flight.repeats >= self.max_repeats;
+        let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.next.is_none();
+        if !is_there || is_soon || is_old || is_too_often || self.closed {
             return;
         }
+        self.flight.repeats += 1; // it was less than another u8
         self.timer.repeated();
         self.send_again();
     }

@@ -205,6 +205,22 @@ fn the_last_flight_is_sent_again_when_the_peer_repeats_its_own() {
     assert_eq!(sender.flight.bytes.capacity(), 0);
 }
 
+/// A few bytes ask for many, and start the timer again: whoever asks without end gets no end of them, and does not keep
+/// this side from giving up.
+#[test]
+fn a_flight_is_not_sent_again_without_end() {
+    let mut sender = sender(200);
+    push(&mut sender, &[1_000], false);
+    transmit_at(&mut sender, 0);
+    let (mut count, mut is_given_up) = (0, false);
+    for now in 1..600_000 {
+        sender.repeat(Instant(now));
+        is_given_up |= sender.expired(Instant(now));
+        count += usize::from(!transmit_at(&mut sender, now).is_empty());
+    }
+    assert_eq!((count, is_given_up), (2 * usize::from(SETTINGS.max_retransmissions), true));
+}
+
 #[test]
 fn nothing_is_sent_again_after_the_last_alert() {
     let mut sender = after_the_last_flight();
