@@ -14,7 +14,7 @@ use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Flights, Link, Outgoing, Sent};
-use crate::record::datagram12::{MAX_FRAGMENT, WriteEpoch};
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT, WriteEpoch};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, Writer};
@@ -26,6 +26,8 @@ mod tests;
 pub(super) struct Sender {
     /// The largest datagram; smaller after losses.
     max_datagram: usize,
+    /// The same before any.
+    configured: usize,
     own_cid: Option<Box<[u8]>>,
     peer_cid: Box<[u8]>,
     /// By number.
@@ -87,6 +89,7 @@ impl Sender {
     pub(super) fn new(settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             max_datagram: settings.max_datagram,
+            configured: settings.max_datagram,
             own_cid: cid,
             peer_cid: Box::default(),
             epochs: vec![WriteEpoch::unprotected(0)],
@@ -224,6 +227,11 @@ impl Sender {
         self.flight.next = Some(Place { piece: 0, offset: 0 });
     }
 
+    /// What any record of a flight needs: the longest head and tail, and a byte of a fragment.
+    fn least_datagram(&self) -> usize {
+        RECORD_HEADER_LEN + self.peer_cid.len() + MAX_EXPANSION + HEADER_LEN + 1
+    }
+
     /// Refuses datagrams that cannot hold even a byte of a fragment under this epoch.
     fn check_room(&self) -> Result<(), ApiMisuse> {
         let (head, tail, _) = self.room(self.epoch());
@@ -282,6 +290,9 @@ const SMALLER: [usize; 3] = [1_232, 528, 208];
 
 /// After how many retransmissions datagrams become smaller.
 const LOSSES: u8 = 2;
+
+/// The explicit part of a nonce, the type that goes with a connection ID, and a tag.
+const MAX_EXPANSION: usize = 8 + 1 + 16;
 
 /// How long the last flight is kept in case that it was lost: twice the longest life of a segment (RFC 6347, 4.2.4), in
 /// milliseconds.
@@ -411,8 +422,9 @@ impl Flights for Sender {
             Expired::NotDue => false,
             Expired::GiveUp => true,
             Expired::Retransmit => {
+                let sizes = self.least_datagram()..self.max_datagram;
                 if self.timer.retransmissions() >= LOSSES
-                    && let Some(smaller) = SMALLER.into_iter().find(|size| *size < self.max_datagram)
+                    && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))
                 {
                     self.max_datagram = smaller;
                 }
@@ -442,6 +454,9 @@ impl Link for Sender {
 
     fn use_connection_id(&mut self, cid: &[u8]) {
         self.peer_cid = cid.into();
+        if self.max_datagram < self.least_datagram() {
+            self.max_datagram = self.configured; // if it became smaller, that was too small
+        }
     }
 
     fn pending(&self) -> usize {

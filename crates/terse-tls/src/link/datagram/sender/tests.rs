@@ -257,6 +257,33 @@ fn datagrams_become_smaller_when_flights_are_lost() {
     assert_eq!(sender.max_fragment(), 208 - 13 - 8 - 16, "for application data as well");
 }
 
+/// A connection ID may take more than the smallest datagram has.
+#[test]
+fn datagrams_stay_large_enough_for_a_connection_id() {
+    for cid_is_known in [true, false] {
+        let mut sender = sender(1_472);
+        if cid_is_known {
+            sender.use_connection_id(&[5; 255]);
+        }
+        push(&mut sender, &[300], false);
+        let mut now = 0;
+        for _ in 0..6 {
+            transmit_at(&mut sender, now);
+            now = sender.deadline().unwrap().0;
+            assert!(!sender.expired(Instant(now)));
+        }
+        transmit_at(&mut sender, now);
+        sender.handled(Instant(now), false);
+        sender.use_connection_id(&[5; 255]);
+        push(&mut sender, &[300], true);
+        let datagrams = transmit_at(&mut sender, now);
+        let mut peer = Peer { cid: 255, ..Peer::new() };
+        peer.messages.as_mut().unwrap().set_next_seq(1);
+        datagrams.iter().for_each(|datagram| peer.receive(datagram));
+        assert_eq!(peer.lens, [300, 12], "known before: {cid_is_known}");
+    }
+}
+
 #[test]
 fn a_record_of_application_data_is_a_datagram() {
     let mut sender = after_the_last_flight();
