@@ -263,9 +263,11 @@ impl Incoming for Receiver {
         Ok(self.messages.message())
     }
 
-    fn consume(&mut self, _: usize) {
-        self.messages.consume();
-        self.before = None; // whose messages all were handled
+    fn consume(&mut self, len: usize) {
+        if len > 0 {
+            self.messages.consume();
+            self.before = None; // whose messages all were handled
+        }
     }
 
     fn answered(&mut self) {

@@ -334,3 +334,13 @@ fn a_flight_under_the_keys_before_asks_for_its_answer_until_something_came_under
     assert_eq!(receiver.dropped(), Dropped { wrong_epoch: 3, ..Dropped::default() });
     assert_eq!(receive(&mut receiver, &peer.message(1, 1, 20)), [Event::Repeated]);
 }
+
+/// A signature that was waited for is a step of the handshake, but no message.
+#[test]
+fn what_was_not_handled_is_not_consumed() {
+    let (mut receiver, mut peer) = (receiver(), Peer::new());
+    let mut datagram = peer.message(0, 0, 20);
+    assert_eq!(receiver.receive(&mut datagram), Ok((datagram.len(), Received::Handshake)));
+    receiver.consume(0);
+    assert_eq!(receiver.message(), Ok(Some(&message(0, 20)[..])));
+}
