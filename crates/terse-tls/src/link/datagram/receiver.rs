@@ -27,7 +27,7 @@ pub(super) struct Receiver {
     before: Option<ReadEpoch>,
     /// The number after that of the message which this side answered last.
     answered: Option<u16>,
-    /// Records of the next epoch, whose keys are not there yet.
+    /// Records of the next epoch, whose keys are not there yet. Keys change once.
     held: VecDeque<Box<[u8]>>,
     /// How many of them can be opened now.
     held_due: usize,
@@ -92,14 +92,13 @@ impl Receiver {
         if header.epoch == self.epoch.epoch() {
             return self.current(header, record);
         }
-        if header.epoch == self.epoch.epoch().wrapping_add(1) {
+        if header.epoch == self.epoch.epoch().wrapping_add(1) && !self.epoch.is_protected() {
             self.hold(&record[..header.record_len()]);
             return Ok(Received::Nothing);
         }
         // A flight that was handled under the keys before comes again, if its answer was lost.
         let Some(before) = self.before.as_mut().filter(|before| before.epoch() == header.epoch) else {
-            self.dropped.wrong_epoch += 1;
-            return Ok(Received::Nothing);
+            return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
         match before.open(header, record, self.max_record) {
             Ok((ContentType::HANDSHAKE, content)) => {
@@ -154,7 +153,7 @@ impl Receiver {
         let mut received = Received::Nothing;
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
-                self.dropped.malformed += 1;
+                drop_as(&mut self.dropped.malformed);
                 break;
             };
             match self.messages.insert(header, body) {
@@ -167,7 +166,9 @@ impl Receiver {
                         received = Received::Repeated;
                     }
                 }
-                Inserted::Dropped(_) => self.dropped.bad_fragment += 1,
+                Inserted::Dropped(_) => {
+                    drop_as(&mut self.dropped.bad_fragment);
+                }
             }
         }
         received
@@ -204,7 +205,7 @@ impl Receiver {
     fn hold(&mut self, record: &[u8]) {
         let held: usize = self.held.iter().map(|record| record.len()).sum();
         if held + record.len() > MAX_HELD {
-            self.dropped.wrong_epoch += 1;
+            drop_as(&mut self.dropped.wrong_epoch);
         } else {
             self.held.push_back(record.into());
         }
@@ -249,8 +250,7 @@ impl Incoming for Receiver {
             return Ok((0, self.record(&header, &mut record)?));
         }
         let Some(header) = Header::parse(input, self.cid_len()) else {
-            self.dropped.malformed += 1;
-            return Ok((input.len(), Received::Nothing)); // where the next one begins is not known
+            return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
         };
         Ok((header.record_len(), self.record(&header, input)?))
     }

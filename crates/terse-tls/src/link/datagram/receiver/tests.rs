@@ -175,6 +175,45 @@ fn little_is_held_for_later() {
     assert_eq!(receiver.dropped().wrong_epoch as usize, 100 - receiver.held.len());
 }
 
+/// There is no other epoch to come: nobody else's records wait for it.
+#[test]
+fn nothing_is_held_once_there_are_keys() {
+    let (mut receiver, mut peer) = with_keys();
+    for epoch in [0, 2, 3, u16::MAX] {
+        let mut record = peer.data(b"data");
+        record[3..5].copy_from_slice(&epoch.to_be_bytes());
+        assert_eq!(receive(&mut receiver, &record), []);
+    }
+    assert!(receiver.held.is_empty());
+    assert_eq!(receiver.dropped().wrong_epoch, 4);
+}
+
+/// Counting does not overflow, however long somebody goes on.
+#[test]
+fn counts_end_at_their_maximum() {
+    let (mut receiver, mut peer) = with_keys();
+    let full = u32::MAX;
+    let all = Dropped { malformed: full, wrong_epoch: full, bad_fragment: full, ..Dropped::default() };
+    receiver.dropped = all;
+    let mut of_epoch_7 = peer.data(b"data");
+    of_epoch_7[4] = 7;
+    let too_long = FragmentHeader::whole(HandshakeType::CERTIFICATE, 1, MAX_MESSAGE + 1).bytes();
+    let too_long = [&too_long[..], &vec![0; MAX_MESSAGE + 1]].concat();
+    for datagram in [
+        vec![0],
+        of_epoch_7,
+        peer.record(1, ContentType::HANDSHAKE, &[1]),
+        peer.record(1, ContentType::HANDSHAKE, &too_long),
+    ] {
+        assert_eq!(receive(&mut receiver, &datagram), []);
+    }
+    assert_eq!(receiver.dropped(), all);
+    let mut receiver = self::receiver();
+    receiver.dropped = all;
+    receive(&mut receiver, &Peer::new().data(&[0; MAX_HELD]));
+    assert_eq!(receiver.dropped(), all);
+}
+
 /// Whoever has no keys sends Finished, and what follows, ahead of the change of keys, or after it.
 #[test]
 fn what_came_in_the_clear_does_not_count_once_there_are_keys() {
