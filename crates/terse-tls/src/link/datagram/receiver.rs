@@ -100,7 +100,7 @@ impl Receiver {
         let Some(before) = self.before.as_mut().filter(|before| before.epoch() == header.epoch) else {
             return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
-        match before.open(header, record, self.max_record) {
+        match before.open(header, record, MAX_FRAGMENT) {
             Ok((ContentType::HANDSHAKE, content)) => {
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
                     header.fragment_offset + header.fragment_length == header.length
@@ -129,7 +129,8 @@ impl Receiver {
             self.epoch.forget();
         }
         let is_protected = self.epoch.is_protected();
-        let limit = if is_protected { self.limit.min(self.max_record) } else { self.max_record };
+        // Fragments of messages are copied from where they came: they take no room for a record.
+        let limit = if is_protected { self.limit.min(self.max_record) } else { MAX_FRAGMENT };
         let (content_type, content) = match self.epoch.open(header, record, limit) {
             Ok(opened) => opened,
             Err(_) if self.epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3

@@ -383,3 +383,20 @@ fn what_was_not_handled_is_not_consumed() {
     receiver.consume(0);
     assert_eq!(receiver.message(), Ok(Some(&message(0, 20)[..])));
 }
+
+/// RFC 8449, 4: `record_size_limit` is about protected records. A peer packs its messages into records as long as datagrams
+/// are.
+#[test]
+fn the_limit_of_records_is_for_protected_ones() {
+    let mut receiver = Receiver::new(MAX_MESSAGE, 100, &Datagrams::default(), None);
+    let mut peer = Peer::new();
+    let seqs = peer.record(0, ContentType::HANDSHAKE, &[message(0, 200), message(1, 20)].concat());
+    let events: Vec<_> = [Event::Message(message(0, 200))].into_iter().chain(messages([1])).collect();
+    assert_eq!(receive(&mut receiver, &seqs), events);
+    receiver.new_keys(&keys(1)).unwrap();
+    assert_eq!(receive(&mut receiver, &peer.data(&[7; 101])), []);
+    assert_eq!(receive(&mut receiver, &peer.data(&[7; 100])), [Event::Data(vec![7; 100])]);
+    receiver.limit_records(50);
+    assert_eq!(receive(&mut receiver, &peer.data(&[7; 51])), []);
+    assert_eq!(receiver.dropped(), Dropped { malformed: 2, ..Dropped::default() });
+}
