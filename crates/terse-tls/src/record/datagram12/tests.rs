@@ -242,7 +242,7 @@ fn application_data_ends_before_the_key_is_exhausted() {
 #[test]
 fn a_key_wears_out_by_what_is_not_authentic() {
     let mut read = read_epoch(&AES_128_GCM);
-    let mut forged = |read: &mut ReadEpoch| {
+    let forged = |read: &mut ReadEpoch| {
         let record = [&[23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, 40][..], &[0; 40]].concat();
         assert_eq!(opened(read, 0, record), Err(Refused::NotAuthentic));
     };
