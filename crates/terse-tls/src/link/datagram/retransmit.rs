@@ -142,6 +142,12 @@ impl Timer {
         self.value
     }
 
+    /// What the timer would be set to if nothing had been lost.
+    pub(crate) fn undoubled(&self) -> u64 {
+        let value = self.estimate.map_or(self.settings.initial, Estimate::retransmission_timeout);
+        self.settings.clamp(value)
+    }
+
     fn start(&mut self, now: Instant) {
         self.deadline = Some(Instant(now.0.saturating_add(self.value)));
     }

@@ -198,8 +198,7 @@ impl Sender {
             }
             let part = &rest[..rest.len().min(free - HEADER_LEN)];
             let whole = FragmentHeader::parse(header);
-            let header =
-                FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
+            let header = FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
             room[filled..filled + HEADER_LEN].copy_from_slice(&header.bytes());
             room[filled + HEADER_LEN..filled + HEADER_LEN + part.len()].copy_from_slice(part);
             let len = HEADER_LEN + part.len();
@@ -403,8 +402,10 @@ impl Flights for Sender {
 
     fn repeat(&mut self, now: Instant) {
         let flight = &self.flight;
-        // Duplicates, and answers that cross the next attempt, are not worth another one.
-        let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < self.timer.value() / 2);
+        // Duplicates, and answers that cross the next attempt, are not worth another one. For the last flight there is no
+        // next attempt of this side, whose timer may be set to much more than the peer's.
+        let timeout = if flight.is_last { self.timer.undoubled() } else { self.timer.value() };
+        let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < timeout / 2);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
         // Nor is anybody who asks without end.
         let is_too_often = flight.repeats >= self.max_repeats;
