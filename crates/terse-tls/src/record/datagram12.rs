@@ -128,12 +128,7 @@ impl WriteEpoch {
     }
 
     /// Makes a record of `record`: room for the head, the content, and room for the tail.
-    pub(crate) fn seal(
-        &mut self,
-        content_type: ContentType,
-        cid: &[u8],
-        record: &mut [u8],
-    ) -> Result<(), CryptoError> {
+    pub(crate) fn seal(&mut self, content_type: ContentType, cid: &[u8], record: &mut [u8]) -> Result<(), CryptoError> {
         const TOO_SHORT: CryptoError = CryptoError::InvalidLength;
         let cid = if self.protection.is_some() { cid } else { &[] };
         let number = self.next;

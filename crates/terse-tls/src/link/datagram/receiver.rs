@@ -50,12 +50,7 @@ pub(super) struct Receiver {
 
 impl Receiver {
     /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into them.
-    pub(super) fn new(
-        max_message: usize,
-        max_record: usize,
-        settings: &Datagrams,
-        cid: Option<Box<[u8]>>,
-    ) -> Self {
+    pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             epoch: ReadEpoch::unprotected(),
             before: None,

@@ -256,7 +256,8 @@ fn change_cipher_spec_changes_nothing() {
 /// RFC 9146, 3 and 4: the one that was agreed on, from the change of keys on.
 #[test]
 fn records_have_the_connection_id_that_was_agreed_on() {
-    for (theirs, is_taken) in [(&b"1234"[..], true), (b"4321", false), (b"", false), (b"123", false), (b"12345", false)] {
+    for (theirs, is_taken) in [(&b"1234"[..], true), (b"4321", false), (b"", false), (b"123", false), (b"12345", false)]
+    {
         let (mut receiver, mut peer) = (receiver_with(Some(b"1234")), Peer::new());
         receive(&mut receiver, &peer.message(0, 0, 20));
         receiver.expect_connection_id();
@@ -335,7 +336,8 @@ fn a_flight_that_comes_again_asks_for_its_answer() {
     assert_eq!(receive(&mut receiver, &peer.message(0, 1, 20)), [], "there is no answer yet");
     receiver.answered();
     assert_eq!(receive(&mut receiver, &peer.message(0, 0, 20)), [], "not its end");
-    let mut part = |from, to| receive(&mut receiver, &peer.record(0, ContentType::HANDSHAKE, &fragment(1, 20, from, to)));
+    let mut part =
+        |from, to| receive(&mut receiver, &peer.record(0, ContentType::HANDSHAKE, &fragment(1, 20, from, to)));
     assert_eq!((part(0, 19), part(19, 20)), (vec![], vec![Event::Repeated]));
     let both = peer.record(0, ContentType::HANDSHAKE, &[message(1, 20), message(2, 20)].concat());
     assert_eq!(receive(&mut receiver, &both), messages([2]), "the peer goes on");
