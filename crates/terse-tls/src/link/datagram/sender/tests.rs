@@ -232,8 +232,9 @@ fn a_flight_is_not_sent_again_without_end() {
     push(&mut sender, &[1_000], false);
     transmit_at(&mut sender, 0);
     let (mut count, mut is_given_up) = (0, false);
-    for now in (100..600_000).step_by(100) {
+    for now in (100..700_000).step_by(100) {
         sender.repeat(Instant(now));
+        count += usize::from(!transmit_at(&mut sender, now).is_empty());
         is_given_up |= sender.expired(Instant(now));
         count += usize::from(!transmit_at(&mut sender, now).is_empty());
     }
@@ -274,6 +275,19 @@ fn datagrams_become_smaller_when_flights_are_lost() {
         .collect();
     assert_eq!(largest, [1_472, 1_472, 1_232, 528, 208, 208]);
     assert_eq!(sender.max_fragment(), 208 - 13 - 8 - 16, "for application data as well");
+}
+
+/// Whether the timer noticed or the peer did.
+#[test]
+fn datagrams_become_smaller_when_the_peer_does_not_get_them() {
+    let mut sender = sender(1_472);
+    push(&mut sender, &[3_000], false);
+    let mut now = 0;
+    for largest in [1_472, 1_472, 1_232, 528] {
+        assert_eq!(transmit_at(&mut sender, now).iter().map(Vec::len).max(), Some(largest));
+        now += 100_000;
+        sender.repeat(Instant(now));
+    }
 }
 
 /// A connection ID may take more than the smallest datagram has.
