@@ -4,12 +4,21 @@
 //! - [`outcome`]: what must hold of a connection whatever was done to it
 //! - [`single`], [`pairs`], [`random`]: what a network does, systematically and at random
 //! - [`flipped`]: datagrams that arrive damaged
+//! - [`timers`]: when a flight is sent again, and when no more
+//! - [`caching`]: what losses and crashes cost the next connection
 
 extern crate alloc;
 
+use terse_testkit::allocator::CountingAllocator;
+
+mod caching;
 mod flipped;
 mod modes;
 mod outcome;
 mod pairs;
 mod random;
 mod single;
+mod timers;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
