@@ -34,7 +34,7 @@ mod wire;
 
 pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
-pub use config::Fault;
+pub use config::{Defence, Fault};
 pub use config::{ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
 pub use connection::{Connection, Event};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};

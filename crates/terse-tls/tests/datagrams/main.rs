@@ -6,11 +6,13 @@
 //! - [`flipped`]: datagrams that arrive damaged
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`caching`]: what losses and crashes cost the next connection
+//! - [`attacks`]: by those who have no keys
 
 extern crate alloc;
 
 use terse_testkit::allocator::CountingAllocator;
 
+mod attacks;
 mod caching;
 mod flipped;
 mod modes;

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::retransmit::{Expired, Settings, Timer};
-use crate::config::Datagrams;
+use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Flights, Link, Outgoing, Sent};
@@ -105,7 +105,11 @@ impl Sender {
                 max: settings.max_timeout,
                 max_retransmissions: settings.max_retransmissions,
             }),
-            max_repeats: settings.max_retransmissions.into(),
+            max_repeats: if settings.lacks(Defence::RepeatBound) {
+                u32::MAX
+            } else {
+                settings.max_retransmissions.into()
+            },
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
             produced: 0,

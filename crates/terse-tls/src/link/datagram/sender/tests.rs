@@ -17,7 +17,7 @@ const SETTINGS: Datagrams = Datagrams {
     connection_id: None,
     believe_unprotected_alerts: false,
     #[cfg(feature = "testing")]
-    without_replay_protection: false,
+    without: None,
 };
 
 fn sender(max_datagram: usize) -> Sender {
