@@ -13,8 +13,8 @@ use crate::rng::SeededRng;
 /// How long a datagram takes, in milliseconds.
 pub const DELAY: u64 = 20;
 
-/// When a test gives up, in milliseconds of virtual time.
-const END: u64 = 3_600_000;
+/// After how long a test gives up, in milliseconds of virtual time.
+const PATIENCE: u64 = 3_600_000;
 
 /// What becomes of a datagram: when each copy of it arrives, in milliseconds, and what it then is.
 pub type Fate = Vec<(u64, Vec<u8>)>;
@@ -95,6 +95,7 @@ impl DatagramPair {
     /// Returns the first failure.
     pub fn run(&mut self, mut fate: impl FnMut(&Datagram) -> Fate) -> Result<(), Failed> {
         let mut first = Ok(());
+        let end = self.now.monotonic.0 + PATIENCE;
         loop {
             for side in Side::BOTH {
                 self.transmit(side, &mut fate);
@@ -102,7 +103,7 @@ impl DatagramPair {
             let arrival = self.arriving.iter().map(|arriving| arriving.time).min();
             let timers = Side::BOTH.map(|side| self.side(side).0.poll_timeout().map(|Instant(time)| time));
             let Some(next) = arrival.into_iter().chain(timers.into_iter().flatten()).min() else { return first };
-            if next > END {
+            if next > end {
                 return first;
             }
             self.pass_to(next);

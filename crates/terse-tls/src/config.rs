@@ -22,7 +22,7 @@ use crate::wire::{
 
 mod datagrams;
 
-pub use datagrams::Datagrams;
+pub use datagrams::{Datagrams, Defence};
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]
