@@ -62,17 +62,24 @@ pub(crate) enum Outcome {
 impl Scenario {
     /// Runs the handshake over a network with this `fate`, and checks what must hold. `what` is shown if it does not.
     pub(crate) fn run(&self, what: &str, seed: u64, fate: impl FnMut(&Datagram) -> Fate) -> Outcome {
+        self.run_counting(what, seed, fate).0
+    }
+
+    /// The same, of a disturbance that no connection fails from. Returns how many datagrams were sent again.
+    pub(crate) fn survives(&self, what: &str, fate: impl FnMut(&Datagram) -> Fate) -> usize {
+        let (outcome, again) = self.run_counting(what, SEED, fate);
+        assert_eq!(outcome, Outcome::Connected, "{}: {what}", self.name);
+        again as usize
+    }
+
+    fn run_counting(&self, what: &str, seed: u64, fate: impl FnMut(&Datagram) -> Fate) -> (Outcome, u32) {
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut pair = self.setup.datagram_pair(seed);
             let _ = pair.run(fate);
-            self.check(&mut pair)
+            let again = pair.client.summary().retransmissions + pair.server.summary().retransmissions;
+            (self.check(&mut pair), again)
         }));
         result.unwrap_or_else(|_| panic!("{}: {what}, seed {seed}", self.name))
-    }
-
-    /// The same, of a disturbance that no connection fails from.
-    pub(crate) fn survives(&self, what: &str, fate: impl FnMut(&Datagram) -> Fate) {
-        assert_eq!(self.run(what, SEED, fate), Outcome::Connected, "{}: {what}", self.name);
     }
 
     fn check(&self, pair: &mut DatagramPair) -> Outcome {

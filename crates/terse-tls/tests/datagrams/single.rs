@@ -4,16 +4,21 @@ use terse_testkit::datagrams::{DELAY, Datagram};
 
 use crate::modes::SCENARIOS;
 
+/// Who lost one sends its flight again. Only where that is the last one, or all of it, its peer must ask with its own.
 #[test]
 fn each_datagram_lost() {
+    let (mut again, mut flights) = (0, 0);
     for scenario in &*SCENARIOS {
-        for lost in 0..scenario.datagrams.len() {
-            scenario.survives(&format!("{lost} is lost"), |datagram| match datagram.number == lost {
+        for (lost, original) in scenario.datagrams.iter().enumerate() {
+            let is_of_flight = |datagram: &&Datagram| (datagram.from, datagram.sent) == (original.from, original.sent);
+            flights += scenario.datagrams.iter().filter(is_of_flight).count();
+            again += scenario.survives(&format!("{lost} is lost"), |datagram| match datagram.number == lost {
                 true => Vec::new(),
                 false => datagram.arrives(),
             });
         }
     }
+    assert!((flights..flights + flights / 10).contains(&again), "{again} datagrams sent again for {flights}");
 }
 
 /// At once, and when its flight was handled.

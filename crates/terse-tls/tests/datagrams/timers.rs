@@ -141,7 +141,7 @@ fn a_path_that_drops_what_is_large() {
         (600, 20, &both),
         (300, 16, &both),
     ] {
-        for narrow in directions.iter().copied() {
+        for narrow in directions {
             let mut setup = mutual("rsa2048x3").over(Datagrams { max_datagram: 1_472, ..Datagrams::default() });
             // Long chains both ways, so that there is something to be dropped.
             setup.server.certificate_authorities = true;
