@@ -3,7 +3,7 @@
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
-use terse_tls::{AlertDescription, Datagrams, Error};
+use terse_tls::{AlertDescription, Datagrams, Error, InvalidMessage};
 
 use crate::modes::{CHAIN, PROVIDER, mutual};
 use crate::outcome::SEED;
@@ -176,4 +176,27 @@ fn a_refusal_is_believed_at_the_next_timeout() {
     pair.run_well().unwrap_err();
     assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(AlertDescription::UNKNOWN_CA)));
     assert_eq!((pair.now.monotonic.0, repeats(&pair)), (1_040, [0, 0]));
+}
+
+/// A device with little room cannot take the server's chain: it must not look as if nobody were there.
+#[test]
+fn a_message_that_is_too_long_is_the_reason_in_the_end() {
+    let mut setup = mutual(CHAIN).over(Datagrams::default());
+    setup.client.common.max_handshake_message = 300;
+    let mut pair = setup.datagram_pair(SEED);
+    pair.run_well().unwrap_err();
+    assert_eq!(pair.failure(Side::Client), Some(&InvalidMessage::HandshakeTooLarge.into()));
+}
+
+/// A server that closes at once still answers a client that did not get its last flight.
+#[test]
+fn the_last_flight_is_sent_again_after_a_close() {
+    let mut pair = pair(Datagrams::default());
+    while !pair.server.is_connected() {
+        pair.step(&mut Datagram::arrives, u64::MAX).expect("more to come").unwrap();
+    }
+    pair.transmit(Side::Server, &mut lost);
+    pair.server.close();
+    pair.run_well().unwrap();
+    assert!(pair.client.is_connected());
 }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::FirstMessage;
-use super::fragment::{FragmentHeader, HEADER_LEN, Inserted, Reassembler};
+use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
@@ -46,6 +46,7 @@ pub(super) struct Receiver {
     max_message: usize,
     max_record: usize,
     unprotected_alert: Option<AlertDescription>,
+    saw_too_large: bool,
     last_record_len: usize,
     dropped: Dropped,
     settings: Datagrams,
@@ -70,6 +71,7 @@ impl Receiver {
             max_message,
             max_record,
             unprotected_alert: None,
+            saw_too_large: false,
             last_record_len: 0,
             dropped: Dropped::default(),
             settings: *settings,
@@ -180,7 +182,8 @@ impl Receiver {
                         received = Received::Repeated;
                     }
                 }
-                Inserted::Dropped(_) => {
+                Inserted::Dropped(cause) => {
+                    self.saw_too_large |= cause == DropCause::TooLarge;
                     drop_as(&mut self.dropped.bad_fragment);
                 }
             }
@@ -350,6 +353,10 @@ impl Incoming for Receiver {
         self.discard();
         drop_as(&mut self.dropped.not_due);
         Ok(())
+    }
+
+    fn saw_too_large(&self) -> bool {
+        self.saw_too_large
     }
 
     fn unprotected_alert(&self) -> Option<AlertDescription> {

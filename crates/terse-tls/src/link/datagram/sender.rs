@@ -428,7 +428,7 @@ impl Flights for Sender {
         // Nor is anybody who asks without end.
         let is_too_often = flight.repeats >= self.max_repeats;
         let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.next.is_none();
-        if !is_there || is_soon || is_old || is_too_often || self.closed {
+        if !is_there || is_soon || is_old || is_too_often {
             return;
         }
         self.flight.repeats += 1; // it was less than another u32
