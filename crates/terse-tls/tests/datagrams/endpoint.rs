@@ -8,9 +8,10 @@ use terse_testkit::pair::at;
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
+use terse_tls::summary::Mode;
 use terse_tls::{
     AddressChange, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now,
-    Undefended,
+    ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -532,4 +533,22 @@ fn a_client_that_does_not_answer_is_given_up() {
     }
     assert_eq!(times, [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1000));
     assert!(matches!(world.events[..], [(_, EndpointEvent::Failed(terse_tls::Error::TimedOut))]));
+}
+
+/// A client that shows a session of the other protocol, and has its secret: the server makes nothing of it.
+#[test]
+fn a_session_of_tls_is_none_of_dtls() {
+    let mutual = || Setup::mutual(PROVIDER, PROVIDER, "p256x3").only(ProtocolVersion::TLS_1_2);
+    let mut of_tls = mutual().with_frozen_session();
+    let mut stream = of_tls.pair(1);
+    stream.handshake().unwrap();
+    assert_eq!(stream.server.summary().mode, Mode::Resumed, "the session is good");
+    of_tls = of_tls.over(Datagrams::default());
+    let mut pair = of_tls.datagram_pair(1);
+    pair.run_well().unwrap();
+    assert_eq!(pair.server.summary().mode, Mode::Full);
+    assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"), "it was offered");
+    let mut pair = mutual().over(Datagrams::default()).with_frozen_session().datagram_pair(1);
+    pair.run_well().unwrap();
+    assert_eq!(pair.server.summary().mode, Mode::Resumed, "one of its own is taken");
 }
