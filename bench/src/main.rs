@@ -159,7 +159,7 @@ type Measurement = fn(&dyn Stack, Field) -> Result<Vec<Sample>, String>;
 
 fn measure(stacks: &[&dyn Stack], field: Field, effort: Effort, is_wanted: &dyn Fn(What) -> bool) -> Vec<Sample> {
     let stacks: Vec<_> = stacks.iter().copied().filter(|stack| stack.has(field.with(Mode::Full))).collect();
-    let place = format!("TLS {} {}", field.version, field.profile);
+    let place = format!("{} {}", field.version.title(), field.profile);
     let mut failed = |stack: &dyn Stack, error: String| eprintln!("{} {place}: {error}", stack.name());
     let mut samples = Vec::new();
     let each: [(What, &str, Measurement); 4] = [

@@ -8,7 +8,7 @@ use crate::measure::{Field, Metric, Sample};
 
 /// The part for `field`. `stacks` gives the order of the columns.
 pub fn render(stacks: &[&str], field: Field, samples: &[Sample]) -> String {
-    let header = [format!("TLS {}, {}", field.version, field.profile)]
+    let header = [format!("{}, {}", field.version.title(), field.profile)]
         .into_iter()
         .chain(stacks.iter().map(|name| (*name).to_owned()))
         .chain([format!("{OURS} : {RUSTLS}"), "our best : best peer".into()]);

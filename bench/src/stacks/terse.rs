@@ -7,11 +7,11 @@ use terse_net::OsRng;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{
-    CipherSuite, ClientConfig, Connection, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
+    CipherSuite, ClientConfig, Connection, Datagrams, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
     SignatureScheme, summary,
 };
 
-use crate::pipe::Wire;
+use crate::pipe::{MTU, Wire};
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 
 /// Terse with one provider.
@@ -41,7 +41,13 @@ impl Stack for Terse {
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
         let case = case(self.provider, setting);
-        Ok(Box::new(TerseWorld { client: case.client_config(), server: case.server_config(), address: case.address() }))
+        let (mut client, mut server) = (case.client_config(), case.server_config());
+        if setting.version.is_datagram() {
+            let datagrams = Some(Datagrams { max_datagram: MTU, ..Datagrams::default() });
+            Arc::make_mut(&mut client).common.datagrams = datagrams;
+            Arc::make_mut(&mut server).common.datagrams = datagrams;
+        }
+        Ok(Box::new(TerseWorld { client, server, address: case.address() }))
     }
 }
 
@@ -49,10 +55,10 @@ impl Stack for Terse {
 fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     let (version, suite) = match (setting.version, setting.profile) {
         (Version::Tls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
-        (Version::Tls12, Profile::Ec3) => {
+        (Version::Tls12 | Version::Dtls12, Profile::Ec3) => {
             (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
         }
-        (Version::Tls12, Profile::Rsa3) => {
+        (Version::Tls12 | Version::Dtls12, Profile::Rsa3) => {
             (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256)
         }
     };
@@ -111,10 +117,17 @@ struct TerseEnd {
 impl TerseEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
-        let waiting = wire.input.waiting();
-        if !waiting.is_empty() {
+        loop {
+            let waiting = wire.input.waiting();
+            if waiting.is_empty() {
+                break;
+            }
+            let len = waiting.len();
             let taken = self.connection.handle_input(clock().now(), &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
+            if taken < len {
+                break; // application data waits
+            }
         }
         while let Some(len) = self.connection.poll_transmit(clock().now(), wire.output.room()) {
             wire.output.produce(len);
