@@ -10,6 +10,7 @@ use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
 use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
+use crate::link::datagram::FirstMessage;
 use crate::link::{self, Flights, Incoming, Outgoing};
 use crate::resume::{Begun, Demands};
 use crate::summary::{Summary, Transport};
@@ -127,6 +128,18 @@ impl Connection {
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         config.check()?;
         Ok(Self::server_with(config, None, now))
+    }
+
+    /// A server over datagrams to which a ClientHello came. The configuration was checked.
+    pub(crate) fn accept(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, hello: &FirstMessage, now: Now) -> Self {
+        let settings = config.common.datagrams.unwrap_or_default();
+        let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
+        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        connection.summary.received.datagrams = hello.datagrams;
+        connection.summary.received.record_bytes = hello.bytes as u64;
+        connection.has_rest = true; // the first input is what is left of its datagram: nothing
+        connection
     }
 
     /// A server whose peer knows it by `cid` (RFC 9146). The configuration was checked.
@@ -433,7 +446,29 @@ impl Connection {
         }
     }
 
-    pub(crate) const fn is_datagram(&self) -> bool {
+    /// The peer did not get the answer to its last flight.
+    pub(crate) fn peer_repeats(&mut self, now: Now) {
+        if let Some(flights) = self.sender.flights() {
+            flights.repeat(now.monotonic);
+        }
+    }
+
+    /// Epoch and number of the newest authentic record that is protected.
+    pub(crate) fn newest(&self) -> Option<(u16, u64)> {
+        self.receiver.newest()
+    }
+
+    /// Whether anything waits to be sent.
+    pub(crate) fn has_output(&self) -> bool {
+        self.sender.pending() > 0
+    }
+
+    /// How many bytes of application data wait.
+    pub(crate) fn received_len(&self) -> usize {
+        self.receiver.plaintext_len()
+    }
+
+    const fn is_datagram(&self) -> bool {
         matches!(self.summary.transport, Transport::Datagram)
     }
 

@@ -6,8 +6,8 @@ use super::Output;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{
-    ConnectionId, EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName, ProtocolNameList,
-    ProtocolVersion, RecordSizeLimit, ServerNameList,
+    ConnectionId, EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName,
+    ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList,
 };
 
 /// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).

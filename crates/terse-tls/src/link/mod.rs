@@ -183,6 +183,11 @@ pub(crate) trait Incoming: Send + Sync {
         None
     }
 
+    /// Datagrams: epoch and number of the newest authentic record that is protected.
+    fn newest(&self) -> Option<(u16, u64)> {
+        None
+    }
+
     /// Datagrams: what was dropped so far.
     fn dropped(&self) -> Dropped {
         Dropped::default()

@@ -11,9 +11,6 @@ use crate::error::Error;
 use crate::schedule::tls12::RecordKeys;
 use crate::wire::ContentType;
 
-#[cfg(test)]
-mod tests;
-
 /// Length of a header without a connection ID in bytes: type, version, epoch, sequence number, length.
 pub(crate) const HEADER_LEN: usize = 13;
 
@@ -128,12 +125,7 @@ impl WriteEpoch {
     }
 
     /// Makes a record of `record`: room for the head, the content, and room for the tail.
-    pub(crate) fn seal(
-        &mut self,
-        content_type: ContentType,
-        cid: &[u8],
-        record: &mut [u8],
-    ) -> Result<(), CryptoError> {
+    pub(crate) fn seal(&mut self, content_type: ContentType, cid: &[u8], record: &mut [u8]) -> Result<(), CryptoError> {
         const TOO_SHORT: CryptoError = CryptoError::InvalidLength;
         let cid = if self.protection.is_some() { cid } else { &[] };
         let number = self.next;

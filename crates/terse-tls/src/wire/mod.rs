@@ -32,9 +32,9 @@ pub use code_points::{
 pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
-    ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList, SignatureAlgorithms,
-    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
+    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};

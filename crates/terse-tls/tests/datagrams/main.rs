@@ -2,6 +2,8 @@
 
 extern crate alloc;
 
+mod endpoint;
+
 use alloc::sync::Arc;
 
 use terse_testkit::datagrams::DatagramPair;

@@ -11,10 +11,10 @@ use crate::handshake::certificate_types::CertificateTypes;
 use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded, ExtendedMasterSecret,
-    ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName,
-    ProtocolNameList, Protocol, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms,
-    SupportedGroups, SupportedVersions,
+    ClientCachedInfo, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
+    ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
+    Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket,
+    SignatureAlgorithms, SupportedGroups, SupportedVersions,
 };
 
 impl ExpectServerHello {

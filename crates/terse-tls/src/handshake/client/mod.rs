@@ -19,8 +19,8 @@ use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
 use crate::resume::{Begun, Keeper, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest, KeyShareServerHello, NamedGroup, Place,
-    PreSharedKeyServerHello, Protocol, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    Cookie, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest, KeyShareServerHello,
+    NamedGroup, Place, PreSharedKeyServerHello, Protocol, ProtocolVersion, Random, SelectedVersion, ServerHello,
 };
 
 mod hello;

@@ -5,6 +5,7 @@
 //! handed on once, in its place, and only if it came under the keys that are due; what is kept is bounded.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use super::Halves;
 use crate::config::{Common, Datagrams};
@@ -23,17 +24,23 @@ pub(crate) fn halves(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]
     (Box::new(Receiver::new(common, settings, cid.clone())), Box::new(Sender::new(common, settings, cid)))
 }
 
-/// Both halves of a server to which `hello` came, a ClientHello as if it had not been fragmented, in records up to
-/// `number`: the server's own begin with that (RFC 6347, 4.2.1), and its messages with the ClientHello's number (4.2.2).
-pub(crate) fn accept(
-    common: &Common,
-    settings: &Datagrams,
-    cid: Option<Box<[u8]>>,
-    hello: &[u8],
-    number: u64,
-) -> Halves {
+/// A ClientHello that came before there was a connection.
+pub(crate) struct FirstMessage {
+    /// With its header, as if it had come in one piece.
+    pub(crate) message: Vec<u8>,
+    pub(crate) message_seq: u16,
+    /// Of the last record of it.
+    pub(crate) number: u64,
+    /// Datagrams that it came in, and their bytes.
+    pub(crate) datagrams: u32,
+    pub(crate) bytes: usize,
+}
+
+/// Both halves of a server to which `hello` came. Its own records begin with the number of the ClientHello's (RFC 6347,
+/// 4.2.1), and its messages with that of the ClientHello (4.2.2).
+pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Halves {
     let mut receiver = Receiver::new(common, settings, cid.clone());
     let sender = Sender::new(common, settings, cid);
-    let message_seq = receiver.begin_with(hello);
-    (Box::new(receiver), Box::new(sender.begin_at(message_seq, number)))
+    receiver.begin_with(hello);
+    (Box::new(receiver), Box::new(sender.begin_at(hello.message_seq, hello.number)))
 }

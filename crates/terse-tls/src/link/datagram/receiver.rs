@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::FirstMessage;
 use super::fragment::{FragmentHeader, HEADER_LEN, Inserted, Reassembler};
 use crate::config::{Common, Datagrams};
 use crate::crypto::CryptoError;
@@ -26,6 +27,8 @@ pub(super) struct Receiver {
     held: VecDeque<Box<[u8]>>,
     /// How many of them can be opened now.
     held_due: usize,
+    /// The first message was there from the beginning, and is still to be handled.
+    has_first: bool,
     messages: Reassembler,
     /// Application data that waits to be read, from `read` on.
     plaintext: Vec<u8>,
@@ -50,6 +53,7 @@ impl Receiver {
             before: None,
             held: VecDeque::new(),
             held_due: 0,
+            has_first: false,
             messages: Reassembler::new(common.max_handshake_message, 0),
             plaintext: Vec::new(),
             read: 0,
@@ -65,13 +69,12 @@ impl Receiver {
         }
     }
 
-    /// The first message was received already. Returns its number.
-    pub(super) fn begin_with(&mut self, message: &[u8]) -> u16 {
-        let Some((header, body)) = message.split_first_chunk() else { return 0 };
-        let header = FragmentHeader::parse(header);
-        self.messages.set_next_seq(header.message_seq);
-        self.messages.insert(header, body);
-        header.message_seq
+    /// The first message was received already.
+    pub(super) fn begin_with(&mut self, first: &FirstMessage) {
+        let Some((header, body)) = first.message.split_first_chunk() else { return };
+        self.messages.set_next_seq(first.message_seq);
+        self.messages.insert(FragmentHeader::parse(header), body);
+        self.has_first = true;
     }
 
     /// Handles a whole record.
@@ -227,6 +230,9 @@ impl Incoming for Receiver {
         if self.has_plaintext() {
             return Ok((0, Received::Nothing));
         }
+        if core::mem::take(&mut self.has_first) {
+            return Ok((0, Received::Handshake));
+        }
         if self.has_waiting() {
             self.held_due -= 1;
             let Some(mut record) = self.held.pop_front() else { return Ok((0, Received::Nothing)) };
@@ -241,7 +247,7 @@ impl Incoming for Receiver {
     }
 
     fn has_waiting(&self) -> bool {
-        self.held_due > 0
+        self.has_first || self.held_due > 0
     }
 
     fn message(&self) -> Result<Option<&[u8]>, Error> {
@@ -310,6 +316,11 @@ impl Incoming for Receiver {
 
     fn unprotected_alert(&self) -> Option<AlertDescription> {
         self.unprotected_alert
+    }
+
+    fn newest(&self) -> Option<(u16, u64)> {
+        let newest = if self.epoch.is_protected() { self.epoch.newest() } else { None };
+        newest.map(|number| (self.epoch.epoch(), number))
     }
 
     fn dropped(&self) -> Dropped {

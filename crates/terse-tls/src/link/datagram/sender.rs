@@ -182,8 +182,7 @@ impl Sender {
             }
             let part = &rest[..rest.len().min(free - HEADER_LEN)];
             let whole = FragmentHeader::parse(header);
-            let header =
-                FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
+            let header = FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
             room[filled..filled + HEADER_LEN].copy_from_slice(&header.bytes());
             room[filled + HEADER_LEN..filled + HEADER_LEN + part.len()].copy_from_slice(part);
             let len = HEADER_LEN + part.len();
@@ -280,9 +279,9 @@ impl Outgoing for Sender {
             if self.flight.is_last && self.flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT) {
                 self.flight = Flight { is_complete: true, ..Flight::default() };
             }
-            let Some(record) = self.queue.pop_front() else { return 0 };
+            let Some(place) = self.queue.front().and_then(|record| out.get_mut(..record.len())) else { return 0 };
+            let record = self.queue.pop_front().unwrap_or_default();
             self.queued -= record.len();
-            let Some(place) = out.get_mut(..record.len()) else { return 0 }; // the caller broke the contract: as if lost
             place.copy_from_slice(&record);
             return record.len();
         }
@@ -381,7 +380,8 @@ impl Flights for Sender {
         // Duplicates, and answers that cross the next attempt, are not worth another one.
         let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < self.timer.value() / 2);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
-        if !flight.is_complete || flight.pieces.is_empty() || flight.next.is_some() || is_soon || is_old || self.closed {
+        if !flight.is_complete || flight.pieces.is_empty() || flight.next.is_some() || is_soon || is_old || self.closed
+        {
             return;
         }
         self.timer.repeated();

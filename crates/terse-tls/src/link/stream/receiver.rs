@@ -301,7 +301,6 @@ impl Receiver {
         }
         Ok(Received::Nothing)
     }
-
 }
 
 /// The length of a handshake message, header included.

@@ -97,7 +97,6 @@ impl Sender {
             self.count();
         }
     }
-
 }
 
 impl Outgoing for Sender {

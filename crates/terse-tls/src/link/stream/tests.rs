@@ -10,8 +10,8 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::{Incoming, Link, Outgoing, Received};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
-use crate::time::Instant;
 use crate::test_crypto::{SUITE, traffic_secret};
+use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Finished, HandshakeType};
 
 mod receiver;

@@ -165,7 +165,8 @@ fn the_number_and_the_version_are_the_callers() {
         let protection = Protection::new(&key_block(suite, 1).client).unwrap();
         let mut sealed = [&vec![0; explicit_len][..], b"data", &vec![0; tag_len]].concat();
         protection.seal(number, &Binding::Kind([23, 254, 253]), &mut sealed).unwrap();
-        let open = |number, kind| protection.open(number, &Binding::Kind(kind), &mut sealed.clone(), 4).map(<[u8]>::to_vec);
+        let open =
+            |number, kind| protection.open(number, &Binding::Kind(kind), &mut sealed.clone(), 4).map(<[u8]>::to_vec);
         assert_eq!(open(number, [23, 254, 253]), Ok(b"data".to_vec()));
         assert_eq!(open(7, [23, 254, 253]), Err(BAD_RECORD_MAC), "another epoch");
         assert_eq!(open(number, [23, 3, 3]), Err(BAD_RECORD_MAC));
