@@ -160,7 +160,8 @@ pub struct Warm {
 impl Warm {
     /// Makes the world, and the connections that later ones begin from.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
-        let mut warm = Self { world: stack.world(setting)?, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
+        let mut warm =
+            Self { world: stack.world(setting)?, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
         let first = warm.pair.mode();
         warm.end(&mut Unwatched)?;

@@ -1,4 +1,4 @@
-//! Terse, with both providers.
+//! Terse, with both providers: over streams a connection on each side, over datagrams an endpoint for the server.
 
 use std::sync::Arc;
 
@@ -13,6 +13,10 @@ use terse_tls::{
 
 use crate::pipe::{MTU, Wire};
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
+
+mod endpoint;
+
+use endpoint::Server;
 
 /// Terse with one provider.
 pub(super) struct Terse {
@@ -47,6 +51,10 @@ impl Stack for Terse {
             Arc::make_mut(&mut client).common.datagrams = datagrams;
             Arc::make_mut(&mut server).common.datagrams = datagrams;
         }
+        let server = match setting.version.is_datagram() {
+            true => Servers::Endpoint(Server::new(server)?),
+            false => Servers::Connections(server),
+        };
         Ok(Box::new(TerseWorld { client, server, address: case.address() }))
     }
 }
@@ -94,8 +102,13 @@ const CAPACITY: usize = 8;
 
 struct TerseWorld {
     client: Arc<ClientConfig>,
-    server: Arc<ServerConfig>,
+    server: Servers,
     address: ServerAddress,
+}
+
+enum Servers {
+    Connections(Arc<ServerConfig>),
+    Endpoint(Server),
 }
 
 impl World for TerseWorld {
@@ -103,7 +116,10 @@ impl World for TerseWorld {
         let now = clock().now();
         let connection = match side {
             Side::Client => Connection::client(self.client.clone(), self.address.clone(), now, &mut OsRng),
-            Side::Server => Connection::server(self.server.clone(), now),
+            Side::Server => match &self.server {
+                Servers::Connections(config) => Connection::server(config.clone(), now),
+                Servers::Endpoint(server) => return Ok(Box::new(server.end())),
+            },
         };
         Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false }))
     }
@@ -146,12 +162,7 @@ impl End for TerseEnd {
     }
 
     fn mode(&self) -> Mode {
-        match self.connection.summary().mode {
-            summary::Mode::Resumed => Mode::Resumed,
-            summary::Mode::Rfc7924 => Mode::Rfc7924,
-            summary::Mode::Bithac => Mode::Bithac,
-            _ => Mode::Full,
-        }
+        mode(&self.connection)
     }
 
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
@@ -170,6 +181,16 @@ impl End for TerseEnd {
             }
             len => Ok(len),
         }
+    }
+}
+
+/// What the handshake was.
+fn mode(connection: &Connection) -> Mode {
+    match connection.summary().mode {
+        summary::Mode::Resumed => Mode::Resumed,
+        summary::Mode::Rfc7924 => Mode::Rfc7924,
+        summary::Mode::Bithac => Mode::Bithac,
+        _ => Mode::Full,
     }
 }
 
