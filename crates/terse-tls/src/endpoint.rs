@@ -198,6 +198,7 @@ impl Endpoint {
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
             entry.timer = None;
             if let Err(error) = entry.connection.handle_timeout(now) {
+                entry.has_failed = true;
                 self.half_open.remove(&handle);
                 self.events.push_back((handle, EndpointEvent::Failed(error)));
             }
@@ -292,16 +293,24 @@ impl Endpoint {
             }
             Err(_) => return self.counters.malformed += 1,
         }
-        if let Some(handle) = known {
+        // A connection that has an ID is not known by its address, which somebody else may have got since.
+        let is_replaced = |entry: &Entry| entry.cid.is_none() || !entry.connection.is_connected();
+        if let Some(handle) = known
+            && self.connections.get(&handle).is_some_and(is_replaced)
+        {
+            let was_known = !self.half_open.contains(&handle);
             self.remove(handle);
-            self.events.push_back((handle, EndpointEvent::Replaced));
+            if was_known {
+                self.events.push_back((handle, EndpointEvent::Replaced));
+            }
         }
         self.accept(now, rng, from, hello);
     }
 
     /// Begins a connection.
     fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
-        if self.half_open.len() >= self.limits.max_half_open
+        let is_full = self.connections.len() >= self.limits.max_connections;
+        if (is_full || self.half_open.len() >= self.limits.max_half_open)
             && let Some(oldest) = self.half_open.first().copied()
         {
             self.counters.half_open_dropped += 1;

@@ -123,8 +123,10 @@ impl Connection {
         if receive.connection_id {
             self.receiver.expect_connection_id();
         }
-        if let Some(flights) = self.sender.flights() {
-            flights.handled(now.monotonic, handshake.is_finished());
+        if let Some(flights) = self.sender.flights()
+            && flights.handled(now.monotonic, handshake.is_finished())
+        {
+            self.receiver.answered();
         }
         self.proceed(handshake, now);
         Ok(())

@@ -138,6 +138,9 @@ pub(crate) trait Incoming: Send + Sync {
     /// Drops the message of `len` bytes that [`Self::message`] gave.
     fn consume(&mut self, len: usize);
 
+    /// Datagrams: a flight is complete that answers what was consumed so far.
+    fn answered(&mut self) {}
+
     /// From here on messages come under `keys`.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
@@ -236,8 +239,8 @@ pub(crate) trait Flights {
     /// A part of the answer came.
     fn heard(&mut self, now: Instant);
 
-    /// A message was handled; with `finished` it was the last one of the handshake.
-    fn handled(&mut self, now: Instant, finished: bool);
+    /// A message was handled; with `finished` it was the last one of the handshake. Returns whether there is an answer.
+    fn handled(&mut self, now: Instant, finished: bool) -> bool;
 
     /// The peer did not get the answer to its last flight.
     fn repeat(&mut self, now: Instant);

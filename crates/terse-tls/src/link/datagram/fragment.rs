@@ -268,7 +268,7 @@ impl Partial {
                 self.bytes[HEADER_LEN..][at..known.start].copy_from_slice(missing);
                 self.count += missing.len();
             }
-            at = at.max(known.end);
+            at = known.end;
             merged = merged.start.min(known.start)..merged.end.max(known.end);
         }
         if self.is_whole() {

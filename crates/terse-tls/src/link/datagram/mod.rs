@@ -21,7 +21,8 @@ use sender::Sender;
 
 /// Both halves. `cid` is this side's connection ID, which is offered or answered.
 pub(crate) fn halves(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Halves {
-    (Box::new(Receiver::new(common, settings, cid.clone())), Box::new(Sender::new(common, settings, cid)))
+    let (receiver, sender) = both(common, settings, cid);
+    (Box::new(receiver), Box::new(sender))
 }
 
 /// A ClientHello that came before there was a connection.
@@ -39,8 +40,15 @@ pub(crate) struct FirstMessage {
 /// Both halves of a server to which `hello` came. Its own records begin with the number of the ClientHello's (RFC 6347,
 /// 4.2.1), and its messages with that of the ClientHello (4.2.2).
 pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Halves {
-    let mut receiver = Receiver::new(common, settings, cid.clone());
-    let sender = Sender::new(common, settings, cid);
+    let (mut receiver, sender) = both(common, settings, cid);
     receiver.begin_with(hello);
     (Box::new(receiver), Box::new(sender.begin_at(hello.message_seq, hello.number)))
+}
+
+fn both(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> (Receiver, Sender) {
+    let receiver = Receiver::new(common.max_handshake_message, common.max_record, settings, cid.clone());
+    let sender = Sender::new(settings, cid);
+    #[cfg(feature = "testing")]
+    let sender = sender.with_fault(common.fault.clone());
+    (receiver, sender)
 }

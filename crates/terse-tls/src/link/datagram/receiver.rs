@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::FirstMessage;
 use super::fragment::{FragmentHeader, HEADER_LEN, Inserted, Reassembler};
-use crate::config::{Common, Datagrams};
+use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Incoming, Received};
@@ -15,15 +15,20 @@ use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::wire::{Alert, AlertDescription, ContentType, Parse};
 
+#[cfg(test)]
+mod tests;
+
 /// How many bytes of records are kept that overtook those before a change of keys.
 const MAX_HELD: usize = 1_500;
 
 /// The receiving half.
 pub(super) struct Receiver {
     epoch: ReadEpoch,
-    /// The one before: the peer may send its last flight again.
+    /// The one before, until something came under the new keys: the peer may send its last flight again.
     before: Option<ReadEpoch>,
-    /// Records of the next epoch, whose keys are not there yet.
+    /// The number after that of the message which this side answered last.
+    answered: Option<u16>,
+    /// Records of the next epoch, whose keys are not there yet. Keys change once.
     held: VecDeque<Box<[u8]>>,
     /// How many of them can be opened now.
     held_due: usize,
@@ -47,21 +52,23 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
+    /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into them.
+    pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             epoch: ReadEpoch::unprotected(),
             before: None,
+            answered: None,
             held: VecDeque::new(),
             held_due: 0,
             has_first: false,
-            messages: Reassembler::new(common.max_handshake_message, 0),
+            messages: Reassembler::new(max_message, 0),
             plaintext: Vec::new(),
             read: 0,
             cid: cid.unwrap_or_default(),
             expects_cid: false,
             limit: MAX_FRAGMENT,
-            max_message: common.max_handshake_message,
-            max_record: common.max_record,
+            max_message,
+            max_record,
             unprotected_alert: None,
             last_record_len: 0,
             dropped: Dropped::default(),
@@ -83,30 +90,26 @@ impl Receiver {
         if header.epoch == self.epoch.epoch() {
             return self.current(header, record);
         }
-        if header.epoch == self.epoch.epoch().wrapping_add(1) {
+        if header.epoch == self.epoch.epoch().wrapping_add(1) && !self.epoch.is_protected() {
             self.hold(&record[..header.record_len()]);
             return Ok(Received::Nothing);
         }
         // A flight that was handled under the keys before comes again, if its answer was lost.
         let Some(before) = self.before.as_mut().filter(|before| before.epoch() == header.epoch) else {
-            self.dropped.wrong_epoch += 1;
-            return Ok(Received::Nothing);
+            return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
-        match before.open(header, record, self.max_record) {
+        match before.open(header, record, MAX_FRAGMENT) {
             Ok((ContentType::HANDSHAKE, content)) => {
-                let next_seq = self.messages.next_seq();
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
-                    header.message_seq.wrapping_add(1) == next_seq
-                        && header.fragment_offset + header.fragment_length == header.length
+                    header.fragment_offset + header.fragment_length == header.length
+                        && self.is_answered(header.message_seq)
                 };
-                Ok(if fragments(content).flatten().any(|fragment| is_end(&fragment)) {
-                    Received::Repeated
-                } else {
-                    Received::Nothing
-                })
+                let repeats = fragments(content).flatten().any(|fragment| is_end(&fragment));
+                Ok(if repeats { Received::Repeated } else { Received::Nothing })
             }
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
-            Ok((ContentType::ALERT, _)) => Ok(drop_as(&mut self.dropped.unprotected_alert)),
+            // Who refuses what came before its own change of keys has none to protect the alert with.
+            Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
             Ok(_) => Ok(drop_as(&mut self.dropped.wrong_epoch)),
             Err(refused) => Ok(self.refused(refused)),
         }
@@ -124,7 +127,8 @@ impl Receiver {
             self.epoch.forget();
         }
         let is_protected = self.epoch.is_protected();
-        let limit = if is_protected { self.limit.min(self.max_record) } else { self.max_record };
+        // Fragments of messages are copied from where they came: they take no room for a record.
+        let limit = if is_protected { self.limit.min(self.max_record) } else { MAX_FRAGMENT };
         let (content_type, content) = match self.epoch.open(header, record, limit) {
             Ok(opened) => opened,
             Err(_) if self.epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
@@ -148,7 +152,7 @@ impl Receiver {
         let mut received = Received::Nothing;
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
-                self.dropped.malformed += 1;
+                drop_as(&mut self.dropped.malformed);
                 break;
             };
             match self.messages.insert(header, body) {
@@ -157,15 +161,23 @@ impl Receiver {
                     received = Received::Handshake;
                 }
                 Inserted::Repeated { message_seq, whole_or_last } => {
-                    let is_end = whole_or_last && message_seq.wrapping_add(1) == self.messages.next_seq();
-                    if is_end && received == Received::Nothing {
+                    if whole_or_last && self.is_answered(message_seq) && received == Received::Nothing {
                         received = Received::Repeated;
                     }
                 }
-                Inserted::Dropped(_) => self.dropped.bad_fragment += 1,
+                Inserted::Dropped(_) => {
+                    drop_as(&mut self.dropped.bad_fragment);
+                }
             }
         }
         received
+    }
+
+    /// Whether the message with this number ends a flight that was answered, and nothing was handled since. If the peer
+    /// repeats it, it did not get the answer; if it repeats what came since, another message was lost.
+    fn is_answered(&self, message_seq: u16) -> bool {
+        let next = Some(message_seq.wrapping_add(1));
+        next == self.answered && next == Some(self.messages.next_seq())
     }
 
     fn alert(&mut self, content: &[u8], is_protected: bool) -> Received {
@@ -192,7 +204,7 @@ impl Receiver {
     fn hold(&mut self, record: &[u8]) {
         let held: usize = self.held.iter().map(|record| record.len()).sum();
         if held + record.len() > MAX_HELD {
-            self.dropped.wrong_epoch += 1;
+            drop_as(&mut self.dropped.wrong_epoch);
         } else {
             self.held.push_back(record.into());
         }
@@ -240,8 +252,7 @@ impl Incoming for Receiver {
             return Ok((0, self.record(&header, &mut record)?));
         }
         let Some(header) = Header::parse(input, self.cid_len()) else {
-            self.dropped.malformed += 1;
-            return Ok((input.len(), Received::Nothing)); // where the next one begins is not known
+            return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
         };
         Ok((header.record_len(), self.record(&header, input)?))
     }
@@ -254,8 +265,15 @@ impl Incoming for Receiver {
         Ok(self.messages.message())
     }
 
-    fn consume(&mut self, _: usize) {
-        self.messages.consume();
+    fn consume(&mut self, len: usize) {
+        if len > 0 {
+            self.messages.consume();
+            self.before = None; // whose messages all were handled
+        }
+    }
+
+    fn answered(&mut self) {
+        self.answered = Some(self.messages.next_seq());
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {

@@ -10,19 +10,24 @@ use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::retransmit::{Expired, Settings, Timer};
-use crate::config::{Common, Datagrams};
+use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Flights, Link, Outgoing, Sent};
-use crate::record::datagram12::{MAX_FRAGMENT, WriteEpoch};
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT, WriteEpoch};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, Writer};
+
+#[cfg(test)]
+mod tests;
 
 /// The sending half.
 pub(super) struct Sender {
     /// The largest datagram; smaller after losses.
     max_datagram: usize,
+    /// The same before any.
+    configured: usize,
     own_cid: Option<Box<[u8]>>,
     peer_cid: Box<[u8]>,
     /// By number.
@@ -33,6 +38,8 @@ pub(super) struct Sender {
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     timer: Timer,
+    /// How often the peer has a flight sent again, beyond what the timer does.
+    max_repeats: u8,
     max_fragment: usize,
     /// As `max_fragment`, for protected records.
     max_protected: usize,
@@ -56,6 +63,8 @@ struct Flight {
     next: Option<Place>,
     /// It was sent before.
     is_repeated: bool,
+    /// How often the peer asked for it.
+    repeats: u8,
     /// The handshake is over when this has arrived: nobody answers.
     is_last: bool,
     last_sent: Option<Instant>,
@@ -77,9 +86,10 @@ struct Place {
 }
 
 impl Sender {
-    pub(super) fn new(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
+    pub(super) fn new(settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             max_datagram: settings.max_datagram,
+            configured: settings.max_datagram,
             own_cid: cid,
             peer_cid: Box::default(),
             epochs: vec![WriteEpoch::unprotected(0)],
@@ -93,14 +103,20 @@ impl Sender {
                 max: settings.max_timeout,
                 max_retransmissions: settings.max_retransmissions,
             }),
+            max_repeats: settings.max_retransmissions,
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
             produced: 0,
             sent: Sent::default(),
             closed: false,
             #[cfg(feature = "testing")]
-            fault: common.fault.clone(),
+            fault: None,
         }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
+        Self { fault, ..self }
     }
 
     /// The first message has this number, the first record that one.
@@ -210,6 +226,11 @@ impl Sender {
         self.flight.next = Some(Place { piece: 0, offset: 0 });
     }
 
+    /// What any record of a flight needs: the longest head and tail, and a byte of a fragment.
+    fn least_datagram(&self) -> usize {
+        RECORD_HEADER_LEN + self.peer_cid.len() + MAX_EXPANSION + HEADER_LEN + 1
+    }
+
     /// Refuses datagrams that cannot hold even a byte of a fragment under this epoch.
     fn check_room(&self) -> Result<(), ApiMisuse> {
         let (head, tail, _) = self.room(self.epoch());
@@ -268,6 +289,9 @@ const SMALLER: [usize; 3] = [1_232, 528, 208];
 
 /// After how many retransmissions datagrams become smaller.
 const LOSSES: u8 = 2;
+
+/// The explicit part of a nonce, the type that goes with a connection ID, and a tag.
+const MAX_EXPANSION: usize = 8 + 1 + 16;
 
 /// How long the last flight is kept in case that it was lost: twice the longest life of a segment (RFC 6347, 4.2.4), in
 /// milliseconds.
@@ -362,7 +386,7 @@ impl Flights for Sender {
         }
     }
 
-    fn handled(&mut self, now: Instant, finished: bool) {
+    fn handled(&mut self, now: Instant, finished: bool) -> bool {
         let is_new = self.flight.next.is_some() && !self.flight.is_repeated;
         if is_new {
             self.timer.answered(now);
@@ -373,6 +397,7 @@ impl Flights for Sender {
         } else if !self.flight.is_complete {
             self.timer.answered(now); // the next flight is in the making
         }
+        is_new
     }
 
     fn repeat(&mut self, now: Instant) {
@@ -380,10 +405,13 @@ impl Flights for Sender {
         // Duplicates, and answers that cross the next attempt, are not worth another one.
         let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < self.timer.value() / 2);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
-        if !flight.is_complete || flight.pieces.is_empty() || flight.next.is_some() || is_soon || is_old || self.closed
-        {
+        // Nor is anybody who asks without end.
+        let is_too_often = flight.repeats >= self.max_repeats;
+        let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.next.is_none();
+        if !is_there || is_soon || is_old || is_too_often || self.closed {
             return;
         }
+        self.flight.repeats += 1; // it was less than another u8
         self.timer.repeated();
         self.send_again();
     }
@@ -393,8 +421,9 @@ impl Flights for Sender {
             Expired::NotDue => false,
             Expired::GiveUp => true,
             Expired::Retransmit => {
+                let sizes = self.least_datagram()..self.max_datagram;
                 if self.timer.retransmissions() >= LOSSES
-                    && let Some(smaller) = SMALLER.into_iter().find(|size| *size < self.max_datagram)
+                    && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))
                 {
                     self.max_datagram = smaller;
                 }
@@ -424,6 +453,9 @@ impl Link for Sender {
 
     fn use_connection_id(&mut self, cid: &[u8]) {
         self.peer_cid = cid.into();
+        if self.max_datagram < self.least_datagram() {
+            self.max_datagram = self.configured; // if it became smaller, that was too small
+        }
     }
 
     fn pending(&self) -> usize {

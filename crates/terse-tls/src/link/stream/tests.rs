@@ -7,7 +7,7 @@ use super::receiver::MAX_IGNORED_RECORDS;
 use super::*;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::link::{Incoming, Link, Outgoing, Received};
+use crate::link::{Incoming, KEPT_BUFFER, Link, Outgoing, Received};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::test_crypto::{SUITE, traffic_secret};

@@ -193,6 +193,16 @@ fn later_messages_leave_room_for_the_one_that_is_due() {
 }
 
 #[test]
+fn the_message_that_is_due_takes_no_room_from_later_ones() {
+    let mut reassembler = Reassembler::new(MAX, 0);
+    assert_eq!(insert(&mut reassembler, 0, MAX, 1..MAX), Inserted::Accepted);
+    assert_eq!(insert(&mut reassembler, 1, MAX, 0..MAX), Inserted::Accepted);
+    assert_eq!(insert(&mut reassembler, 2, 1, 0..1), Inserted::Dropped(DropCause::OverBudget));
+    assert_eq!(insert(&mut reassembler, 0, MAX, 0..1), Inserted::Accepted);
+    assert_eq!(drain(&mut reassembler), [whole(0, MAX), whole(1, MAX)]);
+}
+
+#[test]
 fn a_message_is_in_64_pieces_at_most() {
     let mut reassembler = Reassembler::new(MAX, 0);
     for piece in 0..64 {
