@@ -84,7 +84,7 @@ impl Forge {
         let Operation { shape, kind, body } = operation;
         let content_type = ContentType(*kind);
         let has_cid = shape & WITH_CID != 0;
-        let mut seal = |forge: &mut Self, content_type, content: &[u8], tag, is_again: bool| {
+        let seal = |forge: &mut Self, content_type, content: &[u8], tag, is_again: bool| {
             let number = forge.number(1, is_again);
             sealed(number, content_type, content, tag, protection, has_cid)
         };
@@ -193,8 +193,8 @@ pub fn server_hello(datagram: &[u8]) -> Option<(CipherSuite, Vec<u8>)> {
     let message = datagram.get(HEADER_LEN..).filter(|_| datagram[3..5] == [0, 0] && datagram[0] == 22)?;
     let body = message.get(FRAGMENT_HEADER_LEN..).filter(|_| message[0] == HandshakeType::SERVER_HELLO.0)?;
     let session_id_len = usize::from(*body.get(34)?);
-    let [a, b, _, _, _, extensions @ ..] = body.get(35 + session_id_len..)? else { return None };
-    let mut rest = extensions;
+    let [a, b, _, high, low, extensions @ ..] = body.get(35 + session_id_len..)? else { return None };
+    let mut rest = extensions.get(..u16::from_be_bytes([*high, *low]).into())?;
     while let Some(([t0, t1, l0, l1], next)) = rest.split_first_chunk() {
         let (extension, next) = next.split_at_checked(u16::from_be_bytes([*l0, *l1]).into())?;
         if [*t0, *t1] == CONNECTION_ID {

@@ -72,6 +72,8 @@ struct Peer {
 enum Progress {
     Connected,
     Closed,
+    Failed,
+    /// Gone.
     Over,
 }
 
@@ -270,7 +272,8 @@ impl Server {
         let mut waits = 0;
         while let Some((handle, event)) = self.endpoint.poll_event() {
             let before = self.handles.get(&handle).copied();
-            assert!(before != Some(Progress::Over), "{event:?} after the end");
+            let is_over = before == Some(Progress::Failed) && event != EndpointEvent::Replaced;
+            assert!(!is_over && before != Some(Progress::Over), "{event:?} after the end");
             let progress = match event {
                 EndpointEvent::Connected => {
                     assert_eq!(before, None, "connected twice");
@@ -303,7 +306,7 @@ impl Server {
                 }
                 EndpointEvent::Failed(error) => {
                     assert!(!matches!(error, Error::ApiMisuse(_)), "{error:?}");
-                    Some(Progress::Over)
+                    Some(Progress::Failed)
                 }
                 EndpointEvent::Replaced => Some(Progress::Over),
                 event => panic!("an unknown event: {event:?}"),

@@ -9,7 +9,9 @@ use crate::modes::{DATAGRAMS, Mode, Tweaks};
 
 /// The seeds of these targets.
 pub(super) fn all() -> [(&'static str, Vec<Seed>); 5] {
-    let recordings: Vec<_> = DATAGRAMS.iter().enumerate().flat_map(|(number, mode)| record(number, mode)).collect();
+    let mut recordings: Vec<_> = DATAGRAMS.iter().enumerate().flat_map(|(number, mode)| record(number, mode)).collect();
+    let late: Vec<_> = recordings.iter().step_by(4).map(late).collect();
+    recordings.extend(late);
     let of = |side: usize| recordings.iter().map(|(name, inputs)| (name.clone(), inputs[side].to_bytes())).collect();
     [
         ("datagram_client", of(0)),
@@ -20,8 +22,24 @@ pub(super) fn all() -> [(&'static str, Vec<Seed>); 5] {
     ]
 }
 
-/// As inputs for a client, a server alone, and an endpoint: the mode as it is, and with a few of the tweaks.
-fn record(number: usize, mode: &Mode) -> Vec<(String, [Input; 3])> {
+/// As inputs for a client, a server alone, and an endpoint.
+type Recording = (String, [Input; 3]);
+
+/// The same, but timers expire on the way; and on the endpoint another connection follows, from another address.
+fn late((name, inputs): &Recording) -> Recording {
+    let [mut client, mut server, mut endpoint] = inputs.clone();
+    for input in [&mut client, &mut server] {
+        let calls = [1, input.operations.len() / 2].map(|at| (at, Operation::new(Shape::Call, 11, &[])));
+        calls.into_iter().rev().for_each(|(at, call)| input.operations.insert(at, call));
+    }
+    let again = endpoint.operations.clone();
+    endpoint.operations.extend([Operation::new(Shape::Call, 6, &[]), Operation::new(Shape::Call, 9, &[2])]);
+    endpoint.operations.extend(again);
+    (format!("{name}-late"), [client, server, endpoint])
+}
+
+/// The mode as it is, and with a few of the tweaks.
+fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     let mode_number = u8::try_from(number).expect("fewer than 256 modes");
     let tweaks = [[0, 0], [0x03, 0x40], [0x10, 0x04], [0, 0x80], [0, 0x48]];
     let recordings = tweaks.into_iter().enumerate().filter(|(at, _)| *at == 0 || number % 4 == at - 1);
@@ -124,7 +142,7 @@ impl Recorder {
 
 /// Messages in two and three fragments, in every order, repeated, ahead and at odds with each other.
 fn fragments() -> Vec<Seed> {
-    let part = |seq, length, offset, len| [2, 3 + seq, 1, length, offset, len];
+    let part = |seq: u8, length, offset, len| [2, seq.wrapping_add(3), 1, length, offset, len];
     let consume = [0; 6];
     let thirds = |order: [u8; 3]| order.map(|at| part(0, 30, 10 * at, 10));
     let mut scripts = vec![

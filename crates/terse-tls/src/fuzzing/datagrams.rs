@@ -232,7 +232,7 @@ pub fn repeated(keys: &Keys, cid: &[u8], script: &[u8]) {
 }
 
 /// How many records there are.
-const RECORDS: usize = 200;
+const RECORDS: usize = 100;
 
 /// More than any of them has.
 const MAX_CONTENT: usize = 1_000;
