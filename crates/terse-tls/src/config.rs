@@ -418,6 +418,11 @@ pub enum TraceEvent<'a> {
     LeftOut(CachedObject),
     /// Something that the messages alone do not show.
     Note(&'a str),
+    /// Over datagrams: nothing came for so many milliseconds, and the flight is sent again.
+    SentAgain {
+        /// Since it was last sent.
+        after: u64,
+    },
     /// An alert was sent.
     AlertSent(AlertDescription),
     /// An alert was received.

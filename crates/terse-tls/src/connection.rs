@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::cache::{self, ClientSession};
-use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
+use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig, TraceEvent};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
@@ -240,6 +240,9 @@ impl Connection {
         if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
             self.abandon(Error::TimedOut, cache::Failure::TimeoutOrClose, now);
             return Err(Error::TimedOut);
+        }
+        if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
+            trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
         }
         Ok(())
     }

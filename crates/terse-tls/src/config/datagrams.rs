@@ -29,7 +29,7 @@ pub struct Datagrams {
 }
 
 impl Default for Datagrams {
-    /// For the Internet: datagrams that fit the least MTU of IPv6, 1 s (RFC 6347, 4.2.4.1), given up after some two minutes.
+    /// For the Internet: datagrams that fit the least MTU of IPv6, 1 s (RFC 6347, 4.2.4.1), given up after some three minutes.
     fn default() -> Self {
         Self {
             max_datagram: 1_232,

@@ -232,6 +232,11 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     fn deadline(&self) -> Option<Instant> {
         None
     }
+
+    /// As [`Self::flights`]: when the flight was last sent that waits for an answer.
+    fn last_sent(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Flights over datagrams: sent again until they are answered.

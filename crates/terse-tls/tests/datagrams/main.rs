@@ -3,6 +3,7 @@
 extern crate alloc;
 
 mod endpoint;
+mod trace;
 
 use alloc::sync::Arc;
 

@@ -377,6 +377,10 @@ impl Outgoing for Sender {
     fn deadline(&self) -> Option<Instant> {
         self.timer.deadline()
     }
+
+    fn last_sent(&self) -> Option<Instant> {
+        self.flight.last_sent
+    }
 }
 
 impl Flights for Sender {
