@@ -307,6 +307,17 @@ fn fragments_at_odds_with_each_other_begin_nothing() {
 }
 
 #[test]
+fn a_hello_that_goes_past_its_end_begins_nothing() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let client = world.client(address(1, 1));
+    let mut hello = with_cookie(&mut world, client);
+    hello[13 + 8] = 1; // fragment_offset
+    world.to_server(address(1, 1), hello);
+    assert_eq!(world.endpoint.connections(), (0, 0));
+    assert_eq!(world.endpoint.counters().malformed, 1);
+}
+
+#[test]
 fn the_oldest_that_did_not_get_far_makes_room() {
     let limits = EndpointLimits { max_half_open: 3, max_connections: 5, ..EndpointLimits::default() };
     let mut world = World::new(setup(None), limits);
