@@ -68,8 +68,8 @@ impl World {
         let client = self.client(address);
         self.run();
         assert!(self.clients[client].connection.is_connected());
-        let connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
-        (client, connected.last().expect("a connection").0)
+        let mut connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
+        (client, connected.next_back().expect("a connection").0)
     }
 
     /// What `client` has to send.
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// Hands a datagram to the server.
-    fn to_server(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
+    fn hand_over(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
         if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
             client.traffic[0] += datagram.len();
         }
@@ -93,7 +93,7 @@ impl World {
     }
 
     /// What the server has to send.
-    fn from_server(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+    fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut buffer = [0; 2048];
         let mut datagrams = Vec::new();
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
@@ -110,10 +110,10 @@ impl World {
             for client in 0..self.clients.len() {
                 for datagram in self.transmit(client) {
                     idle = false;
-                    self.to_server(self.clients[client].address, datagram);
+                    self.hand_over(self.clients[client].address, datagram);
                 }
             }
-            for (to, mut datagram) in self.from_server() {
+            for (to, mut datagram) in self.answers() {
                 idle = false;
                 let Some(client) = self.clients.iter_mut().find(|client| client.address == to) else { continue };
                 client.traffic[1] += datagram.len();
@@ -170,8 +170,8 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
         let attacker = world.client(address(66, 6666));
         let hello = world.transmit(attacker).remove(0);
         for port in 1..1000 {
-            world.to_server(address(1, port), hello.clone());
-            let sent: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+            world.hand_over(address(1, port), hello.clone());
+            let sent: usize = world.answers().iter().map(|(_, datagram)| datagram.len()).sum();
             assert!(sent <= 3 * hello.len());
         }
         world.endpoint.connections().1
@@ -183,9 +183,9 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
 /// The ClientHello with the cookie that the server sent to `client`.
 fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
     for datagram in world.transmit(client) {
-        world.to_server(world.clients[client].address, datagram);
+        world.hand_over(world.clients[client].address, datagram);
     }
-    for (_, mut datagram) in world.from_server() {
+    for (_, mut datagram) in world.answers() {
         world.clients[client].connection.handle_input(world.now, &mut world.rng, &mut datagram).unwrap();
     }
     world.transmit(client).remove(0)
@@ -198,14 +198,15 @@ fn a_cookie_is_good_for_its_address_its_hello_and_its_time() {
         let client = world.client(address(1, 4000));
         let mut hello = with_cookie(&mut world, client);
         let from = change(&mut world, &mut hello);
-        world.to_server(from, hello);
-        world.from_server();
+        world.hand_over(from, hello);
+        world.answers();
         world.endpoint.connections().0 == 1
     };
     let undefended = Undefended { cookie: true, ..Undefended::default() };
     let (with, without) = (EndpointLimits::default(), EndpointLimits { undefended, ..EndpointLimits::default() });
     assert!(attack(with, &|_, _| address(1, 4000)));
-    let attacks: [(&str, &dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr); 5] = [
+    type Attack<'a> = (&'a str, &'a dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr);
+    let attacks: [Attack<'_>; 5] = [
         ("another port", &|_, _| address(1, 4001)),
         ("another address", &|_, _| address(2, 4000)),
         ("another hello", &|_, hello| {
@@ -236,12 +237,12 @@ fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
         let mut world = World::new(setup(None), limits);
         let client = world.client(address(1, 4000));
         let hello = world.transmit(client).remove(0);
-        world.to_server(address(1, 4000), hello.clone());
-        let first: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+        world.hand_over(address(1, 4000), hello.clone());
+        let first: usize = world.answers().iter().map(|(_, datagram)| datagram.len()).sum();
         for _ in 0..20 {
             world.wait(60_000);
             world.endpoint.handle_timeout(world.now);
-            world.from_server();
+            world.answers();
         }
         (hello.len(), first, world.endpoint.counters().amplification)
     };
@@ -280,9 +281,9 @@ fn first_messages_in_fragments_have_few_places() {
     let attacker = world.client(address(66, 6666));
     let fragment = world.transmit(attacker).remove(0);
     for port in 1..1000 {
-        world.to_server(address(1, port), fragment.clone());
+        world.hand_over(address(1, port), fragment.clone());
     }
-    assert_eq!(world.from_server(), []);
+    assert_eq!(world.answers(), []);
     assert_eq!(world.endpoint.counters().hellos_dropped, 999 - 10);
     world.clients.clear();
     world.connected(address(2, 4000));
@@ -295,15 +296,15 @@ fn fragments_at_odds_with_each_other_begin_nothing() {
     let fragments = [world.transmit(one), world.transmit(other)];
     let mut longer = fragments[0][0].clone();
     longer[13 + 3] ^= 1; // the length of the message
-    world.to_server(address(1, 4000), longer);
+    world.hand_over(address(1, 4000), longer);
     for fragment in &fragments[0] {
-        world.to_server(address(1, 4000), fragment.clone());
+        world.hand_over(address(1, 4000), fragment.clone());
     }
-    assert_eq!(world.from_server(), [], "what came first is gone, and so is what came with it");
+    assert_eq!(world.answers(), [], "what came first is gone, and so is what came with it");
     for fragment in &fragments[0] {
-        world.to_server(address(1, 4000), fragment.clone());
+        world.hand_over(address(1, 4000), fragment.clone());
     }
-    assert_eq!(world.from_server().len(), 1, "but the client asks again");
+    assert_eq!(world.answers().len(), 1, "but the client asks again");
 }
 
 #[test]
@@ -312,7 +313,7 @@ fn a_hello_that_goes_past_its_end_begins_nothing() {
     let client = world.client(address(1, 1));
     let mut hello = with_cookie(&mut world, client);
     hello[13 + 8] = 1; // fragment_offset
-    world.to_server(address(1, 1), hello);
+    world.hand_over(address(1, 1), hello);
     assert_eq!(world.endpoint.connections(), (0, 0));
     assert_eq!(world.endpoint.counters().malformed, 1);
 }
@@ -325,8 +326,8 @@ fn the_oldest_that_did_not_get_far_makes_room() {
     for port in 2..20 {
         let client = world.client(address(1, port));
         let hello = with_cookie(&mut world, client);
-        world.to_server(address(1, port), hello);
-        world.from_server(); // which nobody answers
+        world.hand_over(address(1, port), hello);
+        world.answers(); // which nobody answers
     }
     assert_eq!(world.endpoint.connections(), (4, 3));
     assert_eq!(world.endpoint.counters().half_open_dropped, 18 - 3);
@@ -352,7 +353,7 @@ fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
     let mut world = World::new(setup(None), EndpointLimits::default());
     let (_, before) = world.connected(address(1, 4000));
     let hello = world.clients[0].sent[0].clone();
-    world.to_server(address(1, 4000), hello);
+    world.hand_over(address(1, 4000), hello);
     world.run();
     assert_eq!(world.heard_by(before, b"not moved by a hello without a cookie"), [0]);
     world.clients.clear();
@@ -436,7 +437,7 @@ fn an_old_record_moves_nobody() {
         let mut forged = seen.clone();
         *forged.last_mut().unwrap() ^= 1;
         for datagram in [seen, forged, late] {
-            world.to_server(address(66, 6666), datagram);
+            world.hand_over(address(66, 6666), datagram);
             world.run();
             if world.endpoint.address(handle) != Some(address(1, 4000)) {
                 return true;
@@ -490,11 +491,11 @@ fn what_belongs_to_nobody_is_counted() {
         (address(2, 4000), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         (address(2, 4000), Vec::new()),
     ] {
-        world.to_server(from, datagram);
+        world.hand_over(from, datagram);
     }
     let counters = *world.endpoint.counters();
     assert_eq!((counters.unknown_connection_id, counters.unknown_address, counters.malformed), (1, 1, 3));
-    assert_eq!(world.from_server(), []);
+    assert_eq!(world.answers(), []);
     assert_eq!(world.events, []);
 }
 
@@ -505,7 +506,7 @@ fn data_that_nobody_reads_is_dropped() {
     for _ in 0..5 {
         world.clients[client].connection.send(&[7; 400]).unwrap();
         for datagram in world.transmit(client) {
-            world.to_server(address(1, 4000), datagram);
+            world.hand_over(address(1, 4000), datagram);
         }
     }
     assert_eq!(world.endpoint.counters().data_dropped, 3);
@@ -533,13 +534,13 @@ fn a_client_that_does_not_answer_is_given_up() {
     let mut world = World::new(setup(None), EndpointLimits::default());
     let client = world.client(address(1, 4000));
     let hello = with_cookie(&mut world, client);
-    world.to_server(address(1, 4000), hello);
-    let flight: usize = world.from_server().len();
+    world.hand_over(address(1, 4000), hello);
+    let flight: usize = world.answers().len();
     let mut times = Vec::new();
     while let Some(time) = world.endpoint.poll_timeout() {
         world.now.monotonic = time;
         world.endpoint.handle_timeout(world.now);
-        assert!(world.from_server().len() >= flight || !world.events.is_empty());
+        assert!(world.answers().len() >= flight || !world.events.is_empty());
         times.push(time.0);
     }
     assert_eq!(times, [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1000));
