@@ -1,4 +1,4 @@
-/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3. What a build of the library lacks (early data, raw public keys) is refused. */
+/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3, DTLS 1.2. What a build of the library lacks (early data, raw public keys) is refused. */
 
 #ifdef WOLFSSL_USER_SETTINGS
 #include <wolfssl/wolfcrypt/settings.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <wolfssl/error-ssl.h>
 #include <wolfssl/ssl.h>
 
@@ -37,7 +38,9 @@ static void must(int result, const char *what) {
 }
 
 static WOLFSSL_METHOD *method(void) {
-    if (options.tls12 && options.tls13) {
+    if (options.datagrams) {
+        return options.server ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
+    } else if (options.tls12 && options.tls13) {
         return options.server ? wolfSSLv23_server_method() : wolfSSLv23_client_method();
     } else if (options.tls13) {
         return options.server ? wolfTLSv1_3_server_method() : wolfTLSv1_3_client_method();
@@ -218,7 +221,9 @@ void library_setup(void) {
     if (context == NULL) {
         refuse("wolfSSL has no such versions");
     }
-    must(wolfSSL_CTX_SetMinVersion(context, options.tls12 ? WOLFSSL_TLSV1_2 : WOLFSSL_TLSV1_3), "version");
+    if (!options.datagrams) {
+        must(wolfSSL_CTX_SetMinVersion(context, options.tls12 ? WOLFSSL_TLSV1_2 : WOLFSSL_TLSV1_3), "version");
+    }
     set_certificates();
     if (options.raw_key != NULL || options.peer_raw_key != NULL) {
         set_raw_keys();
@@ -261,6 +266,40 @@ static int ticket_came(WOLFSSL *ssl, const unsigned char *ticket, int len, void 
     (void)unused;
     say("ticket of %d bytes", len);
     return 0;
+}
+
+/* RFC 9146 */
+static void set_connection_id(void) {
+#ifdef WOLFSSL_DTLS_CID
+    static unsigned char id[] = "connection-id-of-the-peer";
+    must(wolfSSL_dtls_cid_use(connection), "connection IDs");
+    must(wolfSSL_dtls_cid_set(connection, options.connection_id == 0 ? NULL : id, (unsigned)options.connection_id),
+         "connection ID");
+#else
+    refuse("this wolfSSL has no connection IDs");
+#endif
+}
+
+static void set_datagrams(int socket) {
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    if (getpeername(socket, (struct sockaddr *)&peer, &len) != 0) {
+        refuse("no peer");
+    }
+    must(wolfSSL_dtls_set_peer(connection, &peer, len), "peer");
+    if (options.server) {
+        must(wolfSSL_DTLS_SetCookieSecret(connection, NULL, 0) == 0 ? WOLFSSL_SUCCESS : 0, "cookies");
+    }
+    if (options.datagram != 0) {
+#ifdef WOLFSSL_DTLS_MTU
+        must(wolfSSL_dtls_set_mtu(connection, (unsigned short)options.datagram), "MTU");
+#else
+        refuse("this wolfSSL has no MTU");
+#endif
+    }
+    if (options.connection_id >= 0) {
+        set_connection_id();
+    }
 }
 
 /* What is set on a connection alone. */
@@ -348,13 +387,20 @@ int library_handshake(int socket, int again) {
     if (connection == NULL) {
         refuse("no connection");
     }
-    must(wolfSSL_set_fd(connection, socket), "socket");
+    must(options.datagrams ? wolfSSL_set_dtls_fd_connected(connection, socket) : wolfSSL_set_fd(connection, socket),
+         "socket");
+    if (options.datagrams) {
+        set_datagrams(socket);
+    }
     prepare(again);
     int connected = exchange_early_data(again) &&
                     (options.server ? wolfSSL_accept(connection) : wolfSSL_connect(connection)) == WOLFSSL_SUCCESS;
     if (!connected) {
         say_why();
         return 0;
+    }
+    if (options.datagrams) {
+        wolfSSL_dtls_set_using_nonblock(connection, 1);
     }
     say_what_was_agreed_on();
     return 1;

@@ -91,8 +91,8 @@ impl Library {
     /// What its program is made of.
     fn sources(self) -> Vec<PathBuf> {
         match self {
-            Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/wolfssl.c")],
-            Self::MbedTls => vec![own("c/peer.c"), own("c/mbedtls.c")],
+            Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/sockets.c"), own("c/wolfssl.c")],
+            Self::MbedTls => vec![own("c/peer.c"), own("c/sockets.c"), own("c/mbedtls.c")],
             Self::BouncyCastle => vec![own("java/Peer.java")],
         }
     }
@@ -100,6 +100,20 @@ impl Library {
 
 /// Where Debian keeps Bouncy Castle.
 const JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
+
+/// The program `name` of this workspace, built like this one.
+pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
+    let built = directory();
+    let built = built.parent().ok_or("a directory that Cargo builds in")?;
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--bin", name, "--manifest-path"]).arg(own("../Cargo.toml"));
+    command.arg("--target-dir").arg(built.with_file_name(""));
+    if built.ends_with("release") {
+        command.arg("--release");
+    }
+    run(&mut command, "Cargo has to build it")?;
+    Ok(built.join(name))
+}
 
 /// A file of ours.
 fn own(file: &str) -> PathBuf {

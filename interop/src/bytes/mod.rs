@@ -11,6 +11,7 @@ use terse_tls::summary::Mode;
 use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use crate::case::{Case, Sessions};
+use crate::features::Carrier;
 use crate::peer::Peer;
 
 mod measure;
@@ -159,9 +160,9 @@ fn resumed(case: &Case, sessions: Sessions) -> Cost {
 
 /// Those that are here and speak `version`.
 fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
-    Peer::ALL
-        .into_iter()
-        .filter(move |peer| peer.speaks(version) && !peer.has_only_shared_keys() && peer.version().is_ok())
+    Peer::ALL.into_iter().filter(move |peer| {
+        peer.speaks(version, Carrier::Tcp) && !peer.has_only_shared_keys() && peer.version().is_ok()
+    })
 }
 
 const TLS_1_2: ProtocolVersion = ProtocolVersion::TLS_1_2;

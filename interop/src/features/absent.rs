@@ -2,7 +2,7 @@
 
 use terse_tls::ProtocolVersion;
 
-use super::Cell;
+use super::{Carrier, Cell};
 use crate::peer::{Peer, Role};
 
 /// Why `feature` cannot be tried in `cell`, if so.
@@ -12,6 +12,7 @@ pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
             && fact.peer == cell.peer
             && fact.role.is_none_or(|role| role == cell.role)
             && fact.version.is_none_or(|version| version == cell.version)
+            && fact.carrier.is_none_or(|carrier| carrier == cell.carrier)
     };
     ABSENT.iter().find(is_this).map(|fact| fact.reason)
 }
@@ -24,6 +25,8 @@ struct Fact {
     role: Option<Role>,
     /// In one version only.
     version: Option<ProtocolVersion>,
+    /// Over one carrier only.
+    carrier: Option<Carrier>,
     reason: &'static str,
 }
 
@@ -35,10 +38,14 @@ impl Fact {
     const fn tls13(self) -> Self {
         Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
     }
+
+    const fn dtls(self) -> Self {
+        Self { carrier: Some(Carrier::Udp), ..self }
+    }
 }
 
 const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
-    Fact { feature, peer, role, version: None, reason }
+    Fact { feature, peer, role, version: None, carrier: None, reason }
 }
 
 const MBEDTLS_HASH: &str = "Mbed TLS 2.28's client signs with the hash of the suite, whatever the server accepts";

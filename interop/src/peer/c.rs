@@ -12,6 +12,7 @@ use super::openssl::from_hex;
 use super::{Remote, Running};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::Library;
+use crate::datagrams::IP_AND_UDP;
 use crate::pki::{PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
@@ -87,6 +88,11 @@ fn program(library: Library, role: &str, case: &Case, side: Side, more: impl FnO
     }
     if case.exporter {
         words.add("exporter", EXPORTER_LABEL);
+    }
+    if let Some(datagrams) = &case.datagrams {
+        words.add("datagrams", "1");
+        words.add("datagram", datagrams.peer_mtu.map(|mtu| (mtu - IP_AND_UDP).to_string()).unwrap_or_default());
+        words.add("connection-id", datagrams.peer_connection_id.map(|len| len.to_string()).unwrap_or_default());
     }
     more(&mut words);
     Process::start(words.0, files)

@@ -10,8 +10,9 @@ use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, Sign
 use super::openssl::from_hex;
 use super::{Remote, Role, Running};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::datagrams::IP_AND_UDP;
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
-use crate::process::Process;
+use crate::process::{Process, TCP, UDP};
 use crate::tap::Wire;
 
 pub(super) fn version() -> Result<String, String> {
@@ -35,6 +36,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         Asks::Required if case.means == Means::RawPublicKeys => drop(command.arg("--require-client-cert")),
         Asks::Required => drop(command.args(["--require-client-cert", "--verify-client-cert"])),
     }
+    if case.datagrams.is_some() && !case.cookie {
+        command.arg("--nocookie");
+    }
     if !case.server_protocols.is_empty() {
         command.arg("--alpn-fatal");
     }
@@ -51,7 +55,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         command.args(["--earlydata", "--maxearlydata", "1024"]);
     }
     let mut process = Process::start(command, files);
-    let port = process.listening_port();
+    let port = process.listening_port(if case.datagrams.is_some() { &UDP } else { &TCP });
     (process, port)
 }
 
@@ -96,6 +100,12 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
         command.arg("--x509certfile").arg(&own.chain).arg("--x509keyfile").arg(&own.key);
     }
     command.args(["--priority", &priority(case, groups)]);
+    if let Some(datagrams) = &case.datagrams {
+        command.arg("--udp");
+        if let Some(mtu) = datagrams.peer_mtu {
+            command.args(["--mtu", &(mtu - IP_AND_UDP).to_string()]);
+        }
+    }
     for protocol in protocols {
         command.args(["--alpn", protocol]);
     }
@@ -111,7 +121,10 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
 /// GnuTLS's own language for suites, groups, signature schemes and versions.
 fn priority(case: &Case, groups: &[NamedGroup]) -> String {
     let mut priority = String::from("NORMAL:-VERS-ALL");
-    for version in case.peer_versions.iter().rev() {
+    if case.datagrams.is_some() {
+        priority += ":+VERS-DTLS1.2";
+    }
+    for version in case.peer_versions.iter().filter(|_| case.datagrams.is_none()).rev() {
         priority += if *version == ProtocolVersion::TLS_1_2 { ":+VERS-TLS1.2" } else { ":+VERS-TLS1.3" };
     }
     if !case.suites.is_empty() {
