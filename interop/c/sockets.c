@@ -17,6 +17,9 @@ static struct sockaddr_in loopback(int port) {
     return address;
 }
 
+/* Where we listen. */
+static struct sockaddr_in own;
+
 int listening(void) {
     struct sockaddr_in address = loopback(0);
     socklen_t len = sizeof address;
@@ -25,6 +28,7 @@ int listening(void) {
         getsockname(listener, (struct sockaddr *)&address, &len) != 0) {
         refuse("listening: %s", strerror(errno));
     }
+    own = address;
     say("listening %d", ntohs(address.sin_port));
     return listener;
 }
@@ -35,7 +39,12 @@ static int datagrams_from_a_client(int listener) {
     struct sockaddr_in client;
     unsigned char start[14]; /* the header of the record, and the type of the message */
     fcntl(listener, F_SETFL, 0);
-    connect(listener, &nobody, sizeof nobody);
+    if (getpeername(listener, (struct sockaddr *)&client, &(socklen_t){sizeof client}) == 0) {
+        connect(listener, &nobody, sizeof nobody); /* which gives up the port */
+        if (bind(listener, (struct sockaddr *)&own, sizeof own) != 0) {
+            refuse("listening: %s", strerror(errno));
+        }
+    }
     for (;;) {
         socklen_t len = sizeof client;
         ssize_t read = recvfrom(listener, start, sizeof start, MSG_PEEK, (struct sockaddr *)&client, &len);

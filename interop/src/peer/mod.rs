@@ -42,14 +42,24 @@ pub enum Peer {
     BouncyCastle,
     /// The `rustls` crate, in this process and without sockets.
     Rustls,
+    /// Scandium of Eclipse Californium, for DTLS 1.2 with connection IDs.
+    Scandium,
     /// Our own command: not one of [`Self::ALL`], but what they meet over datagrams.
     Terse,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls, Self::BouncyCastle];
+    pub const ALL: [Self; 8] = [
+        Self::OpenSsl,
+        Self::GnuTls,
+        Self::WolfSsl55,
+        Self::WolfSsl,
+        Self::MbedTls,
+        Self::Scandium,
+        Self::Rustls,
+        Self::BouncyCastle,
+    ];
 
     /// As in reports.
     pub const fn name(self) -> &'static str {
@@ -61,6 +71,7 @@ impl Peer {
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
             Self::BouncyCastle => "bouncy",
+            Self::Scandium => "scandium",
             Self::Terse => "terse",
         }
     }
@@ -75,15 +86,18 @@ impl Peer {
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
             Self::BouncyCastle => Library::BouncyCastle.version(),
+            Self::Scandium => Library::Scandium.version(),
             Self::Terse => terse::version(),
         }
     }
 
     /// Whether it speaks `version` of TLS, or of DTLS.
     pub fn speaks(self, version: ProtocolVersion, carrier: Carrier) -> bool {
-        match carrier {
-            Carrier::Tcp => !matches!(self, Self::MbedTls | Self::BouncyCastle) || version == ProtocolVersion::TLS_1_2,
-            Carrier::Udp => !matches!(self, Self::Rustls | Self::BouncyCastle),
+        match (carrier, self) {
+            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle),
+            (Carrier::Tcp, Self::Scandium) => false,
+            (Carrier::Tcp, Self::MbedTls | Self::BouncyCastle) => version == ProtocolVersion::TLS_1_2,
+            (Carrier::Tcp, _) => true,
         }
     }
 
@@ -136,7 +150,7 @@ impl Peer {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
             Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
             Self::Terse => Box::new(terse::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Rustls => {
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Scandium | Self::Rustls => {
                 Box::new(c::Program::new(running, case))
             }
         }
@@ -150,6 +164,7 @@ impl Peer {
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
+            Self::Scandium => c::server_program(Library::Scandium, case),
             Self::Terse => terse::server_program(case),
             Self::Rustls => return None,
         })
@@ -163,6 +178,7 @@ impl Peer {
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
+            Self::Scandium => c::client_program(Library::Scandium, case, port),
             Self::Terse => terse::client_program(case, port),
             Self::Rustls => return None,
         })
