@@ -279,6 +279,13 @@ thread_local! {
     static EXHIBITS: RefCell<Vec<(String, Arc<Output>)>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Adds something that no program said to the report of a failure.
+pub fn exhibit(name: &str, text: String) {
+    let output = Output::default();
+    lock(&output.state).streams[0] = text.into();
+    EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.into(), Arc::new(output))));
+}
+
 /// What the programs that this thread started since the last call have said, for the report of a failure.
 pub fn take_exhibits() -> String {
     let mut text = String::new();

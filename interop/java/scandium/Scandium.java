@@ -14,8 +14,10 @@ import org.eclipse.californium.elements.EndpointContext;
 import org.eclipse.californium.elements.RawData;
 import org.eclipse.californium.elements.RelaxedDtlsEndpointContextMatcher;
 import org.eclipse.californium.scandium.DTLSConnector;
+import org.eclipse.californium.scandium.MdcConnectionListener;
 import org.eclipse.californium.scandium.dtls.AlertMessage;
 import org.eclipse.californium.scandium.dtls.AlertMessage.AlertDescription;
+import org.eclipse.californium.scandium.dtls.Connection;
 import org.eclipse.californium.scandium.dtls.DTLSContext;
 import org.eclipse.californium.scandium.dtls.HandshakeException;
 import org.eclipse.californium.scandium.dtls.Handshaker;
@@ -34,6 +36,9 @@ public final class Scandium {
 
     private static volatile EndpointContext peer;
 
+    /** Whether we have been told to close, and have not said so yet. */
+    private static volatile boolean closing;
+
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("version")) {
             System.out.println("Scandium " + version());
@@ -44,7 +49,7 @@ public final class Scandium {
             words.put(word.substring(0, equals), word.substring(equals + 1));
         }
         boolean server = arguments[0].equals("server");
-        DTLSConnector connector = new DTLSConnector(Settings.of(server, new Events()));
+        DTLSConnector connector = new DTLSConnector(Settings.of(server, new Events(), new Closing()));
         connector.setRawDataReceiver(Scandium::receive);
         connector.setAlertHandler((address, alert) -> {
             if (alert.getDescription() != AlertDescription.CLOSE_NOTIFY) {
@@ -126,8 +131,8 @@ public final class Scandium {
                 line.write(next);
                 if (next == '\n') {
                     if (line.toString(StandardCharsets.UTF_8).equals("!close\n")) {
+                        closing = true;
                         connector.close(peer.getPeerAddress());
-                        events.add("closing");
                     } else {
                         connector.send(RawData.outbound(line.toByteArray(), peer, null, false));
                     }
@@ -147,6 +152,17 @@ public final class Scandium {
     private static String version() throws IOException {
         String jar = DTLSConnector.class.getProtectionDomain().getCodeSource().getLocation().getPath();
         return jar.substring(jar.lastIndexOf('-') + 1, jar.lastIndexOf('.'));
+    }
+
+    /** The end of a connection that we close: the alert has been sent. */
+    private static final class Closing extends MdcConnectionListener {
+        @Override
+        public void onConnectionRemoved(Connection connection) {
+            if (closing) {
+                closing = false;
+                events.add("closed by us");
+            }
+        }
     }
 
     /** What handshakes come to. */

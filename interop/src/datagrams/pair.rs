@@ -3,15 +3,16 @@
 //! With `TERSE_INTEROP_STAND_IN=openssl`, or another peer's name, that peer takes our place, and what only `terse` reports
 //! is not looked at. It tells a failure of ours from one of the peer's or of its driver.
 
-use std::env;
+use std::{env, thread};
 
 use terse_tls::AlertDescription;
 
-use super::relay::{Loss, Relay};
+use super::relay::{Datagram, Loss, Relay};
 use super::report::Report;
 use super::{PING, PONG};
 use crate::case::Case;
 use crate::peer::{Peer, Remote, Role};
+use crate::process::exhibit;
 
 /// Two programs that meet over UDP.
 pub struct Pair {
@@ -43,8 +44,9 @@ impl Pair {
             Role::Client => (we, &ours, peer, theirs),
             Role::Server => (peer, theirs, we, &ours),
         };
-        let pair = Self::of(client, client_case, server, server_case, loss);
-        Self { role, ..pair }
+        let mut pair = Self::of(client, client_case, server, server_case, loss);
+        pair.role = role;
+        pair
     }
 
     /// Any two.
@@ -115,6 +117,15 @@ impl Pair {
     /// The peer refuses our side with `alert`.
     pub fn peer_refuses(&mut self, alert: AlertDescription) {
         self.ours().expect_alert(alert);
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let line = |datagram: &Datagram| format!("{datagram}\n");
+            exhibit("the relay", self.relay.passed().iter().map(line).collect());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! What must always hold: a datagram is kept before it is passed on, so that what an endpoint has received is known; a
 //! client has the same address for the server as long as it keeps its own.
 
+use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -12,6 +13,7 @@ use std::thread;
 
 use terse_tls::ContentType;
 
+use super::records::records;
 use crate::pki::Side;
 
 /// Which datagrams of a handshake are lost. What comes after it is not: nobody would send it again.
@@ -59,6 +61,21 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
     /// Whether the other side never got it.
     pub lost: bool,
+}
+
+/// Its sender, and the types of what is in it, as far as they are in the clear.
+impl fmt::Display for Datagram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, {} bytes{}:", self.side, self.bytes.len(), if self.lost { ", lost" } else { "" })?;
+        for record in records(&self.bytes, 0).unwrap_or_default() {
+            write!(f, " [{} {}", record.kind, record.epoch)?;
+            for part in record.fragments() {
+                write!(f, " {} {} {}+{}/{}", part.message_seq, part.kind, part.offset, part.len, part.message_len)?;
+            }
+            write!(f, "]")?;
+        }
+        Ok(())
+    }
 }
 
 /// A relay for connections one after the other: a client with a new address begins a new one.
