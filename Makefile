@@ -11,7 +11,7 @@ SECONDS ?= 60
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: ## Connect in full, then cached, on loopback, and show what was saved
+demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show what was saved
 	@$(CARGO) run --quiet --bin terse -- demo
 
 test: SECONDS = 3

@@ -5,6 +5,10 @@ use std::io::{self, ErrorKind};
 
 use terse_tls::Error;
 
+mod no_answer;
+
+pub use no_answer::NoAnswer;
+
 /// Why a connection over a socket failed.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -20,6 +24,15 @@ pub enum NetError {
         /// Before the handshake was complete.
         in_handshake: bool,
     },
+    /// Over datagrams: the peer did not answer, in the time limit or however often it was asked.
+    NoAnswer(NoAnswer),
+}
+
+impl NetError {
+    /// Whether time is all that ran out.
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::NoAnswer(_))
+    }
 }
 
 impl fmt::Display for NetError {
@@ -30,6 +43,7 @@ impl fmt::Display for NetError {
             Self::ClosedInHandshake => f.write_str("the peer closed the connection during the handshake"),
             Self::TimedOut { in_handshake: true } => f.write_str("the peer did not finish the handshake in time"),
             Self::TimedOut { in_handshake: false } => f.write_str("the peer did not answer in time"),
+            Self::NoAnswer(no_answer) => write!(f, "the peer {no_answer}"),
         }
     }
 }
@@ -39,7 +53,7 @@ impl core::error::Error for NetError {
         match self {
             Self::Io(error) => Some(error),
             Self::Tls(error) => Some(error),
-            Self::ClosedInHandshake | Self::TimedOut { .. } => None,
+            Self::ClosedInHandshake | Self::TimedOut { .. } | Self::NoAnswer(_) => None,
         }
     }
 }
@@ -56,7 +70,7 @@ impl From<NetError> for io::Error {
             NetError::Io(error) => error,
             NetError::Tls(Error::Truncated) | NetError::ClosedInHandshake => Self::new(ErrorKind::UnexpectedEof, error),
             NetError::Tls(_) => Self::new(ErrorKind::InvalidData, error),
-            NetError::TimedOut { .. } => Self::new(ErrorKind::TimedOut, error),
+            NetError::TimedOut { .. } | NetError::NoAnswer(_) => Self::new(ErrorKind::TimedOut, error),
         }
     }
 }

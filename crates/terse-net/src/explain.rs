@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-use crate::NetError;
+use crate::{NetError, NoAnswer};
 
 /// What is wrong, and what to try. Displays as one line: `problem; advice`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub fn explain(error: &NetError, peer: &dyn fmt::Display) -> Explanation {
         NetError::Io(error) => format!("the connection with {peer} failed: {error}"),
         NetError::ClosedInHandshake => format!("{peer}: the peer closed the connection during the handshake"),
         NetError::TimedOut { .. } => format!("{peer}: {error}"),
+        NetError::NoAnswer(no_answer) => format!("{peer} {no_answer}"),
     };
     Explanation { problem, advice: advice(error) }
 }
@@ -72,7 +73,23 @@ fn advice(error: &NetError) -> Option<&'static str> {
             ErrorKind::PermissionDenied => Some("ports below 1024 may be reserved for the administrator"),
             _ => None,
         },
+        NetError::NoAnswer(no_answer) => no_answer_advice(no_answer),
         NetError::Tls(_) | NetError::TimedOut { in_handshake: false } => None,
+    }
+}
+
+fn no_answer_advice(no_answer: &NoAnswer) -> Option<&'static str> {
+    match no_answer {
+        NoAnswer { alert: Some(alert), .. } => alert_advice(*alert),
+        NoAnswer { in_handshake: false, .. } => Some("datagrams may be lost: ask again"),
+        NoAnswer { heard: true, .. } => Some(
+            "its log may say why; or datagrams of this size do not arrive: try smaller ones; or the network is slower than \
+             the time that was allowed",
+        ),
+        NoAnswer { dropped: 1.., .. } => Some("check that it speaks DTLS on this port"),
+        NoAnswer { .. } => Some(
+            "check the address, and that a DTLS server runs there, and that no firewall is between; or allow more time",
+        ),
     }
 }
 

@@ -1,9 +1,11 @@
-//! [`terse_tls`] on real sockets: blocking streams, credential files, the cache file, reports.
+//! [`terse_tls`] on real sockets: blocking streams and datagrams, credential files, the cache file, reports.
 //!
 //! | | |
 //! |---|---|
 //! | [`Stream`] | a connection over any blocking byte stream |
 //! | [`Timed`] | a TCP connection with a deadline |
+//! | [`DatagramClient`] | a client's connection over datagrams: DTLS on a UDP socket |
+//! | [`DatagramServer`] | the same for servers: one socket, any number of clients |
 //! | [`Clock`], [`OsRng`] | the time and randomness that the engine takes as arguments |
 //! | [`files`] | certificates, keys and CRLs from files |
 //! | [`CacheFile`], [`SessionFile`] | what is cached, and what a client resumes from, in a file |
@@ -16,6 +18,7 @@ extern crate alloc;
 
 mod cache_file;
 mod clock;
+mod datagram;
 mod error;
 mod explain;
 pub mod files;
@@ -29,7 +32,8 @@ mod timed;
 
 pub use cache_file::CacheFile;
 pub use clock::Clock;
-pub use error::NetError;
+pub use datagram::{DatagramClient, DatagramEvent, DatagramServer, Watch, max_datagram};
+pub use error::{NetError, NoAnswer};
 pub use explain::{Explanation, explain};
 pub use keylog::KeyLogFile;
 pub use pki_types;

@@ -1,14 +1,14 @@
 //! A connection's summary as the JSON object that `terse client` and `terse server` print (the contract of the command
-//! line): these fields, in this order.
+//! line): these fields, in this order. What was dropped is there over datagrams alone.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use terse_tls::HandshakeType;
-use terse_tls::summary::{CachedObject, Summary, Traffic};
+use terse_tls::summary::{self, CachedObject, Summary, Traffic, Transport};
 
 /// A [`Summary`] that serializes as the JSON object of the command line.
 #[derive(Debug, serde::Serialize)]
 pub struct Report<'a> {
-    version: Option<&'static str>,
+    version: Option<String>,
     transport: &'static str,
     cipher_suite: Option<String>,
     group: Option<String>,
@@ -23,6 +23,8 @@ pub struct Report<'a> {
     sent: Direction<'a>,
     received: Direction<'a>,
     retransmissions: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<Dropped>,
     handshake_ms: u64,
     error: Option<&'a str>,
 }
@@ -46,11 +48,15 @@ struct Direction<'a> {
 #[derive(Debug)]
 struct Messages<'a>(&'a [(HandshakeType, u32)]);
 
+/// An object of the causes that there were.
+#[derive(Debug)]
+struct Dropped(summary::Dropped);
+
 impl<'a> Report<'a> {
     /// The report of a connection that went as `summary` says and, perhaps, failed with `error`.
     pub fn new(summary: &'a Summary, error: Option<&'a str>) -> Self {
         Self {
-            version: summary.version.and_then(|version| version.name()),
+            version: summary.version_name(),
             transport: summary.transport.name(),
             cipher_suite: summary.cipher_suite.map(|suite| suite.to_string()),
             group: summary.group.map(|group| group.to_string()),
@@ -65,6 +71,7 @@ impl<'a> Report<'a> {
             sent: Direction::new(&summary.sent),
             received: Direction::new(&summary.received),
             retransmissions: summary.retransmissions,
+            dropped: (summary.transport == Transport::Datagram).then_some(Dropped(summary.dropped)),
             handshake_ms: summary.handshake_ms,
             error,
         }
@@ -90,6 +97,12 @@ impl Serialize for Messages<'_> {
             map.serialize_entry(&message.to_string(), len)?;
         }
         map.end()
+    }
+}
+
+impl Serialize for Dropped {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.by_cause().into_iter().filter(|(_, count)| *count > 0))
     }
 }
 

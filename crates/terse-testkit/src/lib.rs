@@ -1,6 +1,7 @@
 //! For tests and benchmarks of Terse only.
 //!
 //! - [`allocator`]: counts the heap in use
+//! - [`datagrams`]: a client and a server over datagrams, which may be lost
 //! - [`mod@fault`]: a side that misbehaves
 //! - [`forge`]: records made outside of the engine
 //! - [`pair`]: a client and a server on a virtual clock
@@ -12,6 +13,7 @@
 extern crate alloc;
 
 pub mod allocator;
+pub mod datagrams;
 pub mod fault;
 pub mod forge;
 pub mod pair;

@@ -10,7 +10,7 @@ use terse_tls::resume::{
 };
 #[cfg(feature = "issue")]
 use terse_tls::{ClientAuthentication, Credential, Trust};
-use terse_tls::{ClientConfig, Common, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientConfig, Common, Datagrams, ProtocolVersion, ServerConfig};
 
 use crate::pair::{Pair, Side};
 #[cfg(feature = "issue")]
@@ -87,6 +87,14 @@ impl Setup {
     pub fn only(mut self, version: ProtocolVersion) -> Self {
         for side in Side::BOTH {
             self.common(side).versions = vec![version];
+        }
+        self
+    }
+
+    /// Over datagrams, in DTLS 1.2.
+    pub fn over(mut self, datagrams: Datagrams) -> Self {
+        for side in Side::BOTH {
+            self.common(side).datagrams = Some(datagrams);
         }
         self
     }

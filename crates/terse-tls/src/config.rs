@@ -14,18 +14,24 @@ use crate::cert::{Credential, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
-use crate::summary::CachedObject;
+use crate::summary::{CachedObject, Transport};
 use crate::wire::{
     AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion,
     SignatureScheme,
 };
+
+mod datagrams;
+
+pub use datagrams::Datagrams;
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]
 pub struct Common {
     /// Where the cryptography comes from.
     pub provider: CryptoProvider,
-    /// Protocol versions. The newest one that both sides have is used, whatever the order.
+    /// Run over datagrams; `None`: over a stream.
+    pub datagrams: Option<Datagrams>,
+    /// Protocol versions: of TLS, or of DTLS. The newest one that both sides have is used, whatever the order.
     pub versions: Vec<ProtocolVersion>,
     /// In TLS 1.2, refuse peers without the extended master secret (RFC 7627). Without it a session can be spliced into
     /// another one; such handshakes are neither cached nor resumed.
@@ -85,6 +91,7 @@ impl Common {
     fn new(provider: &CryptoProvider) -> Self {
         Self {
             provider: *provider,
+            datagrams: None,
             versions: Vec::from([ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]),
             require_extended_master_secret: true,
             suites: (provider.tls13_suites.iter().map(|suite| suite.id))
@@ -107,6 +114,14 @@ impl Common {
         }
     }
 
+    /// The kind of link.
+    pub(crate) const fn transport(&self) -> Transport {
+        match self.datagrams {
+            None => Transport::Stream,
+            Some(_) => Transport::Datagram,
+        }
+    }
+
     /// For the key log, if there is one.
     pub(crate) fn log_secret(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
         if let Some(log) = &self.key_log {
@@ -115,6 +130,9 @@ impl Common {
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {
+        if let Some(datagrams) = &self.datagrams {
+            datagrams.check()?;
+        }
         if self.suites.iter().any(|id| self.version_of(*id).is_none()) {
             return Err(ApiMisuse::Unsupported("cipher suite"));
         }
@@ -168,12 +186,13 @@ impl Common {
 
     /// Whether `version` can be negotiated.
     pub(crate) fn enables(&self, version: ProtocolVersion) -> bool {
-        self.versions.contains(&version) && self.suites.iter().any(|id| self.version_of(*id) == Some(version))
+        let exists = version == ProtocolVersion::TLS_1_2 || self.datagrams.is_none();
+        exists && self.versions.contains(&version) && self.suites.iter().any(|id| self.version_of(*id) == Some(version))
     }
 
     /// The suites of the versions that are enabled.
     pub(crate) fn enabled_suites(&self) -> impl Iterator<Item = CipherSuite> {
-        self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.versions.contains(&of)))
+        self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.enables(of)))
     }
 
     /// Those of TLS 1.3, if it is enabled.
@@ -399,6 +418,11 @@ pub enum TraceEvent<'a> {
     LeftOut(CachedObject),
     /// Something that the messages alone do not show.
     Note(&'a str),
+    /// Over datagrams: nothing came for so many milliseconds, and the flight is sent again.
+    SentAgain {
+        /// Since it was last sent.
+        after: u64,
+    },
     /// An alert was sent.
     AlertSent(AlertDescription),
     /// An alert was received.

@@ -1,16 +1,17 @@
 //! A connection: the engine's face. No sockets, no clock, no randomness of its own; bytes go in and out by calls.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::cache::{self, ClientSession};
-use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
+use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig, TraceEvent};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
 use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
-use crate::link::Link as _;
-use crate::link::stream::{Receiver, Sender};
+use crate::link::datagram::FirstMessage;
+use crate::link::{self, Flights, Incoming, Outgoing};
 use crate::resume::{Begun, Demands};
 use crate::summary::{Summary, Transport};
 use crate::time::{Instant, Now};
@@ -39,8 +40,8 @@ mod drive;
 /// buffered of what comes in, nothing larger than [`Common::max_send_buffer`] and one flight of what goes out:
 /// [`crate::Memory`] has the sum.
 pub struct Connection {
-    receiver: Receiver,
-    sender: Sender,
+    receiver: Box<dyn Incoming>,
+    sender: Box<dyn Outgoing>,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
@@ -55,6 +56,8 @@ pub struct Connection {
     peer_closed: Progress,
     closed: bool,
     failure: Option<Error>,
+    /// Not all of the input was taken: the next one is its rest.
+    has_rest: bool,
 }
 
 enum Config {
@@ -103,11 +106,11 @@ impl Connection {
     ) -> Result<Self, Error> {
         config.check()?;
         let (cache, resumption) = begin(&config, &server, now);
-        let sender = Sender::new(config.compatibility_mode);
-        let mut connection = Self::new(Config::Client(config.clone()), sender, now);
+        let (receiver, sender) = link::client(&config, rng)?;
+        let mut connection = Self::new(Config::Client(config.clone()), receiver, sender, now);
         connection.cache = cache;
         let mut output = Output {
-            link: &mut connection.sender,
+            link: &mut *connection.sender,
             rng,
             now,
             summary: &mut connection.summary,
@@ -124,22 +127,39 @@ impl Connection {
     /// A server that waits for a client.
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         config.check()?;
-        let mut connection = Self::new(Config::Server(config.clone()), Sender::new(false), now);
-        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
-        Ok(connection)
+        Ok(Self::server_with(config, None, now))
     }
 
-    fn new(config: Config, sender: Sender, now: Now) -> Self {
-        #[cfg(feature = "testing")]
-        let sender = sender.with_fault(config.common().fault.clone());
+    /// A server over datagrams to which a ClientHello came. The configuration was checked.
+    pub(crate) fn accept(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, hello: &FirstMessage, now: Now) -> Self {
+        let settings = config.common.datagrams.unwrap_or_default();
+        let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
+        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        connection.summary.received.datagrams = hello.datagrams;
+        connection.summary.received.record_bytes = hello.bytes as u64;
+        connection.has_rest = true; // the first input is what is left of its datagram: nothing
+        connection
+    }
+
+    /// A server whose peer knows it by `cid` (RFC 9146). The configuration was checked.
+    pub(crate) fn server_with(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, now: Now) -> Self {
+        let (receiver, sender) = link::server(&config, cid);
+        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        connection
+    }
+
+    fn new(config: Config, receiver: Box<dyn Incoming>, sender: Box<dyn Outgoing>, now: Now) -> Self {
+        let transport = config.common().transport();
         Self {
-            receiver: Receiver::new(config.common().max_handshake_message, config.common().max_record),
+            receiver,
             sender,
             handshake: None,
             config,
             cache: None,
             agreed: Agreed::default(),
-            summary: Summary { transport: Transport::Stream, ..Summary::default() },
+            summary: Summary { transport, ..Summary::default() },
             started: now.monotonic,
             connected: Progress::Due,
             needs_signature: Progress::Due,
@@ -147,6 +167,7 @@ impl Connection {
             peer_closed: Progress::Due,
             closed: false,
             failure: None,
+            has_rest: false,
         }
     }
 
@@ -157,20 +178,15 @@ impl Connection {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        let mut taken = 0;
-        while taken < input.len() && !self.receiver.has_plaintext() && self.signature_request().is_none() {
-            if self.peer_closed != Progress::Due {
-                return Ok(input.len()); // RFC 9846, 6.1: what follows close_notify is ignored
-            }
-            match self.handle_record(now, rng, &mut input[taken..]) {
-                Ok(len) => taken += len,
-                Err(error) => return Err(self.fail(error, now)),
-            }
+        if !self.has_rest {
+            self.summary.received.datagrams += u32::from(self.is_datagram() && self.is_handshaking());
         }
+        let taken = self.handle_records(now, rng, input).map_err(|error| self.fail(error, now))?;
+        self.has_rest = taken < input.len();
         Ok(taken)
     }
 
-    /// The transport came to its end. An error if the peer had not said so before.
+    /// The transport came to its end, which only a stream does. An error if the peer had not said so before.
     pub fn handle_end_of_input(&mut self, now: Now) -> Result<(), Error> {
         if self.peer_closed != Progress::Due || self.failure.is_some() {
             return Ok(());
@@ -179,12 +195,14 @@ impl Connection {
         Err(Error::Truncated)
     }
 
-    /// Moves bytes for the transport to `out`. Returns how many, or `None` when there are none.
-    pub fn poll_transmit(&mut self, _now: Now, out: &mut [u8]) -> Option<usize> {
-        match self.sender.transmit(out) {
-            0 => None,
-            len => Some(len),
+    /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes. Returns
+    /// how many, or `None` when there are none.
+    pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
+        let len = self.sender.transmit(now.monotonic, out);
+        if let Some(sent) = self.sender.flights().map(Flights::take_sent) {
+            self.count_sent(&sent);
         }
+        (len > 0).then_some(len)
     }
 
     /// What happened since the last call, each thing once.
@@ -203,18 +221,35 @@ impl Connection {
         None
     }
 
-    /// When [`Connection::handle_timeout`] wants to be called: never on a stream.
+    /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.sender.deadline().filter(|_| self.failure.is_none())
     }
 
-    /// Time has passed.
-    pub fn handle_timeout(&mut self, _now: Now) -> Result<(), Error> {
+    /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when it was
+    /// sent often enough, or when the peer refused and did not think better of it.
+    pub fn handle_timeout(&mut self, now: Now) -> Result<(), Error> {
+        if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
+            return Ok(());
+        }
+        if let Some(description) = self.receiver.unprotected_alert() {
+            let error = Error::AlertReceived(description);
+            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            return Err(error);
+        }
+        if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
+            self.abandon(Error::TimedOut, cache::Failure::TimeoutOrClose, now);
+            return Err(Error::TimedOut);
+        }
+        if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
+            trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
+        }
         Ok(())
     }
 
     /// Takes application data to send. Returns how many bytes were taken: fewer than given while more than
-    /// [`Common::max_send_buffer`] bytes wait in [`Connection::poll_transmit`].
+    /// [`Common::max_send_buffer`] bytes wait in [`Connection::poll_transmit`]. Over datagrams it makes one datagram of
+    /// them, of at most [`Self::max_message`] bytes, and takes all or none.
     pub fn send(&mut self, data: &[u8]) -> Result<usize, Error> {
         if self.closed || self.failure.is_some() {
             return Err(ApiMisuse::Closed.into());
@@ -222,8 +257,11 @@ impl Connection {
         if !self.is_connected() {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         }
+        if self.is_datagram() && data.len() > self.sender.max_fragment() {
+            return Err(ApiMisuse::MessageTooLong.into());
+        }
         let mut taken = 0;
-        for fragment in data.chunks(self.sender.max_fragment()) {
+        for fragment in data.chunks(self.sender.max_fragment().max(1)) {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
@@ -239,7 +277,13 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Moves received application data to `out`, but no early data. Returns how many bytes; 0 when there are none.
+    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`].
+    pub fn max_message(&self) -> usize {
+        self.sender.max_fragment()
+    }
+
+    /// Moves received application data to `out`, but no early data. Returns how many bytes; 0 when there are none. Over
+    /// datagrams they are of one datagram; of one that is longer than `out`, the next call gives more.
     pub fn recv(&mut self, out: &mut [u8]) -> usize {
         if self.early_data == Progress::Due { self.receiver.read(out) } else { 0 }
     }
@@ -379,7 +423,7 @@ impl Connection {
         };
         let before = self.sender.produced();
         let mut output = Output {
-            link: &mut self.sender,
+            link: &mut *self.sender,
             rng: &mut NoRandomness,
             now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
@@ -403,6 +447,32 @@ impl Connection {
             }
             _ => Err(ApiMisuse::HandshakeNotFinished.into()),
         }
+    }
+
+    /// The peer did not get the answer to its last flight.
+    pub(crate) fn peer_repeats(&mut self, now: Now) {
+        if let Some(flights) = self.sender.flights() {
+            flights.repeat(now.monotonic);
+        }
+    }
+
+    /// Epoch and number of the newest authentic record that is protected.
+    pub(crate) fn newest(&self) -> Option<(u16, u64)> {
+        self.receiver.newest()
+    }
+
+    /// Whether anything waits to be sent.
+    pub(crate) fn has_output(&self) -> bool {
+        self.sender.pending() > 0
+    }
+
+    /// How many bytes of application data wait.
+    pub(crate) fn received_len(&self) -> usize {
+        self.receiver.plaintext_len()
+    }
+
+    const fn is_datagram(&self) -> bool {
+        matches!(self.summary.transport, Transport::Datagram)
     }
 
     fn can_update_keys(&self) -> bool {

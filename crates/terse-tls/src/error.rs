@@ -33,6 +33,8 @@ pub enum Error {
     ApiMisuse(ApiMisuse),
     /// The peer closed the transport without `close_notify`: what it sent may be cut short (RFC 9846, 6.1).
     Truncated,
+    /// The peer did not answer, however often a flight was sent again ([`crate::Datagrams::max_retransmissions`]).
+    TimedOut,
 }
 
 impl Error {
@@ -46,7 +48,7 @@ impl Error {
             Self::Crypto(CryptoError::DecryptFailed) => AlertDescription::BAD_RECORD_MAC,
             Self::Crypto(CryptoError::InvalidKeyShare) => AlertDescription::ILLEGAL_PARAMETER,
             Self::Crypto(_) => AlertDescription::INTERNAL_ERROR,
-            Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated => return None,
+            Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated | Self::TimedOut => return None,
         })
     }
 
@@ -74,6 +76,7 @@ impl fmt::Display for Error {
             Self::Crypto(error) => write!(f, "{error}"),
             Self::ApiMisuse(error) => write!(f, "{error}"),
             Self::Truncated => f.write_str("the peer closed the connection without close_notify: data may be missing"),
+            Self::TimedOut => f.write_str("the peer does not answer, however often it is asked"),
         }
     }
 }

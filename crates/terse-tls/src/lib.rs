@@ -16,6 +16,7 @@ mod cert;
 mod config;
 mod connection;
 pub mod crypto;
+mod endpoint;
 mod error;
 #[cfg(feature = "testing")]
 pub mod fuzzing;
@@ -35,8 +36,13 @@ mod wire;
 pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
 pub use config::Fault;
-pub use config::{ClientAuthentication, ClientConfig, Common, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent};
+pub use config::{
+    ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
+};
 pub use connection::{Connection, Event};
+#[cfg(feature = "testing")]
+pub use endpoint::Undefended;
+pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 pub use handshake::SignatureRequest;
 pub use memory::Memory;

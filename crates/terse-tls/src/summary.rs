@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::cert::PeerIdentity;
-use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme};
+use crate::wire::{CipherSuite, HandshakeType, NamedGroup, Protocol, ProtocolVersion, SignatureScheme};
 
 /// What a connection did. Complete once the handshake is; `post_handshake_bytes` grow until the end.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,61 @@ pub struct Summary {
     pub retransmissions: u32,
     /// Duration of the handshake in milliseconds of the caller's clock.
     pub handshake_ms: u64,
+    /// Records that were dropped, by cause; none on a stream.
+    pub dropped: Dropped,
+}
+
+impl Summary {
+    /// The version as in reports: `TLS 1.2`, `DTLS 1.2`.
+    pub fn version_name(&self) -> Option<String> {
+        let version = self.version?;
+        Some(match self.transport {
+            Transport::Stream => version.to_string(),
+            Transport::Datagram => alloc::format!("D{version}"),
+        })
+    }
+}
+
+/// Records that came in datagrams and were dropped, as if they had been lost (RFC 6347, 4.1.2.7): how many, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// No record of this protocol, or cut short.
+    pub malformed: u32,
+    /// Of an epoch whose keys are not known, or not any more.
+    pub wrong_epoch: u32,
+    /// Came before, or too old to tell (RFC 6347, 4.1.2.6).
+    pub replayed: u32,
+    /// Cannot be decrypted: damaged, or made by somebody else.
+    pub not_authentic: u32,
+    /// An alert that is not protected: anybody may have sent it.
+    pub unprotected_alert: u32,
+    /// A fragment that fits nothing: too long, too far ahead, or at odds with others.
+    pub bad_fragment: u32,
+    /// Of a type that is not due yet, or not any more.
+    pub not_due: u32,
+    /// Without the connection ID that was agreed on, or with another one (RFC 9146, 4).
+    pub connection_id: u32,
+}
+
+impl Dropped {
+    /// The causes by name, as in reports.
+    pub const fn by_cause(&self) -> [(&'static str, u32); 8] {
+        [
+            ("malformed", self.malformed),
+            ("wrong_epoch", self.wrong_epoch),
+            ("replayed", self.replayed),
+            ("not_authentic", self.not_authentic),
+            ("unprotected_alert", self.unprotected_alert),
+            ("bad_fragment", self.bad_fragment),
+            ("not_due", self.not_due),
+            ("connection_id", self.connection_id),
+        ]
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u32 {
+        self.by_cause().iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
 }
 
 /// The kind of link under a connection.
@@ -54,13 +109,24 @@ pub enum Transport {
     /// Bytes in order, without loss: TCP.
     #[default]
     Stream,
+    /// Datagrams, with loss, in any order: UDP.
+    Datagram,
 }
 
 impl Transport {
-    /// As in reports: `stream`.
+    /// What is spoken over it.
+    pub(crate) const fn protocol(self) -> Protocol {
+        match self {
+            Self::Stream => Protocol::Tls,
+            Self::Datagram => Protocol::Dtls,
+        }
+    }
+
+    /// As in reports: `stream`, `datagram`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stream => "stream",
+            Self::Datagram => "datagram",
         }
     }
 }

@@ -4,39 +4,43 @@
 //! what tells the client that its cache entry may be used next time (`caching`, rule 2).
 
 use alloc::sync::Arc;
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use terse_net::pki_types::ServerName;
-use terse_net::{CacheFile, Clock, NetError, OsRng, SessionFile, Stream, Timed, explain};
+use terse_net::{CacheFile, Clock, DatagramClient, NetError, OsRng, SessionFile, Stream, Timed, explain};
 use terse_tls::resume::ClientResumption;
-use terse_tls::summary::EarlyDataStatus;
+use terse_tls::summary::{EarlyDataStatus, Transport};
 use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 
 use crate::credentials::warn_unsaved;
 use crate::export;
 use crate::failure::Failure;
-use crate::options::{HostPort, Shared};
+use crate::options::{HostPort, Shared, TLS13_ALONE};
 use crate::output::{self, Ended};
 use crate::sessions;
 use crate::trace::TraceLog;
+
+mod channel;
+
+use channel::Channel;
 
 const EXAMPLE: &str = "Example:
   terse client --connect 127.0.0.1:4433 --server-name broker.plant.example --ca ca.pem \\
       --cert device.pem --key device.key --send hello --expect 5 --repeat 2
 With
   --tls 1.2 --suite TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8       as an older device would
+  --dtls --mtu 576 --constrained                             over UDP, in small packets, on a slow network
   --resume-file device.sessions --early-data hello           to resume in later runs, and send at once
   --psk-identity sensor-17 --psk-file sensor-17.psk          in place of --ca, --cert and --key: a pre-shared key
   --peer-key broker.pub --key device.key                     in place of them: raw public keys; make one with
                                                              openssl pkey -in broker.key -pubout -out broker.pub";
 
-/// A client that connects to any TLS server.
+/// A client that connects to any TLS or DTLS server.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct ClientArgs {
@@ -109,6 +113,10 @@ struct Client {
 impl Client {
     fn new(args: ClientArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
+        shared.check_datagrams(&[
+            (args.early_data.is_some(), "--early-data", TLS13_ALONE),
+            (args.key_update, "--key-update", TLS13_ALONE),
+        ])?;
         let name = match &args.server_name {
             Some(name) => name.clone(),
             None => server_name(&args.connect.host).map_err(|_| {
@@ -137,6 +145,7 @@ impl Client {
         let cache_file = shared.open_cache()?;
         config.cache = shared.client_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
+        config.common.datagrams = shared.datagrams.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED), shared.timeout());
         if shared.verbose {
             config.common.trace = Some(Arc::new(TraceLog::new("")));
         }
@@ -146,74 +155,83 @@ impl Client {
         Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, json, args })
     }
 
-    /// One connection, from TCP to close_notify, and its report.
+    /// One connection, from the socket to close_notify, and its report.
     fn connect_once(&self, number: u32) -> Result<(), Failure> {
-        let mut stream = match self.open() {
-            Ok(stream) => stream,
-            Err(error) => return self.failed(&Summary::default(), &error),
+        let mut channel = match self.open() {
+            Ok(channel) => channel,
+            Err(error) => {
+                let transport = self.config.common.datagrams.map_or(Transport::Stream, |_| Transport::Datagram);
+                let summary = Summary { transport, ..Summary::default() };
+                return self.failed(&summary, &error, &self.server.name.to_str());
+            }
         };
-        let result = self.converse(&mut stream);
+        let result = self.converse(&mut channel);
         warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
         warn_unsaved(self.session_file.as_deref().and_then(SessionFile::take_error));
         match result {
-            Ok((data, exported)) => self.report(number, &stream, &data, exported.as_deref()),
+            Ok((data, exported)) => self.report(number, channel.connection(), &data, exported.as_deref()),
             Err(error) => {
-                let summary = stream.connection().summary().clone();
-                stream.transport_mut().linger(CLOSING_TIME);
-                self.failed(&summary, &error)
+                let summary = channel.connection().summary().clone();
+                channel.linger(CLOSING_TIME);
+                let name = self.server.name.to_str();
+                let peer = match (&error, channel.address()) {
+                    // A name may have several addresses, and only one was asked.
+                    (Trouble::Net(NetError::NoAnswer(_)), Some(address)) => format!("{name} at {address}"),
+                    _ => name.into_owned(),
+                };
+                self.failed(&summary, &error, &peer)
             }
         }
     }
 
-    fn open(&self) -> Result<Stream<Timed>, NetError> {
-        let socket = self.connect_tcp().map_err(NetError::Io)?;
-        let mut transport = Timed::new(socket).map_err(NetError::Io)?;
-        transport.set_limit(self.args.shared.timeout());
-        let connection = Connection::client(self.config.clone(), self.server.clone(), self.clock.now(), &mut OsRng)?;
-        Ok(Stream::new(connection, transport, self.clock))
-    }
-
-    /// Tries the addresses of the host in turn.
-    fn connect_tcp(&self) -> io::Result<TcpStream> {
+    fn open(&self) -> Result<Channel, NetError> {
         let HostPort { host, port } = &self.args.connect;
-        let addresses: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.collect();
-        let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, self.args.shared.timeout()) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => last = error,
-            }
+        let addresses = (host.as_str(), *port).to_socket_addrs().map_err(NetError::Io)?;
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        let shared = &self.args.shared;
+        let connection = |config| Connection::client(config, self.server.clone(), self.clock.now(), &mut OsRng);
+        if self.config.common.datagrams.is_none() {
+            let socket = channel::connect_tcp(&addresses, shared.timeout()).map_err(NetError::Io)?;
+            let mut transport = Timed::new(socket).map_err(NetError::Io)?;
+            transport.set_limit(shared.timeout());
+            let stream = Stream::new(connection(self.config.clone())?, transport, self.clock);
+            return Ok(Channel::Stream(Box::new(stream)));
         }
-        Err(last)
+        let (socket, address) = channel::connect_udp(&addresses).map_err(NetError::Io)?;
+        let mut config = (*self.config).clone();
+        config.common.datagrams = shared.datagrams.datagrams(address.ip(), shared.timeout());
+        let mut client = DatagramClient::new(connection(Arc::new(config))?, socket, self.clock);
+        client.set_limit(shared.timeout());
+        Ok(Channel::Datagrams(Box::new(client)))
     }
 
     /// Everything between connecting and closing. Returns the data that was received, and the exported bytes.
-    fn converse(&self, stream: &mut Stream<Timed>) -> Result<(Vec<u8>, Option<String>), Trouble> {
+    fn converse(&self, channel: &mut Channel) -> Result<(Vec<u8>, Option<String>), Trouble> {
         let ClientArgs { early_data, send, expect, key_update, shared, .. } = &self.args;
         let early_data = early_data.as_deref().unwrap_or_default().as_bytes();
-        let sent = if early_data.is_empty() { 0 } else { stream.send_early_data(early_data)? };
-        stream.handshake()?;
-        let exported = export::hex(stream.connection(), shared.export.as_deref())?;
-        stream.transport_mut().set_limit(shared.timeout());
-        let accepted = stream.connection().summary().early_data == EarlyDataStatus::Accepted;
-        stream.send(&early_data[if accepted { sent } else { 0 }..])?; // at most all of it was sent
+        let sent = if early_data.is_empty() { 0 } else { channel.send_early_data(early_data)? };
+        channel.handshake()?;
+        let exported = export::hex(channel.connection(), shared.export.as_deref())?;
+        channel.set_limit(shared.timeout());
+        let accepted = channel.connection().summary().early_data == EarlyDataStatus::Accepted;
+        channel.send(&early_data[if accepted { sent } else { 0 }..])?; // at most all of it was sent
         if let Some(text) = send {
-            stream.send(text.as_bytes())?;
+            channel.send(text.as_bytes())?;
         }
         if *key_update {
-            stream.update_keys(true)?;
+            channel.update_keys()?;
         }
         let mut data = Vec::new();
         if let Some(expected) = expect {
-            receive(stream, *expected as usize, &mut data)?;
+            receive(channel, *expected as usize, &mut data)?;
         }
-        stream.close()?;
-        await_close(stream, expect.is_none().then_some(&mut data))?;
+        channel.close()?;
+        await_close(channel, expect.is_none().then_some(&mut data))?;
         Ok((data, exported))
     }
 
-    fn report(&self, number: u32, stream: &Stream<Timed>, data: &[u8], exported: Option<&str>) -> Result<(), Failure> {
-        let ended = Ended::new(stream.connection(), exported);
+    fn report(&self, number: u32, connection: &Connection, data: &[u8], exported: Option<&str>) -> Result<(), Failure> {
+        let ended = Ended::new(connection, exported);
         if self.json {
             return ended.print_json();
         }
@@ -225,8 +243,8 @@ impl Client {
         ended.print_table(&format!("{host}:{port}{of}"))
     }
 
-    fn failed(&self, summary: &Summary, error: &impl Explain) -> Result<(), Failure> {
-        let problem = output::printable(&error.explain(&self.server.name.to_str()));
+    fn failed(&self, summary: &Summary, error: &impl Explain, peer: &str) -> Result<(), Failure> {
+        let problem = output::printable(&error.explain(peer));
         if self.json {
             Ended { summary, error: Some(&problem), alpn: None, exported: None }.print_json()?;
         }
@@ -235,16 +253,16 @@ impl Client {
 }
 
 /// Waits for `expected` bytes.
-fn receive(stream: &mut Stream<Timed>, expected: usize, data: &mut Vec<u8>) -> Result<(), Trouble> {
+fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result<(), Trouble> {
     let mut chunk = [0; 0x4000];
     while data.len() < expected {
         let room = chunk.len().min(expected - data.len());
-        match stream.receive(&mut chunk[..room]) {
+        match channel.receive(&mut chunk[..room]) {
             Ok(0) => return Err(Trouble::TooLittle { received: data.len(), expected }),
             Ok(len) => data.extend_from_slice(&chunk[..len]),
             Err(error) => {
-                if matches!(error, NetError::TimedOut { .. }) {
-                    stream.give_up();
+                if error.is_timeout() {
+                    channel.give_up();
                 }
                 return Err(error.into());
             }
@@ -256,14 +274,15 @@ fn receive(stream: &mut Stream<Timed>, expected: usize, data: &mut Vec<u8>) -> R
 /// Waits a little for the server's close_notify. A server that refuses the client's certificate says so only now,
 /// because a client's handshake is complete before the server has seen the certificate. Many servers close without a
 /// word, which is their business.
-fn await_close(stream: &mut Stream<Timed>, mut data: Option<&mut Vec<u8>>) -> Result<(), NetError> {
+fn await_close(channel: &mut Channel, mut data: Option<&mut Vec<u8>>) -> Result<(), NetError> {
     const MAX_KEPT: usize = 0x10_0000;
     let end = Instant::now() + CLOSING_TIME;
     let mut chunk = [0; 0x4000];
-    stream.transport_mut().set_limit(CLOSING_TIME);
+    channel.set_limit(CLOSING_TIME);
     while Instant::now() < end {
-        match stream.receive(&mut chunk) {
-            Ok(0) | Err(NetError::TimedOut { .. } | NetError::Io(_) | NetError::Tls(Error::Truncated)) => break,
+        match channel.receive(&mut chunk) {
+            Ok(0) | Err(NetError::Io(_) | NetError::Tls(Error::Truncated)) => break,
+            Err(error) if error.is_timeout() => break,
             Ok(len) => {
                 if let Some(data) = data.as_mut().filter(|data| data.len() < MAX_KEPT) {
                     data.extend_from_slice(&chunk[..len]);

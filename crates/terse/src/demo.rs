@@ -1,28 +1,28 @@
-//! `terse demo`: a sensor and a broker meet on loopback again and again, with certificates made for the occasion, and a
-//! table says what the later meetings did without.
+//! `terse demo`: a sensor and a broker meet on loopback again and again, over TCP and over UDP, with certificates made for
+//! the occasion, and a table says what the later meetings did without.
 //!
 //! What must always hold: the exit code is 0 only if every step did what its name says.
 
 use alloc::sync::Arc;
 use core::time::Duration;
-use std::net::{TcpListener, TcpStream};
-use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use terse_net::pki_types::ServerName;
-use terse_net::{Clock, NetError, OsRng, Report, Stream, Timed, explain};
+use terse_net::{Clock, Report};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
-use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
-use terse_tls::summary::{Mode, Summary};
-use terse_tls::{ClientAuthentication, ClientConfig, Connection, Credential, ServerAddress, ServerConfig, Trust};
+use terse_tls::summary::{Mode, Summary, Transport};
+use terse_tls::{CipherSuite, ClientAuthentication, ClientConfig, Credential, ServerConfig, Trust};
 
 use crate::failure::Failure;
 use crate::output;
 
+mod meet;
 mod table;
+
+use meet::Met;
 
 const EXAMPLE: &str = "Example:
   terse demo --algorithm rsa2048 --chain 3";
@@ -42,35 +42,49 @@ pub(crate) struct DemoArgs {
 const BROKER: &str = "broker.plant.example";
 const SENSOR: &str = "sensor17.plant.example";
 
-/// The steps: name, what the client takes part in, what must come of it.
-const STEPS: [(&str, Schemes, Mode); 4] = [
-    ("full", Schemes::BITHAC, Mode::Full),
-    ("rfc7924", Schemes::RFC7924, Mode::Rfc7924),
-    ("cached", Schemes::BITHAC, Mode::Bithac),
-    ("resumed", Schemes::BITHAC, Mode::Resumed),
+/// A step: how the two meet, what the client takes part in, and what must come of it.
+#[derive(Clone, Copy)]
+struct Plan {
+    name: &'static str,
+    transport: Transport,
+    schemes: Schemes,
+    mode: Mode,
+}
+
+impl Plan {
+    const fn new(name: &'static str, transport: Transport, schemes: Schemes, mode: Mode) -> Self {
+        Self { name, transport, schemes, mode }
+    }
+}
+
+const STEPS: [Plan; 7] = [
+    Plan::new("full", Transport::Stream, Schemes::BITHAC, Mode::Full),
+    Plan::new("rfc7924", Transport::Stream, Schemes::RFC7924, Mode::Rfc7924),
+    Plan::new("cached", Transport::Stream, Schemes::BITHAC, Mode::Bithac),
+    Plan::new("resumed", Transport::Stream, Schemes::BITHAC, Mode::Resumed),
+    Plan::new("dtls_full", Transport::Datagram, Schemes::BITHAC, Mode::Full),
+    Plan::new("dtls_cached", Transport::Datagram, Schemes::BITHAC, Mode::Bithac),
+    Plan::new("dtls_resumed", Transport::Datagram, Schemes::BITHAC, Mode::Resumed),
 ];
 
 /// How long a session can be resumed, in seconds: the demonstration is shorter.
 const SESSION_LIFETIME: u32 = 3600;
-
-/// No step takes longer, whatever the machine is doing.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
     let chain = Chain::new(args.algorithm, args.chain.into()).map_err(failed)?;
     let demo = Demo::new(chain)?;
     let mut steps = Vec::new();
-    for (name, schemes, mode) in STEPS {
-        if mode == Mode::Resumed {
-            demo.fetch_ticket()?;
+    for plan in STEPS {
+        if plan.mode == Mode::Resumed {
+            demo.fetch_ticket(plan)?;
         }
-        let step = demo.step(name, schemes, mode)?;
+        let step = demo.meet(plan, plan.mode == Mode::Resumed)?;
         if json {
             output::json(&step.line())?;
         }
         if let Some(problem) = step.problem {
-            return Err(Failure::Failed(format!("step {name}: {problem}")));
+            return Err(Failure::Failed(format!("step {}: {problem}", plan.name)));
         }
         steps.push(step);
     }
@@ -85,7 +99,9 @@ struct Demo {
     client: ClientConfig,
     client_store: Arc<MemoryClientStore>,
     sessions: Arc<MemoryClientSessions>,
-    server: Arc<ServerConfig>,
+    server: ServerConfig,
+    /// For the sensor's certificate, over datagrams.
+    tls12_suite: CipherSuite,
     name: ServerName<'static>,
     clock: Clock,
 }
@@ -132,7 +148,6 @@ impl Demo {
 
         let mut client = ClientConfig::new(provider, trust(&[&plant])?);
         client.credential = Some(credential(SENSOR)?);
-        thrifty(&mut client, provider);
         let mut server = ServerConfig::new(provider, credential(BROKER)?);
         server.client_authentication = ClientAuthentication::Required(trust(&[&plant, &vendor])?);
         server.certificate_authorities = true;
@@ -143,67 +158,39 @@ impl Demo {
             client,
             client_store: Arc::new(MemoryClientStore::new(16)),
             sessions: Arc::new(MemoryClientSessions::new(16)),
-            server: Arc::new(server),
+            server,
+            tls12_suite: match chain.algorithm() {
+                KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
+                    CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+                }
+                _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            },
             name: ServerName::try_from(BROKER).map_err(failed)?,
             clock: Clock::new(),
         })
     }
 
     /// The two meet once more, unseen, so that the sensor has a session to resume: it asks for none before.
-    fn fetch_ticket(&self) -> Result<(), Failure> {
-        match self.meet("ticket", Schemes::BITHAC, Mode::Bithac, true)?.problem {
+    fn fetch_ticket(&self, plan: Plan) -> Result<(), Failure> {
+        match self.meet(Plan { mode: Mode::Bithac, ..plan }, true)?.problem {
             None => Ok(()),
-            Some(problem) => Err(Failure::Failed(format!("before step resumed: {problem}"))),
+            Some(problem) => Err(Failure::Failed(format!("before step {}: {problem}", plan.name))),
         }
     }
 
-    fn step(&self, name: &'static str, schemes: Schemes, mode: Mode) -> Result<Step, Failure> {
-        self.meet(name, schemes, mode, mode == Mode::Resumed)
-    }
-
     /// The two meet. Fails if they cannot even be brought together.
-    fn meet(&self, name: &'static str, schemes: Schemes, mode: Mode, resumes: bool) -> Result<Step, Failure> {
-        let no_socket = |error| Failure::Failed(format!("no connection on loopback: {error}"));
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
-        let address = listener.local_addr().map_err(no_socket)?;
-        let start = Instant::now();
-        // A connection is complete before it is accepted.
-        let client_socket = TcpStream::connect(address).map_err(no_socket)?;
-        let (server_socket, _) = listener.accept().map_err(no_socket)?;
-
-        // The port is part of what the client caches for, and loopback picks a new one each time.
-        let address = ServerAddress { name: self.name.clone(), port: 8883 };
+    fn meet(&self, plan: Plan, resumes: bool) -> Result<Step, Failure> {
         let mut config = self.client.clone();
-        config.cache = Some(ClientCache { store: self.client_store.clone(), schemes });
+        config.cache = Some(ClientCache { store: self.client_store.clone(), schemes: plan.schemes });
         config.resumption = resumes.then(|| ClientResumption::new(self.sessions.clone()));
-        let client = Connection::client(Arc::new(config), address, self.clock.now(), &mut OsRng).map_err(failed)?;
-        let server = Connection::server(self.server.clone(), self.clock.now()).map_err(failed)?;
-        let mut client = self.stream(client, client_socket).map_err(no_socket)?;
-        let mut server = self.stream(server, server_socket).map_err(no_socket)?;
-
-        let (client_result, server_result) = thread::scope(|scope| {
-            let broker = scope.spawn(|| be_broker(&mut server));
-            let client_result = be_sensor(&mut client);
-            if client_result.is_err() {
-                client.transport_mut().linger(Duration::from_secs(2));
-            }
-            (client_result, broker.join())
-        });
-        let time = start.elapsed();
-        let (client, server) = (client.connection().summary().clone(), server.connection().summary().clone());
-        let problem = match (client_result, server_result) {
-            (_, Err(_)) => Some("the broker's thread panicked".into()),
-            (Err(error), _) => Some(explain(&error, &BROKER).to_string()),
-            (_, Ok(Err(error))) => Some(explain(&error, &SENSOR).to_string()),
-            _ => unexpected(&client, &server, mode),
+        let start = Instant::now();
+        let met = match plan.transport {
+            Transport::Datagram => self.meet_over_datagrams(config)?,
+            _ => self.meet_over_a_stream(config)?,
         };
-        Ok(Step { name, time, client, server, problem })
-    }
-
-    fn stream(&self, connection: Connection, socket: TcpStream) -> std::io::Result<Stream<Timed>> {
-        let mut transport = Timed::new(socket)?;
-        transport.set_limit(TIME_LIMIT);
-        Ok(Stream::new(connection, transport, self.clock))
+        let Met { client, server, problem } = met;
+        let problem = problem.or_else(|| unexpected(&client, &server, plan.mode));
+        Ok(Step { name: plan.name, time: start.elapsed(), client, server, problem })
     }
 }
 
@@ -216,32 +203,6 @@ impl Step {
             summary: Report::new(&self.client, self.problem.as_deref()),
         }
     }
-}
-
-/// A device offers what it needs, and not everything that it could do: a suite and a group.
-fn thrifty(client: &mut ClientConfig, provider: &CryptoProvider) {
-    client.common.suites = provider.tls13_suites.iter().take(1).map(|suite| suite.id).collect();
-    client.common.groups.truncate(1);
-}
-
-/// Sends a measurement, reads the answer, and waits for the end: only then is the cache entry confirmed.
-fn be_sensor(stream: &mut Stream<Timed>) -> Result<(), NetError> {
-    stream.handshake()?;
-    stream.send(b"21.5 C")?;
-    let mut answer = [0; 16];
-    stream.receive(&mut answer)?;
-    stream.close()?;
-    while stream.receive(&mut answer)? > 0 {}
-    Ok(())
-}
-
-fn be_broker(stream: &mut Stream<Timed>) -> Result<(), NetError> {
-    stream.handshake()?;
-    let mut measurement = [0; 16];
-    while stream.receive(&mut measurement)? > 0 {
-        stream.send(b"noted")?;
-    }
-    stream.close()
 }
 
 /// What differs from what the step must show.

@@ -32,9 +32,9 @@ struct Arguments {
 enum Command {
     /// The whole story in one go, everything embedded, on loopback
     Demo(demo::DemoArgs),
-    /// Connect to a TLS server, and say what the handshake cost
+    /// Connect to a TLS or DTLS server, and say what the handshake cost
     Client(Box<client::ClientArgs>),
-    /// Serve TLS to any client, and say what each handshake cost
+    /// Serve TLS or DTLS to any client, and say what each handshake cost
     Server(Box<server::ServerArgs>),
     /// A small CA for trying things
     #[command(subcommand)]

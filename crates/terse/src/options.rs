@@ -15,7 +15,10 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::failure::Failure;
 
+mod datagrams;
 mod psk;
+
+pub(crate) use datagrams::{DatagramOptions, TLS13_ALONE};
 use psk::PskOptions;
 
 /// What both sides of a connection can be told.
@@ -78,6 +81,9 @@ pub(crate) struct Shared {
     pub(crate) crypto: Crypto,
 
     #[command(flatten)]
+    pub(crate) datagrams: DatagramOptions,
+
+    #[command(flatten)]
     pub(crate) psk: PskOptions,
 
     /// Append the secrets to this file, for Wireshark (NSS key log format)
@@ -86,12 +92,23 @@ pub(crate) struct Shared {
     /// Print 32 bytes exported under this label (RFC 9846, 7.5), in hexadecimal
     #[arg(long, value_name = "LABEL", help_heading = "Debugging")]
     pub(crate) export: Option<String>,
-    /// How long to wait for the peer: for the connection, for the handshake, and for data that is due
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Debugging")]
-    pub(crate) timeout: u32,
+    /// How long to wait for the peer: for the connection, for the handshake, and for data that is due [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Debugging")]
+    timeout: Option<u32>,
 }
 
 impl Shared {
+    /// With `--dtls`, refuses the first of the options that is given and has no meaning over datagrams, each for its reason:
+    /// `own` and those of both sides.
+    pub(crate) fn check_datagrams(&self, own: &[(bool, &str, &str)]) -> Result<(), Failure> {
+        self.datagrams.refuse(own)?;
+        self.datagrams.refuse(&[
+            (self.tls.contains(&Version::Tls13), "--tls 1.3", "is not there yet; leave it out, or give --tls 1.2"),
+            (self.psk.is_imported(), "--psk-import", TLS13_ALONE),
+            (self.compat, "--compat", "hides TLS 1.3 from middleboxes, which leave datagrams alone; leave it out"),
+        ])
+    }
+
     /// The clock of all connections.
     pub(crate) fn clock(&self) -> Clock {
         self.at.map_or_else(Clock::new, Clock::starting_at)
@@ -99,7 +116,9 @@ impl Shared {
 
     /// The versions to allow, preferred first. One that was asked for needs a suite; one that was not is left out.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Failure> {
-        let all = [Version::Tls13, Version::Tls12].into_iter();
+        let is_datagram = self.datagrams.is_given();
+        let all =
+            [Version::Tls13, Version::Tls12].into_iter().filter(|version| !is_datagram || *version == Version::Tls12);
         let versions: Vec<_> = all.filter(|version| self.tls.is_empty() || self.tls.contains(version)).collect();
         let lacks_suite =
             |version: &&Version| !self.suites.is_empty() && !self.suites.iter().any(|id| version.has(*id));
@@ -109,6 +128,10 @@ impl Shared {
             ));
         }
         match versions.iter().find(lacks_suite) {
+            Some(version) if is_datagram => Err(Failure::Usage(format!(
+                "no --suite is one of DTLS 1.2, which --dtls means; add one, such as {}",
+                version.example()
+            ))),
             Some(version) if !self.tls.is_empty() => Err(Failure::Usage(format!(
                 "no --suite is one of {}; add one, such as {}, or leave --tls out",
                 version.code_point(),
@@ -120,7 +143,7 @@ impl Shared {
 
     /// How long to wait for the peer.
     pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout.into())
+        Duration::from_secs(self.timeout.unwrap_or_else(|| self.datagrams.default_timeout()).into())
     }
 }
 

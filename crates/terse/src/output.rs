@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use terse_net::Report;
 use terse_tls::Connection;
-use terse_tls::summary::{EarlyDataStatus, Summary, Traffic};
+use terse_tls::summary::{EarlyDataStatus, Summary, Traffic, Transport};
 
 use crate::failure::Failure;
 
@@ -104,7 +104,7 @@ impl<'a> Ended<'a> {
     fn rows(&self) -> Vec<(&'static str, String)> {
         let summary = self.summary;
         let mut rows = vec![
-            ("version", or_none(summary.version)),
+            ("version", or_none(summary.version_name())),
             ("cipher suite", or_none(summary.cipher_suite)),
             ("group", or_none(summary.group)),
             ("peer", peer(summary)),
@@ -120,6 +120,16 @@ impl<'a> Ended<'a> {
             ("received", traffic(&summary.received)),
             ("handshake", format!("{}, {} ms", count(summary.round_trips, "round trip"), summary.handshake_ms)),
         ]);
+        if summary.transport == Transport::Datagram {
+            let Summary { sent, received, retransmissions, .. } = summary;
+            let (sent, received) = (sent.datagrams, received.datagrams);
+            rows.push(("datagrams", format!("{sent} sent, {retransmissions} of them again; {received} received")));
+        }
+        if summary.dropped.total() > 0 {
+            let causes = summary.dropped.by_cause().into_iter().filter(|(_, count)| *count > 0);
+            let causes: Vec<_> = causes.map(|(cause, count)| format!("{count} {}", cause.replace('_', " "))).collect();
+            rows.push(("dropped", causes.join(", ")));
+        }
         rows.extend(self.alpn.clone().map(|name| ("alpn", name)));
         rows.extend(self.exported.map(|hex| ("exported", hex.to_owned())));
         rows

@@ -1,40 +1,39 @@
-//! `terse server`: serves any number of connections, a thread each, and says what happened on each.
+//! `terse server`: serves any number of connections, and says what happened on each.
 //!
-//! What must always hold: no peer stops the server or holds a thread for ever; standard output carries `listening`
-//! first, and then one report per connection.
+//! What must always hold: no peer stops the server; standard output carries `listening` first, and then one report per
+//! connection.
 
 use alloc::sync::Arc;
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
-use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream};
+use std::io;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
-use terse_net::{CacheFile, Clock, NetError, Stream, Timed, explain};
+use terse_net::{CacheFile, Clock, NetError, explain};
 use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
 use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
 
-use crate::credentials::warn_unsaved;
-use crate::export;
 use crate::failure::Failure;
-use crate::options::{HostPort, Shared};
+use crate::options::{HostPort, Shared, TLS13_ALONE};
 use crate::output::{self, Ended};
 use crate::sessions;
-use crate::trace::TraceLog;
+
+mod datagrams;
+mod streams;
 
 const EXAMPLE: &str = "Example:
   terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
       --client-ca ca.pem --require-client-cert --echo
 With
   --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
+  --dtls --mtu 576 --connection-id 8                         over UDP, in small packets, to clients that may move
   --stateful-tickets --early-data-size 0                     short tickets, and no early data
   --psk-identity sensor-17 --psk-file sensor-17.psk          also or only for a client with a pre-shared key
   --key broker.key --peer-key device.pub                     without --cert: raw public keys";
 
-/// A server for any TLS client.
+/// A server for any TLS or DTLS client.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct ServerArgs {
@@ -63,9 +62,9 @@ pub(crate) struct ServerArgs {
     /// Keep sessions in memory; a ticket is then a handle of 16 bytes
     #[arg(long, conflicts_with = "no_tickets", help_heading = "Resumption")]
     stateful_tickets: bool,
-    /// Take N bytes of early data (0-RTT) from clients that resume; 0 takes none
-    #[arg(long, value_name = "N", default_value = "16384", help_heading = "Resumption")]
-    early_data_size: u32,
+    /// Take N bytes of early data (0-RTT) from clients that resume; 0 takes none [default: 16384]
+    #[arg(long, value_name = "N", help_heading = "Resumption")]
+    early_data_size: Option<u32>,
     /// Send a cookie in HelloRetryRequest
     #[arg(long)]
     hello_retry_cookie: bool,
@@ -75,6 +74,9 @@ pub(crate) struct ServerArgs {
     /// Send this text to each client
     #[arg(long, value_name = "TEXT")]
     reply: Option<String>,
+    /// Forget a connection that nothing came on for so long
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
+    idle_timeout: u32,
     /// Exit after N connections
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: Option<u32>,
@@ -83,6 +85,10 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
+    fn idle_timeout(&self) -> Duration {
+        Duration::from_secs(self.idle_timeout.into())
+    }
+
     /// What the server proves its identity with, preferred first.
     fn credentials(&self) -> Result<Vec<Credential>, Failure> {
         let Self { certs, keys, shared, .. } = self;
@@ -98,21 +104,16 @@ impl ServerArgs {
     }
 }
 
-/// Connections that are served at a time; more wait to be accepted.
-const MAX_CONCURRENT: usize = 256;
-
-/// How long a connection may be idle after its handshake.
-const MAX_IDLE: Duration = Duration::from_secs(300);
-
-/// How long a connection may take to end.
-const CLOSING_TIME: Duration = Duration::from_secs(2);
+/// Bytes of early data.
+const DEFAULT_EARLY_DATA: u32 = 0x4000;
 
 /// Runs the command.
 pub(crate) fn run(args: ServerArgs, json: bool) -> Result<(), Failure> {
     let server = Server::new(args, json)?;
-    let listener = server.listen()?;
-    server.serve(&listener);
-    Ok(())
+    match server.args.shared.datagrams.is_given() {
+        true => server.serve_datagrams(),
+        false => server.serve_streams(),
+    }
 }
 
 struct Server {
@@ -121,12 +122,19 @@ struct Server {
     config: ServerConfig,
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
-    slots: Slots,
 }
 
 impl Server {
     fn new(args: ServerArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
+        shared.check_datagrams(&[
+            (args.early_data_size.is_some(), "--early-data-size", TLS13_ALONE),
+            (
+                args.hello_retry_cookie,
+                "--hello-retry-cookie",
+                "is for TLS 1.3; every DTLS client gets a cookie; leave it out",
+            ),
+        ])?;
         let provider = shared.crypto.provider();
         let credentials = args.credentials()?;
         let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
@@ -144,7 +152,8 @@ impl Server {
         config.psks = psks;
         if !args.no_tickets {
             config.resumption = Some(sessions::server_resumption(provider, args.stateful_tickets)?);
-            config.early_data = (args.early_data_size > 0).then(|| ServerEarlyData::new(args.early_data_size));
+            let early_data = args.early_data_size.unwrap_or(DEFAULT_EARLY_DATA);
+            config.early_data = (early_data > 0).then(|| ServerEarlyData::new(early_data));
         }
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
         if args.require_client_cert && !knows_clients {
@@ -162,121 +171,21 @@ impl Server {
         let cache_file = shared.open_cache()?;
         config.cache = shared.server_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
+        config.common.datagrams = shared.datagrams.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED), shared.timeout());
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { clock: shared.clock(), config, cache_file, json, args, slots: Slots::default() })
+        Ok(Self { clock: shared.clock(), config, cache_file, json, args })
     }
 
-    fn listen(&self) -> Result<TcpListener, Failure> {
+    /// What `bind` makes of the address to listen on.
+    fn listen<T>(&self, bind: impl FnOnce((&str, u16)) -> io::Result<T>) -> Result<T, Failure> {
         let HostPort { host, port } = &self.args.listen;
-        let listening = TcpListener::bind((host.as_str(), *port)).and_then(|listener| {
-            let address = listener.local_addr()?;
-            Ok((listener, address))
-        });
-        let (listener, address) = listening.map_err(|error| {
+        bind((host, *port)).map_err(|error| {
             let problem = output::printable(&format!("cannot listen on {host}:{port}: {error}"));
             Failure::Failed(match explain(&NetError::Io(error), &host).advice {
                 Some(advice) => format!("{problem}; {advice}"),
                 None => problem,
             })
-        })?;
-        output::line(format_args!("listening {address}"))?;
-        Ok(listener)
-    }
-
-    fn serve(&self, listener: &TcpListener) {
-        thread::scope(|scope| {
-            let mut left = self.args.max_connections;
-            while left != Some(0) {
-                let slot = self.slots.take();
-                let (socket, peer) = match listener.accept() {
-                    Ok(accepted) => accepted,
-                    Err(error) => {
-                        wait_out(&error);
-                        continue;
-                    }
-                };
-                left = left.map(|left| left - 1); // the loop ends at 0
-                let serve = move || {
-                    self.serve_one(socket, peer);
-                    drop(slot);
-                };
-                if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
-                    output::warn(&format!("{peer}: no thread for this connection: {error}"));
-                }
-            }
-        });
-    }
-
-    /// One connection, from TCP to close_notify, and its report.
-    fn serve_one(&self, socket: TcpStream, peer: SocketAddr) {
-        let mut stream = match self.open(socket, peer) {
-            Ok(stream) => stream,
-            Err(error) => return self.failed(peer, &Summary::default(), &error),
-        };
-        let result = self.converse(&mut stream);
-        warn_unsaved(self.cache_file.as_deref().and_then(CacheFile::take_error));
-        // The report comes first: a client that has seen its connection end may look for it.
-        match result {
-            Ok(exported) => self.report(peer, stream.connection(), exported.as_deref()),
-            Err(error) => self.failed(peer, stream.connection().summary(), &error),
-        }
-        stream.transport_mut().linger(CLOSING_TIME);
-    }
-
-    fn open(&self, socket: TcpStream, peer: SocketAddr) -> Result<Stream<Timed>, NetError> {
-        let mut transport = Timed::new(socket).map_err(NetError::Io)?;
-        transport.set_limit(self.args.shared.timeout());
-        let mut config = self.config.clone();
-        if self.args.shared.verbose {
-            config.common.trace = Some(Arc::new(TraceLog::new(&peer.to_string())));
-        }
-        let connection = Connection::server(Arc::new(config), self.clock.now())?;
-        Ok(Stream::new(connection, transport, self.clock))
-    }
-
-    /// Everything until the client closes. Returns the exported bytes.
-    fn converse(&self, stream: &mut Stream<Timed>) -> Result<Option<String>, NetError> {
-        let mut chunk = [0; 0x4000];
-        let mut early_data = Vec::new();
-        loop {
-            match stream.receive_early_data(&mut chunk)? {
-                0 => break,
-                len => early_data.extend_from_slice(&chunk[..len]), // at most --early-data-size
-            }
-        }
-        stream.handshake()?;
-        let exported = export::hex(stream.connection(), self.args.shared.export.as_deref())?;
-        if self.args.echo {
-            stream.send(&early_data)?;
-        }
-        if let Some(text) = &self.args.reply {
-            stream.transport_mut().set_limit(self.args.shared.timeout());
-            stream.send(text.as_bytes())?;
-        }
-        loop {
-            stream.transport_mut().set_limit(MAX_IDLE);
-            match stream.receive(&mut chunk) {
-                Ok(0) => break,
-                Ok(len) if self.args.echo => {
-                    stream.transport_mut().set_limit(self.args.shared.timeout());
-                    stream.send(&chunk[..len])?;
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    if matches!(error, NetError::TimedOut { .. }) {
-                        stream.transport_mut().set_limit(CLOSING_TIME);
-                        let _ = stream.close(); // the error to report is that nothing came
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        stream.transport_mut().set_limit(CLOSING_TIME);
-        match stream.close() {
-            // A client that does not wait for the answer to its close_notify loses nothing.
-            Ok(()) | Err(NetError::Io(_) | NetError::TimedOut { .. }) => Ok(exported),
-            Err(error) => Err(error),
-        }
+        })
     }
 
     fn report(&self, peer: SocketAddr, connection: &Connection, exported: Option<&str>) {
@@ -306,38 +215,10 @@ impl Server {
     }
 }
 
-/// A client may be gone before it is accepted, which concerns nobody else; a process may be out of descriptors for a
-/// while.
-fn wait_out(error: &io::Error) {
-    if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
-        output::warn(&format!("cannot accept a connection: {error}; trying again"));
+/// Something is wrong that concerns all clients; it may pass, as when the process is out of descriptors.
+fn wait_out(doing: &str, error: &io::Error) {
+    if error.kind() != io::ErrorKind::Interrupted {
+        output::warn(&format!("cannot {doing}: {error}; trying again"));
         thread::sleep(Duration::from_millis(200));
-    }
-}
-
-/// Counts the connections that are being served.
-#[derive(Default)]
-struct Slots {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-/// The place of one connection, free again when it is dropped.
-struct Slot<'a>(&'a Slots);
-
-impl Slots {
-    /// Waits for a place.
-    fn take(&self) -> Slot<'_> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |taken: &mut usize| *taken >= MAX_CONCURRENT;
-        *self.freed.wait_while(taken, full).unwrap_or_else(PoisonError::into_inner) += 1;
-        Slot(self)
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1; // `take` added it
-        self.0.freed.notify_one();
     }
 }

@@ -1,19 +1,28 @@
 //! `-v`: the handshake on standard error, a line per message.
 
-use terse_tls::{Trace, TraceEvent};
-
+use core::net::SocketAddr;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use terse_tls::{Trace, TraceEvent};
 
 /// Prints a line per event.
 #[derive(Debug)]
 pub(crate) struct TraceLog {
-    prefix: String,
+    prefix: Mutex<String>,
 }
 
 impl TraceLog {
     /// `connection` tells the connections of a server apart; empty if there is only one.
     pub(crate) fn new(connection: &str) -> Self {
-        Self { prefix: if connection.is_empty() { String::new() } else { format!("{connection} ") } }
+        let prefix = if connection.is_empty() { String::new() } else { format!("{connection} ") };
+        Self { prefix: Mutex::new(prefix) }
+    }
+
+    /// What comes next is about the connection with this address.
+    pub(crate) fn set_connection(&self, address: Option<SocketAddr>) {
+        let prefix = address.map_or_else(String::new, |address| format!("{address} "));
+        *self.prefix.lock().unwrap_or_else(PoisonError::into_inner) = prefix;
     }
 }
 
@@ -24,10 +33,12 @@ impl Trace for TraceLog {
             TraceEvent::Received(message, len) => format!("<- {message}, {len} B"),
             TraceEvent::LeftOut(object) => format!("   {} left out: the other side has it", object.name()),
             TraceEvent::Note(note) => format!("   {note}"),
+            TraceEvent::SentAgain { after } => format!("   nothing came within {after} ms: the flight is sent again"),
             TraceEvent::AlertSent(alert) => format!("-> alert {alert}"),
             TraceEvent::AlertReceived(alert) => format!("<- alert {alert}"),
             event => format!("   {event:?}"),
         };
-        let _ = writeln!(std::io::stderr().lock(), "{}{line}", self.prefix); // nowhere to report a failure
+        let prefix = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = writeln!(std::io::stderr().lock(), "{prefix}{line}"); // nowhere to report a failure
     }
 }

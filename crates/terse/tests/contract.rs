@@ -29,18 +29,26 @@ const FIELDS: [&str; 17] = [
 
 #[track_caller]
 fn check_summary(object: &Value) {
+    check_summary_of(object, false);
+}
+
+#[track_caller]
+fn check_summary_of(object: &Value, is_datagram: bool) {
     let keys: Vec<_> = object.as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected = FIELDS.to_vec();
+    expected.extend(is_datagram.then_some("dropped"));
     let mut found = keys.clone();
     expected.sort_unstable();
     found.sort_unstable();
     assert_eq!(found, expected);
-    assert_eq!(object["version"], "TLS 1.3");
-    assert_eq!(object["transport"], "stream");
+    assert_eq!(object["version"], if is_datagram { "DTLS 1.2" } else { "TLS 1.3" });
+    assert_eq!(object["transport"], if is_datagram { "datagram" } else { "stream" });
     assert_eq!(object["early_data"], "none");
-    for text in ["cipher_suite", "group", "mode"] {
+    for text in ["cipher_suite", "mode"] {
         assert!(object[text].is_string(), "{text}: {object}");
     }
+    let has_key_exchange = !(is_datagram && object["mode"] == "resumed");
+    assert_eq!(object["group"].is_string(), has_key_exchange, "{object}");
     assert!(object["cached"].as_array().unwrap().iter().all(Value::is_string));
     assert!(object["peer"]["authenticated_by"].is_string());
     for number in ["signatures_verified", "signatures_saved", "round_trips", "retransmissions", "handshake_ms"] {
@@ -54,9 +62,9 @@ fn check_summary(object: &Value) {
         let sum: u64 = messages.values().map(|len| len.as_u64().unwrap()).sum();
         assert_eq!(traffic["handshake_bytes"], sum);
         assert!(traffic["record_bytes"].as_u64() > Some(sum));
-        let has_ticket = object["mode"] == "resumed" && direction == "received";
+        let has_ticket = object["mode"] == "resumed" && direction == "received" && !is_datagram;
         assert_eq!(traffic["post_handshake_bytes"].as_u64().unwrap() > 0, has_ticket);
-        assert_eq!(traffic["datagrams"], 0);
+        assert_eq!(traffic["datagrams"].as_u64().unwrap() > 0, is_datagram);
         assert_eq!(traffic.as_object().unwrap().len(), 5);
     }
 }
@@ -168,12 +176,17 @@ fn the_demo_saves_step_by_step() {
         command.args(["demo", "--json"]).args(options);
         let steps = run(command).objects();
         let names: Vec<_> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
-        assert_eq!(names, ["full", "rfc7924", "cached", "resumed"]);
+        assert_eq!(names, ["full", "rfc7924", "cached", "resumed", "dtls_full", "dtls_cached", "dtls_resumed"]);
+        let modes = ["full", "rfc7924", "bithac", "resumed", "full", "bithac", "resumed"];
         let mut last = u64::MAX;
-        for (step, mode) in steps.iter().zip(["full", "rfc7924", "bithac", "resumed"]) {
+        for ((step, mode), name) in steps.iter().zip(modes).zip(names) {
             assert_eq!(step["ok"], true);
             assert!(step["ms"].is_f64());
-            check_summary(&step["summary"]);
+            let is_datagram = name.starts_with("dtls");
+            if is_datagram && mode == "full" {
+                last = u64::MAX;
+            }
+            check_summary_of(&step["summary"], is_datagram);
             assert_eq!(step["summary"]["mode"], mode);
             let bytes = |direction: &str| step["summary"][direction]["record_bytes"].as_u64().unwrap();
             let sum = bytes("sent") + bytes("received");
@@ -189,7 +202,19 @@ fn the_demo_shows_a_table() {
     command.arg("demo");
     let outcome = run(command);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for part in ["full", "rfc7924", "bithac", "resumed", "server Certificate", "client Certificate", "saved", " %"] {
+    for part in [
+        "TLS 1.3",
+        "DTLS 1.2",
+        "full",
+        "rfc7924",
+        "bithac",
+        "resumed",
+        "server Certificate",
+        "client Certificate",
+        "saved",
+        " %",
+        "datagrams",
+    ] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(outcome.stdout.lines().all(|line| line.chars().count() <= 100));

@@ -200,7 +200,7 @@ fn wrong_use_is_exit_code_2() {
     for wrong in [
         "--cert @client.pem", // without its key
         "--tls 1.1",
-        "--dtls",
+        "--mtu 576",
         "--early-data x",
         "--psk-import",
         "--crl @crl.pem --psk-identity x",

@@ -86,3 +86,36 @@ fn errors_of_the_socket_name_the_peer() {
     );
     assert!(line(NetError::ClosedInHandshake).contains("closed the connection during the handshake"));
 }
+
+#[test]
+fn no_answer_says_what_was_tried_and_what_was_seen() {
+    let silence = NoAnswer {
+        in_handshake: true,
+        heard: false,
+        asked: 5,
+        waited: Duration::from_millis(31_020),
+        alert: None,
+        network: None,
+        dropped: 0,
+    };
+    let line = |no_answer: &NoAnswer| line(NetError::NoAnswer(no_answer.clone()));
+    assert_eq!(
+        line(&silence),
+        "broker.plant.example did not answer, asked 5 times in 31 s; check the address, and that a DTLS server runs \
+         there, and that no firewall is between; or allow more time"
+    );
+    let refused = NoAnswer { network: Some(io::ErrorKind::ConnectionRefused), ..silence.clone() };
+    assert!(line(&refused).contains("in 31 s (the network says: connection refused); check the address"));
+    let stopped = NoAnswer { heard: true, asked: 1, waited: Duration::from_millis(1_540), ..silence.clone() };
+    assert!(line(&stopped).contains("stopped answering in the handshake, waited for 1.5 s; its log may say why"));
+    let stranger = NoAnswer { dropped: 2, ..silence.clone() };
+    assert!(line(&stranger).contains("(2 records came that were dropped); check that it speaks DTLS"));
+    let alert = Some(AlertDescription::UNKNOWN_CA);
+    assert_eq!(
+        line(&NoAnswer { alert, ..silence.clone() }),
+        "broker.plant.example refused the connection with the alert unknown_ca (not protected, but nothing came after \
+         it); it does not trust the CA of this side's certificate"
+    );
+    let later = NoAnswer { in_handshake: false, asked: 1, waited: Duration::from_secs(2), ..silence };
+    assert_eq!(line(&later), "broker.plant.example sent nothing, waited for 2.0 s; datagrams may be lost: ask again");
+}

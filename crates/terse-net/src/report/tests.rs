@@ -48,3 +48,25 @@ fn what_was_never_negotiated_is_null() {
     assert_eq!(json["mode"], "full");
     assert_eq!(json["peer"]["authenticated_by"], "none");
 }
+
+#[test]
+fn over_datagrams_it_says_so_and_what_was_dropped() {
+    let mut summary = Summary {
+        version: Some(ProtocolVersion::TLS_1_2),
+        transport: Transport::Datagram,
+        retransmissions: 3,
+        ..Summary::default()
+    };
+    (summary.dropped.replayed, summary.dropped.not_authentic) = (2, 1);
+    summary.sent.datagrams = 5;
+    let json = serde_json::to_value(Report::new(&summary, None)).unwrap();
+    assert_eq!(json["version"], "DTLS 1.2");
+    assert_eq!(json["transport"], "datagram");
+    assert_eq!(json["retransmissions"], 3);
+    assert_eq!(json["sent"]["datagrams"], 5);
+    assert_eq!(json["dropped"], serde_json::json!({ "replayed": 2, "not_authentic": 1 }));
+    summary.transport = Transport::Stream;
+    let json = serde_json::to_value(Report::new(&summary, None)).unwrap();
+    assert_eq!(json["version"], "TLS 1.2");
+    assert!(json.get("dropped").is_none());
+}

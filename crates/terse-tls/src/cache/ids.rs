@@ -206,6 +206,7 @@ impl Parse<'_> for Scope {
             port: reader.u16()?,
             transport: match reader.u8()? {
                 0 => Transport::Stream,
+                1 => Transport::Datagram,
                 _ => return Err(InvalidMessage::IllegalValue),
             },
             credential: Option::parse(reader)?,
@@ -219,6 +220,7 @@ impl Encode for Scope {
         writer.u16(self.port);
         writer.u8(match self.transport {
             Transport::Stream => 0,
+            Transport::Datagram => 1,
         });
         self.credential.encode(writer);
     }

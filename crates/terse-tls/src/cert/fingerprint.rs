@@ -30,12 +30,7 @@ impl Fingerprint {
         Self::from_digest(context.finish())
     }
 
-    /// Of a TLS 1.2 message, header included.
-    pub(crate) fn of_message(sha256: &dyn Hash, message: &[u8]) -> Self {
-        Self::from_digest(sha256.hash(&[message]))
-    }
-
-    /// Of a TLS 1.2 message, without its header.
+    /// Of a TLS 1.2 message, with the 4-byte header of TLS, over datagrams too.
     pub(crate) fn of_body(sha256: &dyn Hash, kind: HandshakeType, body: &[u8]) -> Self {
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);

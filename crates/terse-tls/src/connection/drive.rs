@@ -7,23 +7,48 @@ use super::{Connection, Progress};
 use crate::cache;
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
-use crate::error::{ApiMisuse, Error, PeerMisbehaved};
+use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Handshake, Message, Output, Receive};
-use crate::link::stream::{Received, Receiver};
+use crate::link::{Incoming, Received, Sent};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 impl Connection {
+    /// Takes records, until application data or a signature is to be waited for.
+    pub(super) fn handle_records(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
+        let mut taken = 0;
+        while (taken < input.len() || self.receiver.has_waiting())
+            && !self.receiver.has_plaintext()
+            && self.signature_request().is_none()
+        {
+            if self.peer_closed != Progress::Due {
+                return Ok(input.len()); // RFC 9846, 6.1: what follows close_notify is ignored
+            }
+            taken += self.handle_record(now, rng, &mut input[taken..])?;
+        }
+        Ok(taken)
+    }
+
     /// Takes up to the end of one record.
-    pub(super) fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
+    fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
-        let (taken, received) = self.receiver.receive(input)?;
+        let received = self.receiver.receive(input);
+        self.summary.dropped = self.receiver.dropped();
+        let (taken, received) = received?;
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
         match received {
             Received::Nothing => {}
+            Received::Repeated => {
+                if let Some(flights) = self.sender.flights() {
+                    flights.repeat(now.monotonic);
+                }
+            }
             Received::Handshake => {
+                if let Some(flights) = self.sender.flights() {
+                    flights.heard(now.monotonic);
+                }
                 if was_connected {
                     self.summary.received.post_handshake_bytes += self.receiver.last_record_len() as u64;
                 }
@@ -40,7 +65,7 @@ impl Connection {
         while self.signature_request().is_none() && self.receiver.message()?.is_some() {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
-                let message = Message::new(bytes)?;
+                let message = Message::new(bytes, output.link.protocol())?;
                 if !handshake.is_finished() {
                     output.summary.received.count_message(message.kind, bytes.len());
                 }
@@ -56,7 +81,8 @@ impl Connection {
     /// The signature that was waited for is there.
     pub(super) fn handle_signature(&mut self, now: Now, rng: &mut dyn Rng, signature: &[u8]) -> Result<(), Error> {
         self.step(now, rng, |handshake, _, output| Ok((handshake.signed(signature, output)?, 0)))?;
-        self.handle_messages(now, rng)
+        self.handle_messages(now, rng)?;
+        self.handle_records(now, rng, &mut []).map(|_| ())
     }
 
     /// Goes from one state of the handshake to the next. `change` also says how many bytes of messages it handled.
@@ -64,13 +90,13 @@ impl Connection {
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
-        change: impl FnOnce(Handshake, &Receiver, &mut Output<'_>) -> Result<(Handshake, usize), Error>,
+        change: impl FnOnce(Handshake, &dyn Incoming, &mut Output<'_>) -> Result<(Handshake, usize), Error>,
     ) -> Result<(), Error> {
         let handshake = self.handshake.take().ok_or(ApiMisuse::Closed)?;
         let produced = self.sender.produced();
         let was_finished = handshake.is_finished();
         let mut output = Output {
-            link: &mut self.sender,
+            link: &mut *self.sender,
             rng,
             now,
             summary: &mut self.summary,
@@ -79,7 +105,7 @@ impl Connection {
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
         };
-        let (handshake, handled) = change(handshake, &self.receiver, &mut output)?;
+        let (handshake, handled) = change(handshake, &*self.receiver, &mut output)?;
         let receive = output.receive;
         if was_finished {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
@@ -94,6 +120,14 @@ impl Connection {
         if let Some(max_inner) = receive.max_inner {
             self.receiver.limit_records(max_inner);
         }
+        if receive.connection_id {
+            self.receiver.expect_connection_id();
+        }
+        if let Some(flights) = self.sender.flights()
+            && flights.handled(now.monotonic, handshake.is_finished())
+        {
+            self.receiver.answered();
+        }
         self.proceed(handshake, now);
         Ok(())
     }
@@ -105,7 +139,9 @@ impl Connection {
             self.connected = Progress::Happened;
             self.summary.handshake_ms = now.monotonic.since(self.started);
             // Tickets count apart: those of TLS 1.2 come within the handshake, a server's of TLS 1.3 in the same step.
-            self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
+            if !self.is_datagram() {
+                self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
+            }
             self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
         self.needs_signature = match handshake.signature_request() {
@@ -126,7 +162,7 @@ impl Connection {
             }
             Some(Handshake::Tls13Traffic(traffic)) if self.receiver.has_plaintext() => traffic.received_data(),
             Some(Handshake::Tls12Traffic(_) | Handshake::Tls13Traffic(_)) => {}
-            _ => return Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
+            _ => return self.receiver.not_due(ContentType::APPLICATION_DATA),
         }
         if let Some(session) = &mut self.cache {
             session.confirmed();
@@ -161,6 +197,17 @@ impl Connection {
         self.summary.version.map_or_else(|| self.config.common().enables(version), |selected| selected == version)
     }
 
+    /// Counts what was sent as datagrams of a flight.
+    pub(super) fn count_sent(&mut self, sent: &Sent) {
+        self.summary.retransmissions += sent.retransmissions;
+        let summary = &mut self.summary.sent;
+        for (kind, len) in &sent.more {
+            summary.count_message(*kind, *len);
+        }
+        summary.datagrams += sent.datagrams;
+        summary.record_bytes += sent.record_bytes;
+    }
+
     /// The connection is over: tells the peer and the cache.
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
@@ -180,7 +227,7 @@ impl Connection {
         if let Some(session) = &mut self.cache {
             session.failed(failure, now);
         }
-        if self.connected == Progress::Due {
+        if self.connected == Progress::Due && !self.is_datagram() {
             self.summary.sent.record_bytes = self.sender.produced();
         }
         self.handshake = None;

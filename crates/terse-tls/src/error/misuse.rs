@@ -54,6 +54,13 @@ pub enum ApiMisuse {
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
     /// due.
     KeyExhausted,
+    /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how long it
+    /// may be.
+    MessageTooLong,
+    /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
+    DatagramOutOfRange,
+    /// A timeout of retransmission is 0, or their order is wrong: `min`, `initial` and `max` must not decrease.
+    TimeoutsOutOfRange,
 }
 
 impl fmt::Display for ApiMisuse {
@@ -81,6 +88,13 @@ impl fmt::Display for ApiMisuse {
             Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
+            Self::MessageTooLong => f.write_str("the data does not fit into one datagram: send less at once"),
+            Self::DatagramOutOfRange => {
+                f.write_str("max_datagram must be between 50 and 65507 bytes, and leave room for the connection IDs")
+            }
+            Self::TimeoutsOutOfRange => {
+                f.write_str("the timeouts of retransmission must be 1 ms or more, the smallest first and the largest last")
+            }
             Self::TicketLifetime => f.write_str("the lifetime of tickets must be between 1 second and 7 days"),
             Self::NoEarlyData => f.write_str("this side is not configured to send early data"),
             Self::ShortPsk => f.write_str("a pre-shared key must have 16 bytes or more, at random"),

@@ -7,11 +7,13 @@ use crate::CipherSuite;
 use crate::crypto::{CryptoProvider, Digest, SharedSecret};
 use crate::error::Error;
 use crate::link::Link as _;
-use crate::link::stream::{MESSAGE_HEADER_LEN, Received, Receiver, Sender};
+use crate::link::stream::{MESSAGE_HEADER_LEN, Receiver, Sender};
+use crate::link::{Incoming, Outgoing, Received};
 use crate::record::stream::{HEADER_LEN, MAX_ENCRYPTED, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::schedule::tls13::EarlySecret;
+use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Encoded, HandshakeType};
 
 /// What protects records.
@@ -114,6 +116,7 @@ fn take(
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
+            Received::Repeated => unreachable!("a stream repeats nothing"),
         }
         let [partial, joined, plaintext] = receiver.buffered();
         assert!(partial <= HEADER_LEN + MAX_ENCRYPTED);
@@ -152,13 +155,13 @@ pub fn loopback(keys: &Keys, script: &[u8], damage: Option<(usize, u8)>) {
             }
             _ => {
                 let mut out = vec![0; len];
-                let len = sender.transmit(&mut out);
+                let len = sender.transmit(Instant(0), &mut out);
                 stream.extend_from_slice(&out[..len]);
             }
         }
     }
     let mut out = vec![0; sender.pending()];
-    let len = sender.transmit(&mut out);
+    let len = sender.transmit(Instant(0), &mut out);
     stream.extend_from_slice(&out[..len]);
     assert_eq!((len, sender.pending(), stream.len() as u64), (out.len(), 0, sender.produced()));
     if let Some((at, change)) = damage.filter(|(at, _)| *at < stream.len()) {

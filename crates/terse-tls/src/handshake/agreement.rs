@@ -6,8 +6,8 @@ use super::Output;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{
-    EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName, ProtocolNameList,
-    ProtocolVersion, RecordSizeLimit, ServerNameList,
+    ConnectionId, EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName,
+    ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList,
 };
 
 /// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
@@ -24,7 +24,30 @@ pub(super) fn read(
         return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
     }
     application_protocol(config, extensions.get()?, output)?;
+    if let Some(ConnectionId(cid)) = extensions.get()? {
+        connection_ids(cid, output);
+    }
     record_sizes(config, extensions.get()?, extensions.get()?, version, output)
+}
+
+/// RFC 9146, 3: both sides put the other's connection ID into their protected records, unless it is empty.
+fn connection_ids(theirs: &[u8], output: &mut Output<'_>) {
+    output.link.use_connection_id(theirs);
+    output.receive.connection_id = true;
+}
+
+/// A server answers a client's connection ID with its own, if the link has them.
+pub(super) fn answer_connection_id(
+    offered: Extensions<'_>,
+    extensions: &mut ExtensionsBuilder,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let (Some(ConnectionId(theirs)), Some(ours)) = (offered.get()?, output.link.connection_id()) else {
+        return Ok(());
+    };
+    extensions.push(&ConnectionId(ours))?;
+    connection_ids(theirs, output);
+    Ok(())
 }
 
 /// RFC 7301, 3.1: exactly one, of those that were offered.

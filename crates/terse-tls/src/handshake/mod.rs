@@ -15,7 +15,7 @@ use crate::link::Link;
 use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
-use crate::wire::{Encode, HandshakeType, Parse, ProtocolVersion};
+use crate::wire::{ClientHello, Encode, HandshakeType, Parse, Protocol, ProtocolVersion, ServerHello};
 
 mod agreement;
 mod caching;
@@ -35,15 +35,18 @@ pub(crate) struct Message<'a> {
     pub(crate) kind: HandshakeType,
     /// Without the header.
     pub(crate) body: &'a [u8],
-    /// With the 4-byte header, as the transcript hashes it.
+    /// With the header, as the transcript hashes it.
     pub(crate) bytes: &'a [u8],
+    /// What the link speaks.
+    pub(crate) protocol: Protocol,
 }
 
 impl<'a> Message<'a> {
     /// From a message with its header.
-    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
-        let (header, body) = bytes.split_first_chunk::<4>().ok_or(InvalidMessage::Truncated)?;
-        Ok(Self { kind: HandshakeType(header[0]), body, bytes })
+    pub(crate) fn new(bytes: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
+        let body = bytes.get(protocol.message_header_len()..).ok_or(InvalidMessage::Truncated)?;
+        let kind = bytes.first().ok_or(InvalidMessage::Truncated)?;
+        Ok(Self { kind: HandshakeType(*kind), body, bytes, protocol })
     }
 
     /// The body as the message that is due now.
@@ -52,6 +55,22 @@ impl<'a> Message<'a> {
             return Err(self.unexpected());
         }
         Ok(M::parse_all(self.body)?)
+    }
+
+    /// The ClientHello that is due now.
+    pub(crate) fn client_hello(&self) -> Result<ClientHello<'a>, Error> {
+        if self.kind != HandshakeType::CLIENT_HELLO {
+            return Err(self.unexpected());
+        }
+        Ok(ClientHello::read(self.body, self.protocol)?)
+    }
+
+    /// The ServerHello that is due now.
+    pub(crate) fn server_hello(&self) -> Result<ServerHello<'a>, Error> {
+        if self.kind != HandshakeType::SERVER_HELLO {
+            return Err(self.unexpected());
+        }
+        Ok(ServerHello::read(self.body, self.protocol)?)
     }
 
     pub(crate) fn unexpected(&self) -> Error {
@@ -82,6 +101,8 @@ pub(crate) struct Receive {
     pub(crate) max_inner: Option<usize>,
     /// So many bytes of unwanted early data may follow.
     pub(crate) skip_early_data: Option<usize>,
+    /// The peer puts this side's connection ID into its protected records (RFC 9146, 3).
+    pub(crate) connection_id: bool,
 }
 
 /// What a handshake agreed on for the application.

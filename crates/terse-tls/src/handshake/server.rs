@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use super::{Handshake, Message, Output, tls12, tls13};
 use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::wire::{CipherSuite, ClientHello, HandshakeType, Place, ProtocolVersion, SupportedVersions};
+use crate::wire::{CipherSuite, ClientHello, Place, ProtocolVersion, SupportedVersions};
 
 /// No message has come.
 pub(crate) struct ExpectClientHello {
@@ -20,7 +20,7 @@ impl ExpectClientHello {
     /// Expects a ClientHello, and goes on with its version.
     #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
+        let hello = message.client_hello()?;
         hello.extensions.check_request(Place::ClientHello)?;
         match select_version(&self.config.common, &hello)? {
             ProtocolVersion::TLS_1_3 => tls13::server::client_hello(self.config, &hello, message, output),

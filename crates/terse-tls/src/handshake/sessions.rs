@@ -9,7 +9,7 @@ use crate::cache::{Scope, ServerId, TrustId};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient};
-use crate::summary::{AuthenticatedBy, Mode, Transport};
+use crate::summary::{AuthenticatedBy, Mode};
 use crate::time::Now;
 use crate::wire::ProtocolVersion;
 
@@ -28,9 +28,10 @@ pub(super) fn binding(
         ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config, now)?),
         ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config, now)?),
     };
+    let protocol = config.common.transport().protocol();
     let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let context = Context {
-        version,
+        version: protocol.version(version), // a session of TLS is none of DTLS
         server: &ServerId::from_host_name(server_name.map(str::as_bytes))?,
         credentials: &credentials,
         client_policy,
@@ -88,7 +89,7 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
     Scope {
         server: ServerId::new(&server.name),
         port: server.port,
-        transport: Transport::Stream,
+        transport: config.common.transport(),
         credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
     }
 }

@@ -1,21 +1,75 @@
 //! The line between handshake and transport. A handshake is written once per version and speaks to a [`Link`]; it
 //! never asks which one. The link hands it whole messages in order and carries whole flights away.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::crypto::Rng;
 use crate::error::Error;
 use crate::schedule::EpochKeys;
-use crate::wire::{AlertDescription, Encode, HandshakeType};
+use crate::summary::Dropped;
+use crate::time::Instant;
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol};
 
+pub(crate) mod datagram;
 pub(crate) mod stream;
+
+/// The two halves of a client's link.
+pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Halves, Error> {
+    let common = &config.common;
+    let Some(settings) = &common.datagrams else { return Ok(stream_halves(common, config.compatibility_mode)) };
+    let cid = match settings.connection_id {
+        Some(len) => {
+            let mut cid = vec![0; len.into()];
+            rng.fill(&mut cid)?;
+            Some(cid.into_boxed_slice())
+        }
+        None => None,
+    };
+    Ok(datagram::halves(common, settings, cid))
+}
+
+/// The two halves of a server's link. Over datagrams it answers a client's connection ID with `cid`.
+pub(crate) fn server(config: &ServerConfig, cid: Option<Box<[u8]>>) -> Halves {
+    match &config.common.datagrams {
+        None => stream_halves(&config.common, false),
+        Some(settings) => datagram::halves(&config.common, settings, cid),
+    }
+}
+
+/// What receives and what sends.
+pub(crate) type Halves = (Box<dyn Incoming>, Box<dyn Outgoing>);
+
+fn stream_halves(common: &Common, compatibility_mode: bool) -> Halves {
+    let receiver = stream::Receiver::new(common.max_handshake_message, common.max_record);
+    let sender = stream::Sender::new(compatibility_mode);
+    #[cfg(feature = "testing")]
+    let sender = sender.with_fault(common.fault.clone());
+    (Box::new(receiver), Box::new(sender))
+}
 
 /// What a handshake asks of the link that carries its messages.
 pub(crate) trait Link {
     /// The prefix of the key schedule's labels: `tls13 ` (RFC 9846, 7.1) or `dtls13` (RFC 9147, 5.9).
     fn label_prefix(&self) -> &'static [u8];
 
+    /// Which protocol the messages belong to.
+    fn protocol(&self) -> Protocol;
+
+    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered nor
+    /// answered.
+    fn connection_id(&self) -> Option<&[u8]>;
+
+    /// The peer's connection ID, for the protected records that are sent.
+    fn use_connection_id(&mut self, cid: &[u8]);
+
     /// How many bytes wait to be sent.
     fn pending(&self) -> usize;
 
-    /// Adds a message to the flight. Returns it with its 4-byte header, as the transcript hashes it.
+    /// Adds a message to the flight. Returns it with its header, as the transcript hashes it: of 4 bytes, or of the 12
+    /// of DTLS, as if it were not fragmented (RFC 6347, 4.2.6).
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 
     /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
@@ -50,4 +104,181 @@ pub(crate) trait Link {
 
     /// The peer answers before more is sent: everything pushed must leave now.
     fn end_of_flight(&mut self) -> Result<(), Error>;
+}
+
+/// What a record brought.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Nothing to act on: a part of a record, or one that is ignored.
+    Nothing,
+    /// Handshake bytes: see [`Incoming::message`].
+    Handshake,
+    /// Application data: see [`Incoming::read`].
+    ApplicationData,
+    /// An alert.
+    Alert(Alert),
+    /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the answer.
+    Repeated,
+}
+
+/// The receiving half of a link.
+pub(crate) trait Incoming: Send + Sync {
+    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Returns how many, and what the record
+    /// brought. Takes none while application data waits to be read.
+    fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error>;
+
+    /// Whether a record was put aside that [`Self::receive`] can open now.
+    fn has_waiting(&self) -> bool {
+        false
+    }
+
+    /// The next whole handshake message, header included.
+    fn message(&self) -> Result<Option<&[u8]>, Error>;
+
+    /// Drops the message of `len` bytes that [`Self::message`] gave.
+    fn consume(&mut self, len: usize);
+
+    /// Datagrams: a flight is complete that answers what was consumed so far.
+    fn answered(&mut self) {}
+
+    /// From here on messages come under `keys`.
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
+
+    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
+    /// (RFC 8449, 4).
+    fn limit_records(&mut self, bytes: usize);
+
+    /// The client may send so many bytes of early data, which are not wanted (RFC 9846, 4.3.10).
+    fn skip_early_data(&mut self, bytes: usize);
+
+    /// Whether ChangeCipherSpec is ignored from here on.
+    fn ignore_change_cipher_spec(&mut self, ignore: bool);
+
+    /// The peer puts this side's connection ID into its protected records.
+    fn expect_connection_id(&mut self) {}
+
+    /// How many bytes of application data wait to be read.
+    fn plaintext_len(&self) -> usize;
+
+    /// Whether any do.
+    fn has_plaintext(&self) -> bool {
+        self.plaintext_len() > 0
+    }
+
+    /// Moves application data to `out`.
+    fn read(&mut self, out: &mut [u8]) -> usize;
+
+    /// Drops application data.
+    fn discard(&mut self);
+
+    /// Length of the record that came last, header included.
+    fn last_record_len(&self) -> usize;
+
+    /// Counts a record that brings nothing.
+    fn ignored(&mut self) -> Result<(), Error>;
+
+    /// A record of this type came whose time has not come. On a stream the peer is to blame; a datagram may have overtaken
+    /// others.
+    fn not_due(&mut self, content_type: ContentType) -> Result<(), Error>;
+
+    /// Datagrams: a fatal alert that nobody vouches for came, and nothing since.
+    fn unprotected_alert(&self) -> Option<AlertDescription> {
+        None
+    }
+
+    /// Datagrams: epoch and number of the newest authentic record that is protected.
+    fn newest(&self) -> Option<(u16, u64)> {
+        None
+    }
+
+    /// Datagrams: what was dropped so far.
+    fn dropped(&self) -> Dropped {
+        Dropped::default()
+    }
+}
+
+/// The sending half of a link.
+pub(crate) trait Outgoing: Link + Send + Sync {
+    /// Moves records to `out`, or one datagram. Returns how many bytes; 0 when there are none.
+    fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize;
+
+    /// All bytes of records so far.
+    fn produced(&self) -> u64;
+
+    /// Whether the key has protected nearly as much as it may.
+    fn key_is_worn(&self) -> bool;
+
+    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
+    fn key_is_exhausted(&self) -> bool;
+
+    /// The most content that fits into the next record.
+    fn max_fragment(&self) -> usize;
+
+    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
+    fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
+
+    /// Sends an alert after which more follows.
+    fn alert(&mut self, alert: Alert) -> Result<(), Error>;
+
+    /// Sends the last alert, after what is complete and instead of what is not.
+    fn last_alert(&mut self, alert: Alert) -> Result<(), Error>;
+
+    /// What only datagrams need: nothing on a stream.
+    fn flights(&mut self) -> Option<&mut dyn Flights> {
+        None
+    }
+
+    /// As [`Self::flights`].
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// As [`Self::flights`]: when the flight was last sent that waits for an answer.
+    fn last_sent(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// Flights over datagrams: sent again until they are answered.
+pub(crate) trait Flights {
+    /// A part of the answer came.
+    fn heard(&mut self, now: Instant);
+
+    /// A message was handled; with `finished` it was the last one of the handshake. Returns whether there is an answer.
+    fn handled(&mut self, now: Instant, finished: bool) -> bool;
+
+    /// The peer did not get the answer to its last flight.
+    fn repeat(&mut self, now: Instant);
+
+    /// Time has passed: the flight is sent again if that is due. `true`: it was sent often enough.
+    fn expired(&mut self, now: Instant) -> bool;
+
+    /// What was sent of flights since the last call.
+    fn take_sent(&mut self) -> Sent;
+}
+
+/// What a link sent of flights.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Bytes of handshake messages beyond those that were pushed: sent again, or further headers of fragments.
+    pub(crate) more: Vec<(HandshakeType, usize)>,
+    /// Bytes of datagrams, but for tickets, which count apart.
+    pub(crate) record_bytes: u64,
+    /// Datagrams.
+    pub(crate) datagrams: u32,
+    /// Those of them that were sent again.
+    pub(crate) retransmissions: u32,
+}
+
+/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of its
+/// decryption. Larger ones are given back at once, since the next record may be long in coming.
+const KEPT_BUFFER: usize = 256;
+
+/// Empties a buffer.
+fn empty(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT_BUFFER {
+        *buffer = Vec::new();
+    } else {
+        buffer.clear();
+    }
 }

@@ -10,21 +10,8 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use receiver::{Received, Receiver};
+pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 
 /// Length of a handshake message's header.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 4;
-
-/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of its
-/// decryption. Larger ones are given back at once, since the next record may be long in coming.
-const KEPT_BUFFER: usize = 256;
-
-/// Empties a buffer.
-fn empty(buffer: &mut alloc::vec::Vec<u8>) {
-    if buffer.capacity() > KEPT_BUFFER {
-        *buffer = alloc::vec::Vec::new();
-    } else {
-        buffer.clear();
-    }
-}

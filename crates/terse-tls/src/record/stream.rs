@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use super::tls12::Binding;
 use super::{tls12, tls13};
 use crate::crypto::{CryptoError, MAX_TAG_LEN};
 use crate::error::{Error, InvalidMessage};
@@ -155,7 +156,7 @@ impl RecordKey {
                 write_header(content_type, record);
                 let (header, fragment) = record.split_first_chunk_mut().ok_or(CryptoError::InvalidLength)?;
                 let [kind @ .., _, _]: [u8; HEADER_LEN] = *header;
-                protection.seal(number, kind, fragment)
+                protection.seal(number, &Binding::Kind(kind), fragment)
             }
             Protection::Tls13(protection) => protection.seal(number, content_type, out, start),
         }
@@ -174,7 +175,7 @@ impl RecordKey {
             Protection::Tls12(protection) => {
                 let (header, sealed) = record.split_first_chunk_mut().ok_or(CryptoError::DecryptFailed)?;
                 let [kind @ .., _, _]: [u8; HEADER_LEN] = *header;
-                let content = protection.open(number, kind, sealed, limit.min(MAX_FRAGMENT))?;
+                let content = protection.open(number, &Binding::Kind(kind), sealed, limit.min(MAX_FRAGMENT))?;
                 (ContentType(kind[0]), content)
             }
             Protection::Tls13(protection) => protection.open(number, record, limit)?,

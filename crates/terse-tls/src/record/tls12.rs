@@ -50,20 +50,25 @@ impl Protection {
         self.explicit_len
     }
 
+    /// How many bytes follow the content.
+    pub(super) const fn tag_len(&self) -> usize {
+        self.tag_len
+    }
+
     /// Makes `GenericAEADCipher` in place, of room for the explicit nonce, the content, and room for the tag.
-    pub(super) fn seal(&self, number: u64, kind: Kind, fragment: &mut [u8]) -> Result<(), CryptoError> {
+    pub(super) fn seal(&self, number: u64, binding: &Binding<'_>, fragment: &mut [u8]) -> Result<(), CryptoError> {
         let (explicit, sealed) = fragment.split_at_mut_checked(self.explicit_len).ok_or(CryptoError::InvalidLength)?;
         let len = sealed.len().checked_sub(self.tag_len).ok_or(CryptoError::InvalidLength)?;
         let (content, tag) = sealed.split_at_mut(len);
         explicit.copy_from_slice(&number.to_be_bytes()[..self.explicit_len]);
-        self.key.seal(&nonce(&self.iv, number), &additional_data(number, kind, len), content, tag)
+        binding.with(number, len, |data| self.key.seal(&nonce(&self.iv, number), data, content, tag))
     }
 
     /// Decrypts `GenericAEADCipher` in place and returns the content, of at most `limit` bytes.
     pub(super) fn open<'a>(
         &self,
         number: u64,
-        kind: Kind,
+        binding: &Binding<'_>,
         sealed: &'a mut [u8],
         limit: usize,
     ) -> Result<&'a [u8], Error> {
@@ -74,9 +79,44 @@ impl Protection {
             return Err(InvalidMessage::RecordTooLarge.into());
         }
         let nonce = nonce(&self.iv, <[u8; 8]>::try_from(&*explicit).map_or(number, u64::from_be_bytes));
-        let additional_data = additional_data(number, kind, len);
-        self.key.open(&nonce, &additional_data, ciphertext).map_err(|_| BAD_RECORD_MAC)?;
+        let opened = binding.with(number, len, |data| self.key.open(&nonce, data, ciphertext));
+        opened.map_err(|_| BAD_RECORD_MAC)?;
         Ok(&ciphertext[..len]) // it had the tag's length more
+    }
+}
+
+/// What a record is bound to beside its number and length.
+pub(super) enum Binding<'a> {
+    /// Its type and version (RFC 5246, 6.2.3.3).
+    Kind(Kind),
+    /// Its type, which is `tls12_cid`, its version and the connection ID that it has (RFC 9146, 5.3).
+    ConnectionId(Kind, &'a [u8]),
+}
+
+impl Binding<'_> {
+    /// Calls `use_it` with the additional data of a record with `len` bytes of content.
+    fn with<T>(&self, number: u64, len: usize, use_it: impl FnOnce(&[u8]) -> T) -> T {
+        match self {
+            Self::Kind(kind) => use_it(&additional_data(number, *kind, len)),
+            Self::ConnectionId(kind, cid) => {
+                let mut data = [0xff; 8 + 2 + 3 + 8 + 255 + 2]; // seq_num_placeholder goes first
+                let [content_type, version @ ..] = *kind;
+                let cid = &cid[..cid.len().min(255)]; // its own field has one byte for the length
+                let parts: [&[u8]; 5] = [
+                    &[content_type, cid.len() as u8, content_type],
+                    &version,
+                    &number.to_be_bytes(),
+                    cid,
+                    &(len as u16).to_be_bytes(),
+                ];
+                let mut end = 8;
+                for part in parts {
+                    data[end..end + part.len()].copy_from_slice(part);
+                    end += part.len();
+                }
+                use_it(&data[..end])
+            }
+        }
     }
 }
 

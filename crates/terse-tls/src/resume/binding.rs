@@ -17,6 +17,7 @@ pub(crate) struct Binding(Digest);
 /// What a session is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
+    /// As the protocol writes it.
     pub(crate) version: ProtocolVersion,
     /// The name that the client asked for (RFC 6066, 3).
     pub(crate) server: &'a ServerId,

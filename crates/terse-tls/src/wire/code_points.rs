@@ -66,6 +66,8 @@ code_points! {
         ALERT = 21 "alert",
         HANDSHAKE = 22 "handshake",
         APPLICATION_DATA = 23 "application_data",
+        /// RFC 9146, 4
+        TLS12_CID = 25 "tls12_cid",
     }
 }
 
@@ -75,6 +77,8 @@ code_points! {
         HELLO_REQUEST = 0 "HelloRequest",
         CLIENT_HELLO = 1 "ClientHello",
         SERVER_HELLO = 2 "ServerHello",
+        /// RFC 6347, 4.3.2
+        HELLO_VERIFY_REQUEST = 3 "HelloVerifyRequest",
         NEW_SESSION_TICKET = 4 "NewSessionTicket",
         END_OF_EARLY_DATA = 5 "EndOfEarlyData",
         ENCRYPTED_EXTENSIONS = 8 "EncryptedExtensions",
@@ -218,6 +222,7 @@ code_points! {
         POST_HANDSHAKE_AUTH = 49 "post_handshake_auth",
         SIGNATURE_ALGORITHMS_CERT = 50 "signature_algorithms_cert",
         KEY_SHARE = 51 "key_share",
+        CONNECTION_ID = 54 "connection_id",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",

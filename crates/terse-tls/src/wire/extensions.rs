@@ -51,6 +51,7 @@ impl ExtensionType {
                 CH | SH12
             }
             Self::PRE_SHARED_KEY => CH | SH,
+            Self::CONNECTION_ID => CH | SH | SH12,
             Self::EARLY_DATA => CH | EE | NST,
             Self::SUPPORTED_VERSIONS | Self::KEY_SHARE => CH | SH | HRR,
             Self::COOKIE => CH | HRR,
@@ -234,6 +235,26 @@ impl Encode for SelectedVersion {
 
 impl Extension<'_> for SelectedVersion {
     const TYPE: ExtensionType = ExtensionType::SUPPORTED_VERSIONS;
+}
+
+/// `connection_id`: `opaque cid<0..2^8-1>`, what records to its sender are to carry (RFC 9146, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionId<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Parse<'a> for ConnectionId<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        reader.vec8().map(Self)
+    }
+}
+
+impl Encode for ConnectionId<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec8(self.0);
+    }
+}
+
+impl<'a> Extension<'a> for ConnectionId<'a> {
+    const TYPE: ExtensionType = ExtensionType::CONNECTION_ID;
 }
 
 /// `cookie`: `opaque cookie<1..2^16-1>` (RFC 9846, 4.3.2).

@@ -3,29 +3,44 @@
 
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::extensions::{CipherSuites, Extensions};
-use super::{AlertDescription, CipherSuite, ProtocolVersion, SignatureScheme};
+use super::{AlertDescription, CipherSuite, Protocol, ProtocolVersion, SignatureScheme};
 use crate::error::InvalidMessage;
 
 /// `Random`.
 pub(crate) type Random = [u8; 32];
 
-/// `ClientHello` (RFC 9846, 4.2.2).
+/// `ClientHello` (RFC 9846, 4.2.2; over datagrams RFC 6347, 4.2.1).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClientHello<'a> {
+    /// As TLS numbers versions, once it is read by [`ClientHello::read`].
     pub(crate) legacy_version: ProtocolVersion,
     pub(crate) random: Random,
     pub(crate) legacy_session_id: &'a [u8],
+    /// DTLS has one, which may be empty; TLS has none.
+    pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) cipher_suites: CipherSuites<'a>,
     pub(crate) legacy_compression_methods: &'a [u8],
     pub(crate) extensions: Extensions<'a>,
 }
 
-impl<'a> Parse<'a> for ClientHello<'a> {
-    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+impl<'a> ClientHello<'a> {
+    /// Reads the body of one that `protocol` carries.
+    pub(crate) fn read(body: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
+        let mut reader = Reader::new(body);
+        let hello = Self::parse_as(&mut reader, protocol)?;
+        reader.finish()?;
+        Ok(Self { legacy_version: protocol.version(hello.legacy_version), ..hello })
+    }
+
+    fn parse_as(reader: &mut Reader<'a>, protocol: Protocol) -> Result<Self, InvalidMessage> {
         Ok(Self {
             legacy_version: ProtocolVersion::parse(reader)?,
             random: reader.array()?,
             legacy_session_id: session_id(reader)?,
+            cookie: match protocol {
+                Protocol::Tls => None,
+                Protocol::Dtls => Some(reader.vec8()?),
+            },
             cipher_suites: CipherSuites::parse(reader)?,
             legacy_compression_methods: non_empty(reader.vec8()?)?,
             // Versions before TLS 1.3 allow the whole field to be absent.
@@ -34,11 +49,20 @@ impl<'a> Parse<'a> for ClientHello<'a> {
     }
 }
 
+impl<'a> Parse<'a> for ClientHello<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Self::parse_as(reader, Protocol::Tls)
+    }
+}
+
 impl Encode for ClientHello<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
         self.legacy_version.encode(writer);
         writer.bytes(&self.random);
         writer.vec8(self.legacy_session_id);
+        if let Some(cookie) = self.cookie {
+            writer.vec8(cookie);
+        }
         self.cipher_suites.encode(writer);
         writer.vec8(self.legacy_compression_methods);
         self.extensions.encode(writer);
@@ -76,6 +100,14 @@ impl ServerHello<'_> {
     }
 }
 
+impl<'a> ServerHello<'a> {
+    /// Reads the body of one that `protocol` carries.
+    pub(crate) fn read(body: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
+        let hello = Self::parse_all(body)?;
+        Ok(Self { legacy_version: protocol.version(hello.legacy_version), ..hello })
+    }
+}
+
 impl<'a> Parse<'a> for ServerHello<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         Ok(Self {
@@ -97,6 +129,26 @@ impl Encode for ServerHello<'_> {
         self.cipher_suite.encode(writer);
         writer.u8(self.legacy_compression_method);
         self.extensions.encode(writer);
+    }
+}
+
+/// `HelloVerifyRequest` of DTLS 1.2 (RFC 6347, 4.2.1). Its version says nothing about the one that will be selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HelloVerifyRequest<'a> {
+    pub(crate) server_version: ProtocolVersion,
+    pub(crate) cookie: &'a [u8],
+}
+
+impl<'a> Parse<'a> for HelloVerifyRequest<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self { server_version: ProtocolVersion::parse(reader)?, cookie: reader.vec8()? })
+    }
+}
+
+impl Encode for HelloVerifyRequest<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.server_version.encode(writer);
+        writer.vec8(self.cookie);
     }
 }
 

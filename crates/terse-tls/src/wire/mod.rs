@@ -11,6 +11,7 @@ mod extensions;
 mod extensions12;
 mod key_share;
 mod messages;
+mod protocol;
 mod resumption;
 mod tls12;
 
@@ -31,16 +32,17 @@ pub use code_points::{
 pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, Cookie, DistinguishedName, Extension, Extensions, ExtensionsBuilder, Place,
-    ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList, SignatureAlgorithms,
-    SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
+    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{
     Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,
-    EncryptedExtensions, Finished, KeyUpdate, Random, ServerHello,
+    EncryptedExtensions, Finished, HelloVerifyRequest, KeyUpdate, Random, ServerHello,
 };
+pub(crate) use protocol::Protocol;
 pub(crate) use resumption::{
     EarlyData, EndOfEarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello,
     PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,

@@ -11,10 +11,10 @@ use crate::handshake::certificate_types::CertificateTypes;
 use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, Cookie, EcPointFormats, Encode, EncodeError, Encoded, ExtendedMasterSecret,
-    ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List, ProtocolName,
-    ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket, SignatureAlgorithms,
-    SupportedGroups, SupportedVersions,
+    ClientCachedInfo, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
+    ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
+    Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket,
+    SignatureAlgorithms, SupportedGroups, SupportedVersions,
 };
 
 impl ExpectServerHello {
@@ -26,6 +26,7 @@ impl ExpectServerHello {
         output: &mut Output<'_>,
     ) -> Result<Vec<u8>, Error> {
         let common = &self.config.common;
+        let protocol = output.link.protocol();
         let mut extensions = ExtensionsBuilder::default();
         self.offer_versions(&mut extensions)?;
         self.offer_server_name(&mut extensions)?;
@@ -36,6 +37,9 @@ impl ExpectServerHello {
         }
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
+        if let Some(cid) = output.link.connection_id() {
+            extensions.push(&ConnectionId(cid))?;
+        }
         CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
@@ -53,9 +57,13 @@ impl ExpectServerHello {
             self.offered.push(ExtensionType::RENEGOTIATION_INFO);
         }
         let hello = ClientHello {
-            legacy_version: ProtocolVersion::TLS_1_2,
+            legacy_version: protocol.version(ProtocolVersion::TLS_1_2),
             random: self.random,
             legacy_session_id: &self.legacy_session_id,
+            cookie: match protocol {
+                Protocol::Tls => None,
+                Protocol::Dtls => Some(&self.legacy_cookie),
+            },
             cipher_suites: CipherSuites(List::Items(&suites)),
             legacy_compression_methods: &[0],
             extensions: extensions.extensions(),

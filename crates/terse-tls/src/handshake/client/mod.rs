@@ -19,8 +19,8 @@ use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
 use crate::resume::{Begun, Keeper, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, ExtensionType, HandshakeType, KeyShareHelloRetryRequest, KeyShareServerHello, NamedGroup, Place,
-    PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    Cookie, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest, KeyShareServerHello,
+    NamedGroup, Place, PreSharedKeyServerHello, Protocol, ProtocolVersion, Random, SelectedVersion, ServerHello,
 };
 
 mod hello;
@@ -37,6 +37,10 @@ pub(crate) struct ExpectServerHello {
     /// What the ClientHello that is being answered offers.
     pub(super) offered: Vec<ExtensionType>,
     legacy_session_id: Vec<u8>,
+    /// From a HelloVerifyRequest.
+    legacy_cookie: Vec<u8>,
+    /// How many of those came.
+    verify_requests: u8,
     /// Of TLS 1.3.
     key_share: Option<KeyShare>,
     psks: OfferedPsks,
@@ -52,6 +56,9 @@ struct KeyShare {
     group: NamedGroup,
     key_exchange: Box<dyn KeyExchange>,
 }
+
+/// How many HelloVerifyRequests a client answers.
+const MAX_VERIFY_REQUESTS: u8 = 3;
 
 /// What the answered ClientHello came after.
 enum Progress {
@@ -106,6 +113,8 @@ impl ExpectServerHello {
             random,
             offered: Vec::new(),
             legacy_session_id,
+            legacy_cookie: Vec::new(),
+            verify_requests: 0,
             key_share,
             tls12_session,
             psks,
@@ -125,7 +134,10 @@ impl ExpectServerHello {
     /// Expects ServerHello or HelloRetryRequest.
     #[inline(never)]
     pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let hello: ServerHello<'_> = message.expect(HandshakeType::SERVER_HELLO)?;
+        if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.protocol == Protocol::Dtls {
+            return self.hello_verify_request(message, output);
+        }
+        let hello = message.server_hello()?;
         if self.select_version(&hello)? == ProtocolVersion::TLS_1_2 {
             return (*self).tls12_server_hello(&hello, message, output);
         }
@@ -179,6 +191,7 @@ impl ExpectServerHello {
             session: self.tls12_session,
             keeper: self.keeper,
             client_hello,
+            verify_requests: self.verify_requests,
         };
         tls12::client::server_hello(ours, hello, message, output)
     }
@@ -196,6 +209,27 @@ impl ExpectServerHello {
             Progress::Retried(fixed, _) if fixed.id != suite.id => Err(PeerMisbehaved::SelectedUnofferedSuite.into()),
             _ => Ok(suite),
         }
+    }
+
+    /// RFC 6347, 4.2.1: the same ClientHello again, with the cookie. The transcript begins with it. There may be several,
+    /// if the server changes its secret in between.
+    #[inline(never)]
+    fn hello_verify_request(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Handshake, Error> {
+        let HelloVerifyRequest { cookie, .. } = message.expect(HandshakeType::HELLO_VERIFY_REQUEST)?;
+        self.verify_requests += 1;
+        if self.verify_requests > MAX_VERIFY_REQUESTS || !matches!(self.progress, Progress::First(_)) {
+            return Err(message.unexpected());
+        }
+        self.legacy_cookie = cookie.into();
+        self.progress = Progress::First(Pending::new(&[]));
+        output.note("the server wants to see that this address is the client's: HelloVerifyRequest");
+        let client_hello = self.send_client_hello(None, None, output)?;
+        self.progress = Progress::First(Pending::new(&client_hello));
+        Ok(Handshake::Client(self))
     }
 
     /// RFC 9846, 4.2.4

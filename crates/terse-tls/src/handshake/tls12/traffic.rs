@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms};
-use crate::wire::{AlertDescription, ClientHello, HandshakeType, HelloRequest};
+use crate::wire::{AlertDescription, HandshakeType, HelloRequest};
 
 /// Attempts at renegotiation that are refused before the connection ends.
 const MAX_RENEGOTIATIONS: u8 = 4;
@@ -41,7 +41,7 @@ impl Traffic {
                 let HelloRequest = message.expect(HandshakeType::HELLO_REQUEST)?;
             }
             HandshakeType::CLIENT_HELLO if !self.is_client => {
-                message.expect::<ClientHello<'_>>(HandshakeType::CLIENT_HELLO)?;
+                message.client_hello()?;
             }
             _ => return Err(message.unexpected()),
         }

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::{MESSAGE_HEADER_LEN, empty};
+use super::MESSAGE_HEADER_LEN;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::link::{Incoming, Received, empty};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
 use crate::schedule::EpochKeys;
 use crate::wire::{Alert, ContentType, Parse};
@@ -17,19 +18,6 @@ const MIN_EXPANSION: usize = 1 + 16;
 
 /// As how many bytes of early data a record counts at least when it is skipped: small ones cost work, too.
 const MIN_SKIPPED: usize = 8;
-
-/// What a record brought.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Received {
-    /// Nothing to act on: a part of a record, or one that is ignored.
-    Nothing,
-    /// Handshake bytes: see [`Receiver::message`].
-    Handshake,
-    /// Application data: see [`Receiver::read`].
-    ApplicationData,
-    /// An alert.
-    Alert(Alert),
-}
 
 /// The receiving half.
 pub(crate) struct Receiver {
@@ -84,9 +72,17 @@ impl Receiver {
         }
     }
 
+    /// How many bytes are buffered: of a record, of messages, of application data.
+    #[cfg(feature = "testing")]
+    pub(crate) fn buffered(&self) -> [usize; 3] {
+        [self.partial.len(), self.joined.len(), self.plaintext.len()]
+    }
+}
+
+impl Incoming for Receiver {
     /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
     /// none while application data waits to be read.
-    pub(crate) fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+    fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.has_plaintext() {
             return Ok((0, Received::Nothing));
         }
@@ -112,7 +108,7 @@ impl Receiver {
     }
 
     /// The next whole handshake message, header included.
-    pub(crate) fn message(&self) -> Result<Option<&[u8]>, Error> {
+    fn message(&self) -> Result<Option<&[u8]>, Error> {
         let bytes = &self.joined[self.consumed..];
         let Some(header) = bytes.first_chunk() else { return Ok(None) };
         let len = message_len(*header);
@@ -123,7 +119,7 @@ impl Receiver {
     }
 
     /// Drops the message that [`Receiver::message`] gave.
-    pub(crate) fn consume(&mut self, len: usize) {
+    fn consume(&mut self, len: usize) {
         self.consumed += len;
         if self.consumed >= self.joined.len() {
             self.joined = Vec::new(); // gives the memory back: the next flight may be long in coming
@@ -133,7 +129,7 @@ impl Receiver {
 
     /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a ChangeCipherSpec,
     /// which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
-    pub(crate) fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
+    fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
         }
@@ -150,38 +146,28 @@ impl Receiver {
 
     /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
     /// (RFC 8449, 4).
-    pub(crate) fn limit_records(&mut self, bytes: usize) {
+    fn limit_records(&mut self, bytes: usize) {
         self.limit = bytes;
     }
 
     /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until one
     /// can be decrypted (RFC 9846, 4.3.10).
-    pub(crate) fn skip_early_data(&mut self, bytes: usize) {
+    fn skip_early_data(&mut self, bytes: usize) {
         self.early_data = bytes;
     }
 
     /// Whether ChangeCipherSpec is ignored from here on.
-    pub(crate) fn ignore_change_cipher_spec(&mut self, ignore: bool) {
+    fn ignore_change_cipher_spec(&mut self, ignore: bool) {
         self.ignores_change_cipher_spec = ignore;
     }
 
-    /// How many bytes are buffered: of a record, of messages, of application data.
-    #[cfg(feature = "testing")]
-    pub(crate) fn buffered(&self) -> [usize; 3] {
-        [self.partial.len(), self.joined.len(), self.plaintext.len()]
-    }
-
-    pub(crate) fn has_plaintext(&self) -> bool {
-        self.plaintext_len() > 0
-    }
-
     /// How many bytes of application data wait to be read.
-    pub(crate) fn plaintext_len(&self) -> usize {
+    fn plaintext_len(&self) -> usize {
         self.plaintext.len() - self.read
     }
 
     /// Moves application data to `out`.
-    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+    fn read(&mut self, out: &mut [u8]) -> usize {
         let waiting = &self.plaintext[self.read..];
         let len = waiting.len().min(out.len());
         out[..len].copy_from_slice(&waiting[..len]);
@@ -193,16 +179,31 @@ impl Receiver {
     }
 
     /// Drops application data. What came in a record that failed the connection is not for the application.
-    pub(crate) fn discard(&mut self) {
+    fn discard(&mut self) {
         empty(&mut self.plaintext);
         self.read = 0;
     }
 
     /// Length of the record that came last, header included.
-    pub(crate) const fn last_record_len(&self) -> usize {
+    fn last_record_len(&self) -> usize {
         self.last_record_len
     }
 
+    /// Counts a record that brings nothing; too many in a row are refused.
+    fn ignored(&mut self) -> Result<(), Error> {
+        self.ignored_records += 1;
+        if self.ignored_records > MAX_IGNORED_RECORDS {
+            return Err(PeerMisbehaved::TooManyEmptyRecords.into());
+        }
+        Ok(())
+    }
+
+    fn not_due(&mut self, content_type: ContentType) -> Result<(), Error> {
+        Err(PeerMisbehaved::UnexpectedRecord(content_type).into())
+    }
+}
+
+impl Receiver {
     fn check(&self, header: Header) -> Result<Header, Error> {
         let is_early = self.early_data > 0 && header.content_type == ContentType::APPLICATION_DATA;
         header.check(match &self.key {
@@ -299,15 +300,6 @@ impl Receiver {
             None => return Err(PeerMisbehaved::BadChangeCipherSpec.into()),
         }
         Ok(Received::Nothing)
-    }
-
-    /// Counts a record that brings nothing; too many in a row are refused.
-    pub(crate) fn ignored(&mut self) -> Result<(), Error> {
-        self.ignored_records += 1;
-        if self.ignored_records > MAX_IGNORED_RECORDS {
-            return Err(PeerMisbehaved::TooManyEmptyRecords.into());
-        }
-        Ok(())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::{MESSAGE_HEADER_LEN, empty};
+use super::MESSAGE_HEADER_LEN;
 use crate::error::Error;
-use crate::link::Link;
+use crate::link::{Link, Outgoing, empty};
 use crate::record::stream::{HEADER_LEN, MAX_FRAGMENT, MAX_TAIL, RecordKey, write_header, write_plaintext};
 use crate::schedule::EpochKeys;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Writer};
+use crate::time::Instant;
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Protocol, Writer};
 
 /// The sending half.
 pub(crate) struct Sender {
@@ -52,59 +53,6 @@ impl Sender {
         Self { fault, ..self }
     }
 
-    /// Moves records to `out`. Returns how many bytes; 0 when there are none.
-    pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.output[self.sent..self.complete];
-        let len = waiting.len().min(out.len());
-        out[..len].copy_from_slice(&waiting[..len]);
-        self.sent += len;
-        if self.sent == self.output.len() {
-            empty(&mut self.output);
-            (self.sent, self.complete) = (0, 0);
-        } else if self.sent > self.output.len() / 2 {
-            self.output.drain(..self.sent); // or it would add up while the peer reads slowly
-            self.complete -= self.sent;
-            self.sent = 0;
-        }
-        len
-    }
-
-    /// All bytes of records so far.
-    pub(crate) const fn produced(&self) -> u64 {
-        self.produced
-    }
-
-    /// Whether the key has protected nearly as much as it may.
-    pub(crate) fn key_is_worn(&self) -> bool {
-        self.key.as_ref().is_some_and(RecordKey::is_worn)
-    }
-
-    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
-    pub(crate) fn key_is_exhausted(&self) -> bool {
-        self.key.as_ref().is_some_and(RecordKey::is_exhausted)
-    }
-
-    /// The most content that fits into the next record.
-    pub(crate) fn max_fragment(&self) -> usize {
-        match self.key {
-            Some(_) => self.max_fragment.min(self.max_protected),
-            None => self.max_fragment,
-        }
-    }
-
-    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
-    pub(crate) fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
-        self.end_of_flight()?;
-        if self.closed {
-            return Ok(());
-        }
-        let content = self.complete + self.head_len();
-        self.output.reserve(self.head_len() + fragment.len() + MAX_TAIL);
-        self.output.resize(content, 0);
-        self.output.extend_from_slice(fragment);
-        self.complete(content_type)
-    }
-
     /// Makes a record of what ends the output: room for what goes before the content, and the content.
     fn complete(&mut self, content_type: ContentType) -> Result<(), Error> {
         match &mut self.key {
@@ -142,13 +90,6 @@ impl Sender {
         self.output.truncate(self.complete);
     }
 
-    /// Sends the last alert, after what is complete and instead of what is not.
-    pub(crate) fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
-        self.alert(alert)?;
-        self.closed = true;
-        Ok(())
-    }
-
     /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
     fn change_cipher_spec(&mut self) {
         if !self.closed {
@@ -156,9 +97,71 @@ impl Sender {
             self.count();
         }
     }
+}
+
+impl Outgoing for Sender {
+    /// Moves records to `out`. Returns how many bytes; 0 when there are none.
+    fn transmit(&mut self, _: Instant, out: &mut [u8]) -> usize {
+        let waiting = &self.output[self.sent..self.complete];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.sent += len;
+        if self.sent == self.output.len() {
+            empty(&mut self.output);
+            (self.sent, self.complete) = (0, 0);
+        } else if self.sent > self.output.len() / 2 {
+            self.output.drain(..self.sent); // or it would add up while the peer reads slowly
+            self.complete -= self.sent;
+            self.sent = 0;
+        }
+        len
+    }
+
+    /// All bytes of records so far.
+    fn produced(&self) -> u64 {
+        self.produced
+    }
+
+    /// Whether the key has protected nearly as much as it may.
+    fn key_is_worn(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_worn)
+    }
+
+    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
+    fn key_is_exhausted(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::is_exhausted)
+    }
+
+    /// The most content that fits into the next record.
+    fn max_fragment(&self) -> usize {
+        match self.key {
+            Some(_) => self.max_fragment.min(self.max_protected),
+            None => self.max_fragment,
+        }
+    }
+
+    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
+    fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        self.end_of_flight()?;
+        if self.closed {
+            return Ok(());
+        }
+        let content = self.complete + self.head_len();
+        self.output.reserve(self.head_len() + fragment.len() + MAX_TAIL);
+        self.output.resize(content, 0);
+        self.output.extend_from_slice(fragment);
+        self.complete(content_type)
+    }
+
+    /// Sends the last alert, after what is complete and instead of what is not.
+    fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.alert(alert)?;
+        self.closed = true;
+        Ok(())
+    }
 
     /// Sends an alert after which more follows.
-    pub(crate) fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+    fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.drop_flight();
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
@@ -170,6 +173,16 @@ impl Link for Sender {
     fn label_prefix(&self) -> &'static [u8] {
         b"tls13 "
     }
+
+    fn protocol(&self) -> Protocol {
+        Protocol::Tls
+    }
+
+    fn connection_id(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn use_connection_id(&mut self, _: &[u8]) {}
 
     fn pending(&self) -> usize {
         self.complete - self.sent

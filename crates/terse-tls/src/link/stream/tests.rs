@@ -7,10 +7,11 @@ use super::receiver::MAX_IGNORED_RECORDS;
 use super::*;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::link::Link;
+use crate::link::{Incoming, KEPT_BUFFER, Link, Outgoing, Received};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::test_crypto::{SUITE, traffic_secret};
+use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Finished, HandshakeType};
 
 mod receiver;
@@ -42,6 +43,7 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
                 Received::Handshake => take_messages(receiver, &mut events)?,
                 Received::ApplicationData => events.push(Event::Data(take_data(receiver))),
                 Received::Alert(alert) => events.push(Event::Alert(alert)),
+                Received::Repeated => panic!("a stream repeats nothing"),
             }
             assert_bounded(receiver);
         }

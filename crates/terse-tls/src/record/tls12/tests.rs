@@ -133,7 +133,7 @@ fn the_limit_covers_the_content_alone() {
         let sealed = |len| {
             let protection = Protection::new(&key_block(suite, 1).client).unwrap();
             let mut record = [&vec![0; explicit_len][..], &vec![7; len], &vec![0; tag_len]].concat();
-            protection.seal(0, [23, 3, 3], &mut record).unwrap();
+            protection.seal(0, &Binding::Kind([23, 3, 3]), &mut record).unwrap();
             [&[23, 3, 3, 0, 0], &record[..]].concat()
         };
         for (limit, longest) in [(64, 64), (MAX_FRAGMENT, MAX_FRAGMENT), (MAX_FRAGMENT + 1, MAX_FRAGMENT)] {
@@ -164,8 +164,9 @@ fn the_number_and_the_version_are_the_callers() {
     for (suite, explicit_len, tag_len) in EXPANSION {
         let protection = Protection::new(&key_block(suite, 1).client).unwrap();
         let mut sealed = [&vec![0; explicit_len][..], b"data", &vec![0; tag_len]].concat();
-        protection.seal(number, [23, 254, 253], &mut sealed).unwrap();
-        let open = |number, kind| protection.open(number, kind, &mut sealed.clone(), 4).map(<[u8]>::to_vec);
+        protection.seal(number, &Binding::Kind([23, 254, 253]), &mut sealed).unwrap();
+        let open =
+            |number, kind| protection.open(number, &Binding::Kind(kind), &mut sealed.clone(), 4).map(<[u8]>::to_vec);
         assert_eq!(open(number, [23, 254, 253]), Ok(b"data".to_vec()));
         assert_eq!(open(7, [23, 254, 253]), Err(BAD_RECORD_MAC), "another epoch");
         assert_eq!(open(number, [23, 3, 3]), Err(BAD_RECORD_MAC));

@@ -62,6 +62,11 @@ codec_test!(
 codec_test!(record_size_limit: RecordSizeLimit, 64u16.., |limit| RecordSizeLimit(*limit));
 
 codec_test!(
+    connection_id: ConnectionId<'_>,
+    bytes(0..256),
+    |cid| ConnectionId(&cid)
+);
+codec_test!(
     key_share_entry: KeyShareEntry<'_>,
     (any::<u16>(), bytes(1..300)),
     |entry| KeyShareEntry { group: NamedGroup(entry.0), key_exchange: &entry.1 }
@@ -284,6 +289,7 @@ fn known_extensions_stand_where_the_table_says() {
         (49, &[CH]),
         (50, &[CH, CR]),
         (51, &[CH, SH, HRR]),
+        (54, &[CH, SH, SH12]),
         (0xff01, &[CH, SH12]),
         (0xff42, &[CH, EE, SH12]),
     ];

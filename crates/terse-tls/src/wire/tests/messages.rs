@@ -24,11 +24,17 @@ codec_test!(
         legacy_version: ProtocolVersion(model.0),
         random: model.1,
         legacy_session_id: &model.2,
+        cookie: None,
         cipher_suites: CipherSuites(List::Items(&items)),
         legacy_compression_methods: &model.4,
         extensions: extensions(&model.5),
     },
     shorter without_extensions
+);
+codec_test!(
+    hello_verify_request: HelloVerifyRequest<'_>,
+    (any::<u16>(), bytes(0..256)),
+    |model| HelloVerifyRequest { server_version: ProtocolVersion(model.0), cookie: &model.1 }
 );
 codec_test!(
     server_hello: ServerHello<'_>,
@@ -102,6 +108,33 @@ fn a_client_hello_keeps_to_the_lengths_of_its_fields() {
     assert_eq!(error::<ClientHello<'_>>(&hello(0, 0, 1)), InvalidMessage::IllegalLength);
     assert_eq!(error::<ClientHello<'_>>(&hello(0, 2, 0)), InvalidMessage::IllegalLength);
     assert_eq!(error::<ClientHello<'_>>(&hello(0, 3, 1)), InvalidMessage::Truncated);
+}
+
+/// RFC 6347, 4.2.1: after the session id, and empty at first. In TLS it would be the list of suites.
+#[test]
+fn a_client_hello_has_a_cookie_over_datagrams_only() {
+    let cookie = [5; 8];
+    let suites = [CipherSuite(0xc02b)];
+    let hello = ClientHello {
+        legacy_version: Protocol::Dtls.version(ProtocolVersion::TLS_1_2),
+        random: [1; 32],
+        legacy_session_id: &[2; 32],
+        cookie: Some(&cookie),
+        cipher_suites: CipherSuites(List::Items(&suites)),
+        legacy_compression_methods: &[0],
+        extensions: Extensions::EMPTY,
+    };
+    let bytes = hello.to_vec().unwrap();
+    assert_eq!(bytes[..2], [254, 253]);
+    let read = ClientHello::read(&bytes, Protocol::Dtls).unwrap();
+    assert_eq!((read.legacy_version, read.cookie), (ProtocolVersion::TLS_1_2, Some(&cookie[..])));
+    for len in 0..bytes.len() - 2 {
+        assert!(ClientHello::read(&bytes[..len], Protocol::Dtls).is_err());
+    }
+    let without = ClientHello { cookie: None, ..hello }.to_vec().unwrap();
+    assert_eq!(without.len(), bytes.len() - 1 - cookie.len());
+    assert!(ClientHello::read(&without, Protocol::Dtls).is_err());
+    assert_eq!(ClientHello::read(&without, Protocol::Tls).unwrap().cookie, None);
 }
 
 #[test]

@@ -112,6 +112,7 @@ fn client_hello(psks: &PreSharedKeyClientHello<'_>) -> Vec<u8> {
         legacy_version: ProtocolVersion::TLS_1_2,
         random: [7; 32],
         legacy_session_id: &[],
+        cookie: None,
         cipher_suites: CipherSuites(List::Items(&[CipherSuite::TLS_AES_128_GCM_SHA256])),
         legacy_compression_methods: &[0],
         extensions: builder.extensions(),

@@ -106,7 +106,7 @@ impl ExpectServerHelloDone {
             let sha256 = self.agreed.config.common.provider.sha256;
             self.learned.certificate_request = Some(RequestEntry {
                 version: ProtocolVersion::TLS_1_2,
-                fingerprint: Fingerprint::of_message(sha256, message.bytes),
+                fingerprint: Fingerprint::of_body(sha256, message.kind, message.body),
                 signature_algorithms: signature_algorithms.clone(),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             });

@@ -62,6 +62,8 @@ pub(crate) struct Hello {
     /// Where the session of this handshake is kept.
     pub(crate) keeper: Option<Keeper>,
     pub(crate) client_hello: Pending,
+    /// Round trips that went by before: HelloVerifyRequests.
+    pub(crate) verify_requests: u8,
 }
 
 /// What a client expects next.
@@ -159,7 +161,7 @@ pub(crate) fn server_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let Hello { config, server, random, offered, session_id, session, keeper, client_hello } = ours;
+    let Hello { config, server, random, offered, session_id, session, keeper, client_hello, verify_requests } = ours;
     let common = &config.common;
     // RFC 5246, 7.4.1.3; with a ticket the client chose the id (RFC 5077, 3.4).
     let resumes = !session_id.is_empty() && hello.legacy_session_id_echo == session_id;
@@ -181,6 +183,7 @@ pub(crate) fn server_hello(
         return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
     }
     agreement::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
+    output.summary.round_trips = verify_requests.into();
     let certificates = suite.key_exchange.has_certificates() && !resumes;
     let client_cached_info = common.client_cached_info;
     if (!extended_master_secret || !certificates) && caching::is_answered(extensions, client_cached_info) {
@@ -211,7 +214,7 @@ pub(crate) fn server_hello(
         None => client_hello.start(suite.hash),
     };
     transcript.add(message.bytes);
-    output.summary.round_trips = 2;
+    output.summary.round_trips += 2;
     let agreed = Agreed {
         config,
         server,

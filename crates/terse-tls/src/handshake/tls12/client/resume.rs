@@ -44,7 +44,7 @@ impl Resumed {
         let master_secret = MasterSecret::resumed(self.suite, secret);
         config.common.log_secret("CLIENT_RANDOM", &self.randoms.client, master_secret.expose());
         sessions::resumed_server(&self.session.origin, output);
-        output.summary.round_trips = 1;
+        output.summary.round_trips += 1;
         let keys = master_secret.key_block(&self.randoms);
         let expect = ExpectResumedFinished { resumed: self, master_secret, send: keys.client, receive: keys.server };
         Ok(if ticket_follows {

@@ -116,7 +116,7 @@ pub(super) fn send(
         None => None,
     };
     output.summary.group = group.map(Group::name);
-    output.summary.round_trips = 2;
+    output.summary.round_trips = 2 + offer.verified();
 
     let randoms = Randoms { client: offer.hello.random, server };
     let handshaking = Handshaking {
@@ -256,6 +256,7 @@ pub(super) fn server_hello(
     let protocol = output.agreed.application_protocol.clone();
     agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
     offer.record_sizes.answer(config, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
+    agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
     }
@@ -264,7 +265,7 @@ pub(super) fn server_hello(
     }
     selection.cached.reply(config.common.client_cached_info, &mut extensions)?;
     let hello = ServerHello {
-        legacy_version: ProtocolVersion::TLS_1_2,
+        legacy_version: output.link.protocol().version(ProtocolVersion::TLS_1_2),
         random,
         legacy_session_id_echo: selection.session_id,
         cipher_suite: selection.suite.id,

@@ -34,6 +34,11 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
+    /// How many round trips it took to prove the client's address (RFC 6347, 4.2.1), as far as this side knows.
+    pub(super) fn verified(&self) -> u32 {
+        self.hello.cookie.is_some_and(|cookie| !cookie.is_empty()).into()
+    }
+
     pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>) -> Result<Self, Error> {
         if !hello.legacy_compression_methods.contains(&0) {
             return Err(PeerMisbehaved::IllegalLegacyField.into());

@@ -153,7 +153,7 @@ impl Resumed {
         let selection =
             Selection { suite, session_id, ticket_follows: false, certificates: None, cached: &Selected::nothing() };
         let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
-        output.summary.round_trips = 1;
+        output.summary.round_trips = 1 + offer.verified();
 
         let randoms = Randoms { client: offer.hello.random, server };
         let master_secret = session.secret.as_ref().try_into().map(|secret| MasterSecret::resumed(suite, secret));

@@ -195,7 +195,7 @@ impl ExpectSecondClientHello {
     #[inline(never)]
     fn client_hello(self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { config, mut transcript, suite, group, cookie, first } = self;
-        let hello: ClientHello<'_> = message.expect(HandshakeType::CLIENT_HELLO)?;
+        let hello = message.client_hello()?;
         hello.extensions.check_request(Place::ClientHello)?;
         if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());

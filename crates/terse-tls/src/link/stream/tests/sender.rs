@@ -9,8 +9,8 @@ use crate::test_crypto::suite;
 
 fn transmitted(sender: &mut Sender) -> Vec<u8> {
     let mut out = vec![0; sender.pending()];
-    assert_eq!(sender.transmit(&mut out), out.len());
-    assert_eq!(sender.transmit(&mut [0; 10]), 0, "there is no more");
+    assert_eq!(sender.transmit(Instant(0), &mut out), out.len());
+    assert_eq!(sender.transmit(Instant(0), &mut [0; 10]), 0, "there is no more");
     out
 }
 
@@ -178,7 +178,7 @@ fn a_slow_reader_costs_no_more_than_what_waits() {
         while sender.pending() < 2000 {
             sender.record(ContentType::APPLICATION_DATA, &[7; 300]).unwrap();
         }
-        let len = sender.transmit(&mut out);
+        let len = sender.transmit(Instant(0), &mut out);
         received.extend(receive(&mut receiver, &out[..len], usize::MAX).unwrap());
         assert!(sender.output.len() <= 2 * (2000 + 322));
     }
@@ -206,7 +206,7 @@ proptest! {
             let mut stream = Vec::new();
             let mut out = vec![0; room];
             while sender.pending() > 0 {
-                let len = sender.transmit(&mut out);
+                let len = sender.transmit(Instant(0), &mut out);
                 stream.extend_from_slice(&out[..len]);
             }
             let sent: Vec<_> = flight.iter().map(|len| Event::Message(message(*len))).collect();

@@ -254,7 +254,7 @@ fn push(sender: &mut Sender, len: usize) {
 
 fn transmitted(sender: &mut Sender) -> Vec<u8> {
     let mut out = vec![0; sender.pending()];
-    assert_eq!(sender.transmit(&mut out), out.len());
+    assert_eq!(sender.transmit(Instant(0), &mut out), out.len());
     out
 }
 

@@ -1,0 +1,289 @@
+//! A client's connection over datagrams: DTLS on a UDP socket.
+//!
+//! What must always hold: nothing is waited for while something is left to send; what the network says of datagrams
+//! (ICMP) ends nothing, since anybody can say it; however much comes in, time limits hold.
+
+use core::ops::Range;
+use core::time::Duration;
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+
+use terse_tls::crypto::CryptoError;
+use terse_tls::{AlertDescription, Connection, Error, Event, Instant};
+
+use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
+use crate::error::NoAnswer;
+use crate::{Clock, NetError, OsRng, Signer};
+
+/// A client's connection over datagrams, on a UDP socket that is connected to the server.
+///
+/// [`DatagramClient::handshake`] first; then [`DatagramClient::send`] and [`DatagramClient::receive`], a message each. A
+/// message arrives whole or not at all, and messages may overtake each other: nobody sends them again. At the end
+/// [`DatagramClient::close`].
+pub struct DatagramClient {
+    connection: Connection,
+    socket: UdpSocket,
+    clock: Clock,
+    rng: OsRng,
+    input: Box<[u8]>,
+    /// What the connection has not taken yet of the datagram in `input`.
+    rest: Range<usize>,
+    output: Box<[u8]>,
+    /// Data was read: the connection may have put records aside that come after it.
+    has_read: bool,
+    /// How many datagrams were read since a timer is due.
+    overdue: usize,
+    deadline: Option<Instant>,
+    peer_closed: bool,
+    signer: Option<Signer>,
+    effort: Effort,
+}
+
+/// What was done to get an answer.
+struct Effort {
+    /// When the flight was first sent that waits for an answer.
+    since: Instant,
+    /// How often it was sent.
+    asked: u32,
+    network: Option<ErrorKind>,
+}
+
+impl DatagramClient {
+    /// Puts `connection`, which is configured for datagrams and has not sent anything yet, on `socket`, which is connected.
+    /// Without a time limit yet: the handshake ends by [`terse_tls::Datagrams::max_retransmissions`].
+    pub fn new(connection: Connection, socket: UdpSocket, clock: Clock) -> Self {
+        Self {
+            connection,
+            socket,
+            clock,
+            rng: OsRng,
+            input: vec![0; BUFFER_LEN].into(),
+            rest: 0..0,
+            output: vec![0; BUFFER_LEN].into(),
+            has_read: false,
+            overdue: 0,
+            deadline: None,
+            peer_closed: false,
+            signer: None,
+            effort: Effort { since: clock.now().monotonic, asked: 1, network: None },
+        }
+    }
+
+    /// Asks `signer` for signatures, as [`crate::Stream::with_signer`] does.
+    pub fn with_signer(self, signer: Signer) -> Self {
+        Self { signer: Some(signer), ..self }
+    }
+
+    /// Calls fail with [`NetError::NoAnswer`] from `limit` after now on.
+    pub fn set_limit(&mut self, limit: Duration) {
+        let now = self.clock.now().monotonic;
+        self.deadline = u64::try_from(limit.as_millis()).ok().and_then(|limit| now.0.checked_add(limit)).map(Instant);
+        self.effort.since = now;
+    }
+
+    /// Completes the handshake. When the time limit passes, or the server does not answer however often it is asked, the
+    /// connection is given up, and its cache knows (`caching`, rule 2).
+    pub fn handshake(&mut self) -> Result<(), NetError> {
+        self.effort.since = self.clock.now().monotonic;
+        self.flush()?;
+        while self.connection.is_handshaking() {
+            let result = self.advance();
+            if let Err(NetError::NoAnswer(_)) = result {
+                self.give_up();
+            }
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a message and copies it to `out`; what does not fit, the next call gives. 0: the server has closed the
+    /// connection properly, or `out` is empty. After [`NetError::NoAnswer`] the call may be made again.
+    pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
+        self.effort = Effort { since: self.clock.now().monotonic, asked: 1, network: self.effort.network };
+        loop {
+            let len = self.connection.recv(out);
+            self.has_read |= len > 0;
+            if len > 0 || out.is_empty() || self.peer_closed {
+                return Ok(len);
+            }
+            self.advance()?;
+        }
+    }
+
+    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram.
+    pub fn send(&mut self, message: &[u8]) -> Result<(), NetError> {
+        while self.connection.send(message)? < message.len() {
+            self.flush()?;
+        }
+        self.flush()
+    }
+
+    /// Tells the server that no more messages follow (`close_notify`). What the server still sends can be received.
+    pub fn close(&mut self) -> Result<(), NetError> {
+        self.connection.close();
+        self.flush()
+    }
+
+    /// The application stops waiting for the server (`caching`, rule 2).
+    pub fn give_up(&mut self) {
+        self.connection.give_up(self.clock.now());
+        let _ = self.flush(); // the server is not answering; what it misses is at most an alert
+    }
+
+    /// Whether the server has closed its direction properly.
+    pub const fn peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    /// The connection, for its summary and what was negotiated.
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The socket, for its options. Reading from it or writing to it takes datagrams from the connection.
+    pub const fn socket(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// Goes on with `socket`, which is connected to the same server: from another port, on another network. With a
+    /// connection ID (RFC 9146) the server knows the connection again.
+    pub fn move_to(&mut self, socket: UdpSocket) {
+        self.socket = socket;
+    }
+
+    /// Hands the connection a datagram, or lets time pass.
+    fn advance(&mut self) -> Result<(), NetError> {
+        if self.rest.is_empty() && !core::mem::take(&mut self.has_read) {
+            self.flush()?;
+            if !self.wait()? {
+                return Ok(());
+            }
+        }
+        let heard = self.heard();
+        let (now, input) = (self.clock.now(), &mut self.input[self.rest.clone()]); // what came, or less
+        match self.connection.handle_input(now, &mut self.rng, input) {
+            Ok(taken) => self.rest.start += taken, // of what was given
+            Err(error) => return Err(self.failed(error)),
+        }
+        if self.heard() > heard {
+            self.effort = Effort { since: now.monotonic, asked: 1, network: None };
+        }
+        self.take_events()?;
+        self.flush()
+    }
+
+    /// How much of the handshake has come.
+    fn heard(&self) -> u64 {
+        self.connection.summary().received.handshake_bytes
+    }
+
+    /// Waits for a datagram. `false`: none came yet.
+    fn wait(&mut self) -> Result<bool, NetError> {
+        let now = self.clock.now().monotonic;
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err(self.no_answer(None));
+        }
+        let timeout = self.connection.poll_timeout();
+        if timeout.is_some_and(|timeout| timeout <= now) {
+            let has_come = self.overdue < MAX_OVERDUE && self.read(Some(AT_ONCE))?;
+            if has_come {
+                self.overdue += 1;
+            } else {
+                self.overdue = 0;
+                self.ask_again()?;
+            }
+            return Ok(has_come);
+        }
+        let next = self.deadline.into_iter().chain(timeout).min();
+        self.read(next.map(|next| Duration::from_millis(next.since(now)))) // not 0: later than now
+    }
+
+    /// Reads a datagram. `false`: none came in time.
+    fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
+        self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
+        match self.socket.recv(&mut self.input) {
+            Ok(len) => {
+                self.rest = 0..len;
+                Ok(true)
+            }
+            Err(error) if is_interruption(&error) => Ok(false),
+            Err(error) if is_of_network(&error) => {
+                self.effort.network = Some(error.kind());
+                Ok(false)
+            }
+            Err(error) => Err(NetError::Io(error)),
+        }
+    }
+
+    fn ask_again(&mut self) -> Result<(), NetError> {
+        match self.connection.handle_timeout(self.clock.now()) {
+            Ok(()) => {
+                self.effort.asked += 1;
+                self.flush()
+            }
+            Err(Error::TimedOut) => Err(self.no_answer(None)),
+            Err(Error::AlertReceived(alert)) => Err(self.no_answer(Some(alert))),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn no_answer(&self, alert: Option<AlertDescription>) -> NetError {
+        let summary = self.connection.summary();
+        NetError::NoAnswer(NoAnswer {
+            in_handshake: !self.connection.is_connected(),
+            heard: summary.received.handshake_bytes > 0,
+            asked: self.effort.asked,
+            waited: Duration::from_millis(self.clock.now().monotonic.since(self.effort.since)),
+            alert,
+            network: self.effort.network,
+            dropped: summary.dropped.total(),
+        })
+    }
+
+    fn failed(&mut self, error: Error) -> NetError {
+        let _ = self.flush(); // the alert; the error to report is the one that caused it
+        error.into()
+    }
+
+    fn take_events(&mut self) -> Result<(), NetError> {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::PeerClosed => self.peer_closed = true,
+                Event::NeedSignature => self.sign()?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn sign(&mut self) -> Result<(), NetError> {
+        let signature = match (self.connection.signature_request(), &mut self.signer) {
+            (Some(request), Some(signer)) => signer(request),
+            _ => Err(CryptoError::SigningFailed),
+        };
+        let signature = signature.as_deref().map_err(|error| *error);
+        let result = self.connection.provide_signature(self.clock.now(), &mut self.rng, signature);
+        result.map_err(|error| self.failed(error))
+    }
+
+    fn flush(&mut self) -> Result<(), NetError> {
+        while let Some(len) = self.connection.poll_transmit(self.clock.now(), &mut self.output) {
+            // A socket answers with what the network said of an earlier datagram, instead of sending this one.
+            let mut said = 0;
+            while let Err(error) = self.socket.send(&self.output[..len]) {
+                said += 1;
+                match error.kind() {
+                    ErrorKind::Interrupted => {}
+                    kind if is_of_network(&error) => {
+                        self.effort.network = Some(kind);
+                        if said > 1 {
+                            break; // it is lost
+                        }
+                    }
+                    _ => return Err(NetError::Io(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! DTLS on UDP sockets: clients, a server, and what is between them.
+#![allow(unreachable_pub)]
+
+extern crate alloc;
+
+mod hostile;
+mod signing;
+mod silence;
+mod world;
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::sync::Mutex;
+use std::thread;
+
+use terse_net::{DatagramEvent, NetError};
+use terse_tls::summary::Transport;
+use terse_tls::{ApiMisuse, Datagrams, Error};
+use world::{EchoServer, Relay, SAFETY_LIMIT, Way, client, configs, datagrams, socket};
+
+#[test]
+fn messages_go_both_ways() {
+    let (config, server) = configs(datagrams());
+    let server = EchoServer::start(server);
+    let mut client = client(&config, server.address);
+    client.set_limit(SAFETY_LIMIT);
+    client.handshake().unwrap();
+    let longest = vec![7; client.connection().max_message()];
+    let mut received = vec![0; 2_000];
+    for message in [&b"hello"[..], b"x", &longest] {
+        client.send(message).unwrap();
+        let len = client.receive(&mut received).unwrap();
+        assert_eq!(&received[..len], message);
+    }
+    // A message in parts: what did not fit comes next.
+    client.send(b"in two parts").unwrap();
+    assert_eq!(client.receive(&mut received[..6]).unwrap(), 6);
+    assert_eq!(client.receive(&mut received[6..]).unwrap(), 6);
+    assert_eq!(&received[..12], b"in two parts");
+    let too_long = client.send(&vec![7; longest.len() + 1]);
+    assert!(matches!(too_long, Err(NetError::Tls(Error::ApiMisuse(ApiMisuse::MessageTooLong)))), "{too_long:?}");
+    client.close().unwrap();
+    assert_eq!(client.receive(&mut received).unwrap(), 0);
+    assert!(client.peer_closed());
+
+    let summary = client.connection().summary();
+    assert_eq!((summary.transport, summary.version_name().as_deref()), (Transport::Datagram, Some("DTLS 1.2")));
+    assert_eq!(summary.dropped.total(), 0);
+    assert_eq!(server.event().0, DatagramEvent::Connected);
+    let (closed, summary) = server.event();
+    assert_eq!(closed, DatagramEvent::PeerClosed);
+    assert_eq!(summary.unwrap().transport, Transport::Datagram);
+    assert_eq!(server.end().cookies_sent, 1);
+}
+
+#[test]
+fn many_clients_at_a_time() {
+    let (config, server) = configs(datagrams());
+    let server = EchoServer::start(server);
+    let address = server.address;
+    thread::scope(|scope| {
+        for number in 0..6_u8 {
+            let config = &config;
+            scope.spawn(move || {
+                let mut client = client(config, address);
+                client.set_limit(SAFETY_LIMIT);
+                client.handshake().unwrap();
+                for round in 0..5 {
+                    client.send(&[number, round]).unwrap();
+                    let mut received = [0; 8];
+                    assert_eq!(client.receive(&mut received).unwrap(), 2);
+                    assert_eq!(received[..2], [number, round]);
+                }
+                client.close().unwrap();
+                assert_eq!(client.receive(&mut [0; 8]).unwrap(), 0);
+            });
+        }
+    });
+    let mut closed = 0;
+    while closed < 6 {
+        match server.event().0 {
+            DatagramEvent::Connected => {}
+            DatagramEvent::PeerClosed => closed += 1,
+            event => panic!("{event:?}"),
+        }
+    }
+}
+
+/// Every third datagram is lost, every fifth comes twice, every seventh after the one behind it, in both directions.
+#[test]
+fn a_path_that_loses_doubles_and_reorders() {
+    for shift in 0..4 {
+        let (config, server) = configs(Datagrams { max_datagram: 300, ..datagrams() });
+        let server = EchoServer::start(server);
+        let mut held: [Option<Vec<u8>>; 2] = [None, None];
+        let relay = Relay::start(server.address, move |way, number, datagram| {
+            assert!(datagram.len() <= 300);
+            let held = &mut held[way as usize];
+            match number + shift {
+                n if n % 3 == 0 => vec![],
+                n if n % 7 == 0 => {
+                    *held = Some(datagram);
+                    vec![]
+                }
+                n if n % 5 == 0 => vec![datagram.clone(), datagram],
+                _ => core::iter::once(datagram).chain(held.take()).collect(),
+            }
+        });
+        let mut client = client(&config, relay.address);
+        client.handshake().unwrap();
+        let mut received = [0; 8];
+        // Nobody sends a lost message again but the application.
+        client.set_limit(Duration::from_millis(300));
+        loop {
+            client.send(b"hello").unwrap();
+            match client.receive(&mut received) {
+                Ok(len) => break assert_eq!(&received[..len], b"hello"),
+                Err(error) => assert!(error.is_timeout(), "{error}"),
+            }
+            client.set_limit(Duration::from_millis(300));
+        }
+        let summary = client.connection().summary();
+        assert!(summary.retransmissions > 0, "{summary:?}");
+        assert_eq!(server.event().0, DatagramEvent::Connected);
+    }
+}
+
+#[test]
+fn a_connection_that_is_idle_ends() {
+    let (config, server) = configs(datagrams());
+    let server = EchoServer::start_with(server, |server| server.with_idle_timeout(Duration::from_millis(200)));
+    let mut client = client(&config, server.address);
+    client.set_limit(SAFETY_LIMIT);
+    client.handshake().unwrap();
+    assert_eq!(server.event().0, DatagramEvent::Connected);
+    assert_eq!(server.event().0, DatagramEvent::Idle);
+    assert_eq!(client.receive(&mut [0; 8]).unwrap(), 0); // close_notify
+}
+
+#[test]
+fn a_client_that_moves_is_known_by_its_connection_id() {
+    for (connection_id, is_known) in [(Some(8), true), (None, false)] {
+        let (config, server) = configs(Datagrams { connection_id, ..datagrams() });
+        let server = EchoServer::start(server);
+        let mut client = client(&config, server.address);
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        assert_eq!(server.event().0, DatagramEvent::Connected);
+        let before = client.socket().local_addr().unwrap();
+        let moved = socket();
+        moved.connect(server.address).unwrap();
+        let now = moved.local_addr().unwrap();
+        client.move_to(moved);
+        client.set_limit(if is_known { SAFETY_LIMIT } else { Duration::from_millis(500) });
+        client.send(b"hello").unwrap();
+        let mut received = [0; 8];
+        let result = client.receive(&mut received);
+        if is_known {
+            assert_eq!(&received[..result.unwrap()], b"hello");
+            assert_eq!(server.event().0, DatagramEvent::AddressChanged { from: before, to: now });
+        } else {
+            assert!(result.unwrap_err().is_timeout());
+            assert!(server.end().unknown_address > 0);
+        }
+    }
+}
+
+#[test]
+fn datagrams_fit_the_path() {
+    for max_datagram in [100, 548, 1_232] {
+        let (config, server) = configs(Datagrams { max_datagram, ..datagrams() });
+        let server = EchoServer::start(server);
+        let lengths = Arc::new(Mutex::new([0; 2]));
+        let seen = lengths.clone();
+        let relay = Relay::start(server.address, move |way, _, datagram| {
+            let longest = &mut seen.lock().unwrap()[way as usize];
+            *longest = datagram.len().max(*longest);
+            vec![datagram]
+        });
+        let mut client = client(&config, relay.address);
+        client.handshake().unwrap();
+        let longest = vec![1; client.connection().max_message()];
+        client.set_limit(SAFETY_LIMIT);
+        client.send(&longest).unwrap();
+        assert_eq!(client.receive(&mut [0; 2_000]).unwrap(), longest.len());
+        let [to_server, to_client] = *lengths.lock().unwrap();
+        assert_eq!(to_server, max_datagram, "a message as long as may be");
+        assert!(to_client <= max_datagram);
+        assert_eq!(Way::ToClient as usize, 1);
+    }
+}

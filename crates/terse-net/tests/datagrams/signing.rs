@@ -1,0 +1,61 @@
+//! Private keys that are elsewhere and take their time.
+
+use alloc::sync::Arc;
+
+use terse_net::pki_types::SubjectPublicKeyInfoDer;
+use terse_net::{DatagramEvent, NetError, OsRng, Signer};
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
+use terse_tls::{Error, SignatureScheme};
+
+use crate::world::{EchoServer, SAFETY_LIMIT, client, configs_with, datagrams};
+
+/// A key in a secure element.
+struct Outside(Arc<dyn SigningKey>);
+
+impl SigningKey for Outside {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn public_key(&self) -> SubjectPublicKeyInfoDer<'_> {
+        self.0.public_key()
+    }
+
+    fn sign(&self, _: SignatureScheme, _: &[u8], _: &mut dyn Rng) -> Result<Signing, CryptoError> {
+        Ok(Signing::Pending)
+    }
+}
+
+#[test]
+fn both_keys_are_outside() {
+    let mut inside = None;
+    let (config, server) = configs_with("Plant CA", datagrams(), |key| {
+        inside = Some(key.clone());
+        Arc::new(Outside(key))
+    });
+    let key = inside.unwrap();
+    let signer = || -> Signer {
+        let key = key.clone();
+        Box::new(move |request| {
+            Ok(key.sign(request.scheme(), request.message(), &mut OsRng)?.done().expect("it is in memory"))
+        })
+    };
+    let signs = signer();
+    let server = EchoServer::start_with(server, |server| server.with_signer(signs));
+    let mut client = client(&config, server.address).with_signer(signer());
+    client.set_limit(SAFETY_LIMIT);
+    client.handshake().unwrap();
+    client.send(b"hello").unwrap();
+    assert_eq!(client.receive(&mut [0; 8]).unwrap(), 5);
+    assert_eq!(server.event().0, DatagramEvent::Connected);
+}
+
+#[test]
+fn nobody_is_there_to_sign() {
+    let (config, server) = configs_with("Plant CA", datagrams(), |key| Arc::new(Outside(key)));
+    let server = EchoServer::start(server);
+    let error = client(&config, server.address).handshake().unwrap_err();
+    assert_eq!(server.event().0, DatagramEvent::Failed(Error::Crypto(CryptoError::SigningFailed)));
+    // The alert is not protected.
+    assert!(matches!(error, NetError::NoAnswer(no_answer) if no_answer.alert.is_some()));
+}

@@ -1,0 +1,228 @@
+//! Configurations, a server in a thread, and a relay that treats datagrams badly.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::net::UdpSocket;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use terse_net::{Clock, DatagramClient, DatagramEvent, DatagramServer, OsRng};
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_tls::crypto::SigningKey;
+use terse_tls::summary::Summary;
+use terse_tls::{
+    ClientAuthentication, ClientConfig, Connection, Credential, Datagrams, EndpointCounters, EndpointLimits,
+    ServerAddress, ServerConfig, Trust,
+};
+
+pub const NAME: &str = "broker.example";
+
+/// What hangs, fails after this.
+pub const SAFETY_LIMIT: Duration = Duration::from_secs(60);
+
+/// Quick enough for tests, and patient enough for a busy machine.
+pub fn datagrams() -> Datagrams {
+    Datagrams {
+        initial_timeout: 100,
+        min_timeout: 100,
+        max_timeout: 800,
+        max_retransmissions: 60,
+        ..Datagrams::default()
+    }
+}
+
+/// A client and a server that requires a certificate.
+pub fn configs(datagrams: Datagrams) -> (ClientConfig, ServerConfig) {
+    configs_of("Plant CA", datagrams)
+}
+
+/// Both know a CA of this name.
+pub fn configs_of(ca: &str, datagrams: Datagrams) -> (ClientConfig, ServerConfig) {
+    configs_with(ca, datagrams, |key| key)
+}
+
+/// `wrap` is put around the private key, which both sides have.
+pub fn configs_with(
+    ca: &str,
+    datagrams: Datagrams,
+    wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
+) -> (ClientConfig, ServerConfig) {
+    let provider = &terse_aws_lc::PROVIDER;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let validity = Validity::days(now - 3600, 2);
+    let options = AuthorityOptions { name: ca.into(), ..AuthorityOptions::new("p256x2".parse().unwrap(), validity) };
+    let authority = Authority::new(&options).unwrap();
+    let issued = authority.issue(&LeafOptions::new(NAME, validity)).unwrap();
+    let key = (provider.load_key)(issued.key()).unwrap();
+    let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
+    let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
+    let mut client = ClientConfig::new(provider, trust.clone());
+    client.credential = Some(credential.clone());
+    client.common.datagrams = Some(datagrams);
+    let mut server = ServerConfig::new(provider, credential);
+    server.client_authentication = ClientAuthentication::Required(trust);
+    server.common.datagrams = Some(datagrams);
+    (client, server)
+}
+
+/// A socket on loopback.
+pub fn socket() -> UdpSocket {
+    UdpSocket::bind("127.0.0.1:0").unwrap()
+}
+
+/// A client of the server at `address`.
+pub fn client(config: &ClientConfig, address: SocketAddr) -> DatagramClient {
+    let socket = socket();
+    socket.connect(address).unwrap();
+    let clock = Clock::new();
+    let name = ServerAddress { name: NAME.try_into().unwrap(), port: 4433 };
+    let connection = Connection::client(Arc::new(config.clone()), name, clock.now(), &mut OsRng).unwrap();
+    DatagramClient::new(connection, socket, clock)
+}
+
+/// A server in a thread, which sends back what comes.
+pub struct EchoServer {
+    pub address: SocketAddr,
+    /// What happened, and what the connection had done by then.
+    events: Receiver<(DatagramEvent, Option<Summary>)>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<EndpointCounters>>,
+}
+
+impl EchoServer {
+    pub fn start(config: ServerConfig) -> Self {
+        Self::start_with(config, |server| server)
+    }
+
+    pub fn start_at(address: SocketAddr, config: ServerConfig) -> Self {
+        Self::start_on(UdpSocket::bind(address).unwrap(), config, |server| server)
+    }
+
+    pub fn start_with(config: ServerConfig, options: impl FnOnce(DatagramServer) -> DatagramServer) -> Self {
+        Self::start_on(socket(), config, options)
+    }
+
+    fn start_on(
+        socket: UdpSocket,
+        config: ServerConfig,
+        options: impl FnOnce(DatagramServer) -> DatagramServer,
+    ) -> Self {
+        let address = socket.local_addr().unwrap();
+        let (sender, events) = mpsc::channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let server = DatagramServer::new(Arc::new(config), EndpointLimits::default(), socket, Clock::new()).unwrap();
+        let server = options(server);
+        let stopping = stop.clone();
+        let thread = Some(thread::spawn(move || serve(server, &sender, &stopping)));
+        Self { address, events, stop, thread }
+    }
+
+    /// The next event but for data, which is sent back.
+    #[track_caller]
+    pub fn event(&self) -> (DatagramEvent, Option<Summary>) {
+        self.events.recv_timeout(SAFETY_LIMIT).expect("an event")
+    }
+
+    /// Stops the server; what belonged to no connection.
+    pub fn end(mut self) -> EndpointCounters {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for EchoServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn serve(
+    mut server: DatagramServer,
+    events: &Sender<(DatagramEvent, Option<Summary>)>,
+    stop: &AtomicBool,
+) -> EndpointCounters {
+    while !stop.load(Ordering::Relaxed) {
+        let Some((handle, event)) = server.next_event(Some(Duration::from_millis(20))).unwrap() else { continue };
+        let summary = server.connection(handle).map(|connection| connection.summary().clone());
+        let is_over = matches!(event, DatagramEvent::PeerClosed | DatagramEvent::Failed(_) | DatagramEvent::Idle);
+        match event {
+            DatagramEvent::Data(data) => server.send(handle, &data).unwrap(),
+            event => {
+                let _ = events.send((event, summary)); // a test that has failed listens no more
+            }
+        }
+        if is_over {
+            server.end(handle);
+        }
+    }
+    *server.counters()
+}
+
+/// The way that a datagram goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    ToServer,
+    ToClient,
+}
+
+/// A relay between a client and a server.
+pub struct Relay {
+    /// Where the client connects to.
+    pub address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// `fate` says what becomes of a datagram, by its number on its way, from 0: all the datagrams that then arrive.
+    pub fn start(server: SocketAddr, fate: impl FnMut(Way, usize, Vec<u8>) -> Vec<Vec<u8>> + Send + 'static) -> Self {
+        let (front, back) = (socket(), socket());
+        back.connect(server).unwrap();
+        let address = front.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = stop.clone();
+        let thread = Some(thread::spawn(move || relay(&front, &back, fate, &stopping)));
+        Self { address, stop, thread }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn relay(
+    front: &UdpSocket,
+    back: &UdpSocket,
+    mut fate: impl FnMut(Way, usize, Vec<u8>) -> Vec<Vec<u8>>,
+    stop: &AtomicBool,
+) {
+    let mut buffer = vec![0; 0x1_0000];
+    let mut client = None;
+    let mut counts = [0; 2];
+    for socket in [front, back] {
+        socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    }
+    while !stop.load(Ordering::Relaxed) {
+        while let Ok((len, from)) = front.recv_from(&mut buffer) {
+            client = Some(from);
+            for datagram in fate(Way::ToServer, counts[0], buffer[..len].to_vec()) {
+                let _ = back.send(&datagram); // as if it was lost
+            }
+            counts[0] += 1;
+        }
+        while let (Ok(len), Some(client)) = (back.recv(&mut buffer), client) {
+            for datagram in fate(Way::ToClient, counts[1], buffer[..len].to_vec()) {
+                let _ = front.send_to(&datagram, client);
+            }
+            counts[1] += 1;
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A client and a server over datagrams, on a virtual clock: a test says what becomes of each datagram.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use pki_types::UnixTime;
+use terse_tls::{ClientConfig, Connection, Error, Instant, Now, ServerConfig};
+
+use crate::pair::{Failed, Side, at};
+use crate::pki::server_address;
+use crate::rng::SeededRng;
+
+/// How long a datagram takes, in milliseconds.
+pub const DELAY: u64 = 20;
+
+/// When a test gives up, in milliseconds of virtual time.
+const END: u64 = 3_600_000;
+
+/// What becomes of a datagram: when each copy of it arrives, in milliseconds, and what it then is.
+pub type Fate = Vec<(u64, Vec<u8>)>;
+
+/// A datagram on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Who sent it.
+    pub from: Side,
+    /// The how manyth of both sides, from 0.
+    pub number: usize,
+    /// When it was sent, in milliseconds.
+    pub sent: u64,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl Datagram {
+    /// It arrives, after [`DELAY`].
+    pub fn arrives(&self) -> Fate {
+        self.arrives_after(DELAY)
+    }
+
+    /// It arrives later.
+    pub fn arrives_after(&self, delay: u64) -> Fate {
+        vec![(delay, self.bytes.clone())]
+    }
+}
+
+/// A client and a server.
+pub struct DatagramPair {
+    /// The client.
+    pub client: Connection,
+    /// The server.
+    pub server: Connection,
+    /// The time of both.
+    pub now: Now,
+    /// All datagrams so far, lost ones included.
+    pub sent: Vec<Datagram>,
+    /// Application data that each side received, a datagram each.
+    pub received: [Vec<Vec<u8>>; 2],
+    arriving: Vec<Arriving>,
+    client_rng: SeededRng,
+    server_rng: SeededRng,
+    failures: [Option<Error>; 2],
+}
+
+struct Arriving {
+    time: u64,
+    order: usize,
+    to: Side,
+    bytes: Vec<u8>,
+}
+
+impl DatagramPair {
+    /// A new connection.
+    pub fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64) -> Self {
+        Self::at(client, server, seed, at(0))
+    }
+
+    /// A new connection at `now`.
+    pub fn at(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, seed: u64, now: Now) -> Self {
+        let (mut client_rng, server_rng) = (SeededRng::new(seed), SeededRng::new(!seed));
+        Self {
+            client: Connection::client(client.clone(), server_address(), now, &mut client_rng).expect("a client"),
+            server: Connection::server(server.clone(), now).expect("a server"),
+            now,
+            sent: Vec::new(),
+            received: [Vec::new(), Vec::new()],
+            arriving: Vec::new(),
+            client_rng,
+            server_rng,
+            failures: [None, None],
+        }
+    }
+
+    /// Runs until nothing is on its way and no timer is set, or for an hour. `fate` says what becomes of each datagram.
+    /// Returns the first failure.
+    pub fn run(&mut self, mut fate: impl FnMut(&Datagram) -> Fate) -> Result<(), Failed> {
+        let mut first = Ok(());
+        loop {
+            for side in Side::BOTH {
+                self.transmit(side, &mut fate);
+            }
+            let arrival = self.arriving.iter().map(|arriving| arriving.time).min();
+            let timers = Side::BOTH.map(|side| self.side(side).0.poll_timeout().map(|Instant(time)| time));
+            let Some(next) = arrival.into_iter().chain(timers.into_iter().flatten()).min() else { return first };
+            if next > END {
+                return first;
+            }
+            self.pass_to(next);
+            if let Some(arriving) = self.next_arrival(next) {
+                first = first.and(self.deliver(arriving.to, arriving.bytes));
+                continue;
+            }
+            for side in Side::BOTH {
+                let now = self.now;
+                let result = self.side(side).0.handle_timeout(now);
+                first = first.and(self.note(side, result));
+            }
+        }
+    }
+
+    /// As [`Self::run`], on a path that loses nothing.
+    pub fn run_well(&mut self) -> Result<(), Failed> {
+        self.run(Datagram::arrives)
+    }
+
+    /// Sends `data` from `side`, in one datagram.
+    pub fn send(&mut self, side: Side, data: &[u8]) -> Result<(), Failed> {
+        let taken = self.side(side).0.send(data).map_err(|error| Failed { side, error })?;
+        assert_eq!(taken, data.len());
+        Ok(())
+    }
+
+    /// Why `side` gave up the connection.
+    pub fn failure(&self, side: Side) -> Option<&Error> {
+        self.failures[side as usize].as_ref()
+    }
+
+    /// One side, and its randomness.
+    pub fn side(&mut self, side: Side) -> (&mut Connection, &mut SeededRng) {
+        match side {
+            Side::Client => (&mut self.client, &mut self.client_rng),
+            Side::Server => (&mut self.server, &mut self.server_rng),
+        }
+    }
+
+    /// Hands one datagram to `side`.
+    pub fn deliver(&mut self, side: Side, mut bytes: Vec<u8>) -> Result<(), Failed> {
+        let now = self.now;
+        let mut rest = &mut bytes[..];
+        let result = loop {
+            let (connection, rng) = match side {
+                Side::Client => (&mut self.client, &mut self.client_rng),
+                Side::Server => (&mut self.server, &mut self.server_rng),
+            };
+            match connection.handle_input(now, rng, rest) {
+                Ok(taken) => rest = &mut rest[taken..],
+                Err(error) => break Err(error),
+            }
+            let mut data = vec![0; 0x4000];
+            let len = connection.recv(&mut data);
+            if len > 0 {
+                data.truncate(len);
+                self.received[side as usize].push(data);
+            } else if rest.is_empty() || connection.signature_request().is_some() {
+                break Ok(());
+            }
+        };
+        self.note(side, result)
+    }
+
+    /// Takes what `side` has to send.
+    pub fn transmit(&mut self, side: Side, fate: &mut impl FnMut(&Datagram) -> Fate) {
+        let mut buffer = vec![0; 0x1_0000];
+        let now = self.now;
+        while let Some(len) = self.side(side).0.poll_transmit(now, &mut buffer) {
+            let number = self.sent.len();
+            let datagram = Datagram { from: side, number, sent: now.monotonic.0, bytes: buffer[..len].to_vec() };
+            for (order, (delay, bytes)) in fate(&datagram).into_iter().enumerate() {
+                let time = now.monotonic.0 + delay;
+                self.arriving.push(Arriving { time, order: 4 * number + order, to: side.other(), bytes });
+            }
+            self.sent.push(datagram);
+        }
+    }
+
+    fn next_arrival(&mut self, until: u64) -> Option<Arriving> {
+        let due = self.arriving.iter().enumerate().filter(|(_, arriving)| arriving.time <= until);
+        let (index, _) = due.min_by_key(|(_, arriving)| (arriving.time, arriving.order))?;
+        Some(self.arriving.remove(index))
+    }
+
+    fn pass_to(&mut self, time: u64) {
+        let time = time.max(self.now.monotonic.0);
+        let passed = (time / 1000).saturating_sub(self.now.monotonic.0 / 1000);
+        let unix = self.now.unix.map(|unix| UnixTime::since_unix_epoch(Duration::from_secs(unix.as_secs() + passed)));
+        self.now = Now { monotonic: Instant(time), unix };
+    }
+
+    fn note(&mut self, side: Side, result: Result<(), Error>) -> Result<(), Failed> {
+        result.map_err(|error| {
+            self.failures[side as usize].get_or_insert(error.clone());
+            Failed { side, error }
+        })
+    }
+}

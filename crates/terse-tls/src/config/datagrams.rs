@@ -1,0 +1,73 @@
+//! How a connection over datagrams behaves (DTLS): sizes, timers, connection IDs.
+
+use crate::error::ApiMisuse;
+
+/// Makes a connection run over datagrams: DTLS instead of TLS, of the same versions. Times are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28 bytes less
+    /// than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
+    pub max_datagram: usize,
+    /// How long an answer is waited for before a flight is sent again, while nothing is known of the path; doubled each time
+    /// (RFC 6347, 4.2.4.1).
+    pub initial_timeout: u64,
+    /// The least that it becomes once the round trip was measured.
+    pub min_timeout: u64,
+    /// The most that it becomes.
+    pub max_timeout: u64,
+    /// How often a flight is sent again before the connection is given up ([`crate::Error::TimedOut`]).
+    pub max_retransmissions: u8,
+    /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
+    /// that are sent may have one, those that come here need none.
+    pub connection_id: Option<u8>,
+    /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
+    /// this it is believed only when the peer does not go on before the next timeout.
+    pub believe_unprotected_alerts: bool,
+    /// Take records that came before, for tests that show what this would allow.
+    #[cfg(feature = "testing")]
+    pub without_replay_protection: bool,
+}
+
+impl Default for Datagrams {
+    /// For the Internet: datagrams that fit the least MTU of IPv6, 1 s (RFC 6347, 4.2.4.1), given up after some three minutes.
+    fn default() -> Self {
+        Self {
+            max_datagram: 1_232,
+            initial_timeout: 1_000,
+            min_timeout: 1_000,
+            max_timeout: 60_000,
+            max_retransmissions: 7,
+            connection_id: None,
+            believe_unprotected_alerts: false,
+            #[cfg(feature = "testing")]
+            without_replay_protection: false,
+        }
+    }
+}
+
+impl Datagrams {
+    /// For constrained networks: the first timeout is 9 s (RFC 7925, 11), until the round trip was measured.
+    pub fn constrained() -> Self {
+        Self { initial_timeout: 9_000, max_retransmissions: 5, ..Self::default() }
+    }
+
+    pub(super) const fn check(&self) -> Result<(), ApiMisuse> {
+        let ids = match self.connection_id {
+            Some(len) => len as usize,
+            None => 0,
+        };
+        if self.max_datagram < MIN_DATAGRAM + ids || self.max_datagram > MAX_DATAGRAM {
+            return Err(ApiMisuse::DatagramOutOfRange);
+        }
+        if self.min_timeout == 0 || self.initial_timeout < self.min_timeout || self.max_timeout < self.initial_timeout {
+            return Err(ApiMisuse::TimeoutsOutOfRange);
+        }
+        Ok(())
+    }
+}
+
+/// What a record and the header of a fragment take, and a byte of it.
+const MIN_DATAGRAM: usize = 50;
+
+/// The longest that UDP over IPv4 carries.
+const MAX_DATAGRAM: usize = 65_507;

@@ -1,0 +1,465 @@
+//! A server for datagrams: which connection a datagram belongs to, and what becomes of those that belong to none.
+//!
+//! ```text
+//! datagram ─┬─ with a connection ID ──────────────> its connection (RFC 9146)
+//!           ├─ of a ClientHello ─> put together ─┬─ without a good cookie ─> HelloVerifyRequest, and nothing is kept
+//!           │                      (`hellos`)    └─ with one ──────────────> a new connection
+//!           └─ anything else ─────────────────────> the connection of its address
+//! ```
+//!
+//! What must always hold: a client that has not shown that it is where it says costs no memory but a place in a bounded
+//! table, for the fragments of its first message, and is sent no more than three times what it sent (RFC 6347, 4.2.1);
+//! nobody moves a connection to another address but who has its keys, and not with a record that came before (RFC 9146, 6).
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::config::{Datagrams, ServerConfig};
+use crate::connection::{Connection, Event};
+use crate::crypto::Rng;
+use crate::error::{ApiMisuse, Error};
+use crate::record::datagram12::Header;
+use crate::time::{Instant, Now};
+use crate::wire::ContentType;
+
+mod counters;
+mod entry;
+mod hellos;
+mod limits;
+
+pub use counters::EndpointCounters;
+use entry::Entry;
+use hellos::{Hello, Hellos};
+#[cfg(feature = "testing")]
+pub use limits::Undefended;
+pub use limits::{AddressChange, EndpointLimits};
+
+/// A connection of an [`Endpoint`]. It is not used again for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionHandle(u64);
+
+/// What [`Endpoint::poll_event`] reports of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndpointEvent {
+    /// The handshake is complete.
+    Connected,
+    /// Application data, of one datagram.
+    Data(Vec<u8>),
+    /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
+    NeedSignature,
+    /// The peer sent `close_notify`: it sends nothing more.
+    PeerClosed,
+    /// The peer is somewhere else now (RFC 9146, 6): see [`AddressChange`].
+    AddressChanged {
+        /// Where it was.
+        from: SocketAddr,
+        /// Where it is.
+        to: SocketAddr,
+    },
+    /// The connection is over.
+    Failed(Error),
+    /// The same address began another connection, with a cookie: the peer has lost this one, which is gone (RFC 6347,
+    /// 4.2.8).
+    Replaced,
+}
+
+/// A server for datagrams, for any number of clients.
+///
+/// # Order of calls
+///
+/// 1. Hand every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
+/// 2. After each call, also of [`Endpoint::connection`], send what [`Endpoint::poll_transmit`] gives, until it gives `None`,
+///    and look at [`Endpoint::poll_event`], until it gives `None`.
+/// 3. When [`Endpoint::poll_timeout`] says so, call [`Endpoint::handle_timeout`].
+/// 4. [`Endpoint::remove`] connections that have failed or are not wanted any more: they stay until then, but for those that
+///    never became complete, of which the oldest makes room for a new one.
+///
+/// Nothing that comes in is an error or makes a call panic. What is kept is bounded by [`EndpointLimits`].
+pub struct Endpoint {
+    config: Arc<ServerConfig>,
+    limits: EndpointLimits,
+    hellos: Hellos,
+    connections: BTreeMap<ConnectionHandle, Entry>,
+    by_address: BTreeMap<SocketAddr, ConnectionHandle>,
+    by_cid: BTreeMap<Box<[u8]>, ConnectionHandle>,
+    /// Those whose handshake is not complete, the oldest first.
+    half_open: BTreeSet<ConnectionHandle>,
+    timers: BTreeSet<(Instant, ConnectionHandle)>,
+    /// Those that may have something to send, or another timer.
+    touched: BTreeSet<ConnectionHandle>,
+    /// HelloVerifyRequests.
+    replies: VecDeque<(SocketAddr, Vec<u8>)>,
+    events: VecDeque<(ConnectionHandle, EndpointEvent)>,
+    /// Bytes of application data among them.
+    received: usize,
+    next_handle: u64,
+    counters: EndpointCounters,
+}
+
+/// HelloVerifyRequests that wait to be sent at most.
+const MAX_REPLIES: usize = 64;
+
+impl Endpoint {
+    /// A server of `config`, which must be for datagrams ([`crate::Common::datagrams`]).
+    pub fn new(config: Arc<ServerConfig>, limits: EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+        config.check()?;
+        if config.common.datagrams.is_none() {
+            return Err(ApiMisuse::EmptyConfiguration("datagrams").into());
+        }
+        Ok(Self {
+            hellos: Hellos::new(&config.common, &limits, rng)?,
+            config,
+            limits,
+            connections: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            by_cid: BTreeMap::new(),
+            half_open: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            replies: VecDeque::new(),
+            events: VecDeque::new(),
+            received: 0,
+            next_handle: 0,
+            counters: EndpointCounters::default(),
+        })
+    }
+
+    /// Takes a datagram that came from `from`. It is decrypted in place.
+    pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        let Some(header) = Header::parse(datagram, self.cid_len()) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if header.content_type == ContentType::TLS12_CID {
+            return match self.by_cid.get(header.cid(datagram)) {
+                Some(handle) => self.feed(*handle, now, rng, from, datagram),
+                None => self.counters.unknown_connection_id += 1,
+            };
+        }
+        if hellos::is_client_hello(&header, datagram) {
+            if let Some(hello) = self.hellos.put_together(from, datagram, &mut self.counters) {
+                self.hello(now, rng, from, &hello);
+            }
+            return;
+        }
+        match self.by_address.get(&from) {
+            Some(handle) => self.feed(*handle, now, rng, from, datagram),
+            None => self.counters.unknown_address += 1,
+        }
+    }
+
+    /// Writes the next datagram to `out`, which should have room for [`Datagrams::max_datagram`] bytes. Returns where it
+    /// goes, and its length.
+    pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
+        while let Some((address, reply)) = self.replies.pop_front() {
+            if let Some(place) = out.get_mut(..reply.len()) {
+                place.copy_from_slice(&reply);
+                return Some((address, reply.len()));
+            }
+        }
+        while let Some(handle) = self.touched.first().copied() {
+            if let Some(entry) = self.connections.get_mut(&handle) {
+                let was_limited = entry.is_limited();
+                if let Some(len) = entry.transmit(now, out) {
+                    return Some((entry.address, len));
+                }
+                self.counters.amplification += u32::from(was_limited && entry.connection.has_output());
+                self.set_timer(handle);
+            }
+            self.touched.remove(&handle);
+        }
+        None
+    }
+
+    /// What happened since the last call, each thing once.
+    pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
+        let event = self.events.pop_front()?;
+        if let (_, EndpointEvent::Data(data)) = &event {
+            self.received -= data.len();
+        }
+        Some(event)
+    }
+
+    /// When [`Endpoint::handle_timeout`] wants to be called. Ask again after each other call, once
+    /// [`Endpoint::poll_transmit`] gives nothing.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.first().map(|(time, _)| *time)
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Now) {
+        while let Some((time, handle)) = self.timers.first().copied().filter(|(time, _)| *time <= now.monotonic) {
+            self.timers.remove(&(time, handle));
+            let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            entry.timer = None;
+            if let Err(error) = entry.connection.handle_timeout(now) {
+                entry.has_failed = true;
+                self.half_open.remove(&handle);
+                self.events.push_back((handle, EndpointEvent::Failed(error)));
+            }
+            self.touched.insert(handle);
+        }
+    }
+
+    /// A connection, to send on it, to close it, to ask what it did.
+    pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
+        let entry = self.connections.get_mut(&handle)?;
+        self.touched.insert(handle);
+        Some(&mut entry.connection)
+    }
+
+    /// Where the peer of a connection is.
+    pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
+        self.connections.get(&handle).map(|entry| entry.address)
+    }
+
+    /// The application knows that the peer is where it says ([`AddressChange::Limited`]).
+    pub fn confirm_address(&mut self, handle: ConnectionHandle) {
+        if let Some(entry) = self.connections.get_mut(&handle) {
+            entry.budget = None;
+            self.touched.insert(handle);
+        }
+    }
+
+    /// Forgets a connection, and what it did not send yet.
+    pub fn remove(&mut self, handle: ConnectionHandle) {
+        let Some(entry) = self.connections.remove(&handle) else { return };
+        if let Some(time) = entry.timer {
+            self.timers.remove(&(time, handle));
+        }
+        if self.by_address.get(&entry.address) == Some(&handle) {
+            self.by_address.remove(&entry.address);
+        }
+        if let Some(cid) = &entry.cid {
+            self.by_cid.remove(cid);
+        }
+        self.half_open.remove(&handle);
+        self.touched.remove(&handle);
+        let received = &mut self.received;
+        self.events.retain(|(of, event)| {
+            let is_dead = *of == handle && *event != EndpointEvent::Replaced;
+            if let (true, EndpointEvent::Data(data)) = (is_dead, event) {
+                *received -= data.len();
+            }
+            !is_dead
+        });
+    }
+
+    /// How many connections there are, and how many of them have not completed their handshake.
+    pub fn connections(&self) -> (usize, usize) {
+        (self.connections.len(), self.half_open.len())
+    }
+
+    /// What was dropped and refused so far.
+    pub fn counters(&self) -> &EndpointCounters {
+        &self.counters
+    }
+
+    fn settings(&self) -> Datagrams {
+        self.config.common.datagrams.unwrap_or_default() // there are some: see `new`
+    }
+
+    fn cid_len(&self) -> usize {
+        self.settings().connection_id.unwrap_or(0).into()
+    }
+
+    /// A ClientHello is there as a whole.
+    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
+        let known = self.by_address.get(&from).copied();
+        if let Some(handle) = known
+            && let Some(entry) = self.connections.get_mut(&handle)
+            && entry.began_with(hello)
+        {
+            entry.add_budget(&self.limits, hello.first.bytes);
+            entry.connection.peer_repeats(now);
+            self.touched.insert(handle);
+            return;
+        }
+        match self.hellos.check_cookie(now.monotonic, rng, from, hello) {
+            Ok(None) => {}
+            Ok(Some(reply)) => {
+                if self.replies.len() < MAX_REPLIES {
+                    self.counters.cookies_sent += 1;
+                    self.replies.push_back((from, reply));
+                } else {
+                    self.counters.refused += 1;
+                }
+                return;
+            }
+            Err(_) => return self.counters.malformed += 1,
+        }
+        // A connection that has an ID is not known by its address, which somebody else may have got since.
+        let is_replaced = |entry: &Entry| entry.cid.is_none() || !entry.connection.is_connected();
+        if let Some(handle) = known
+            && self.connections.get(&handle).is_some_and(is_replaced)
+        {
+            let was_known = !self.half_open.contains(&handle);
+            self.remove(handle);
+            if was_known {
+                self.events.push_back((handle, EndpointEvent::Replaced));
+            }
+        }
+        self.accept(now, rng, from, hello);
+    }
+
+    /// Begins a connection.
+    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
+        let is_full = self.connections.len() >= self.limits.max_connections;
+        if (is_full || self.half_open.len() >= self.limits.max_half_open)
+            && let Some(oldest) = self.half_open.first().copied()
+        {
+            self.counters.half_open_dropped += 1;
+            self.remove(oldest);
+        }
+        if self.connections.len() >= self.limits.max_connections {
+            self.counters.refused += 1;
+            return;
+        }
+        let Ok(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
+        let connection = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now);
+        let handle = ConnectionHandle(self.next_handle);
+        self.next_handle += 1;
+        let cid = cid.filter(|cid| !cid.is_empty());
+        if let Some(cid) = &cid {
+            self.by_cid.insert(cid.clone(), handle);
+        }
+        self.by_address.insert(from, handle);
+        self.half_open.insert(handle);
+        self.connections.insert(handle, Entry::new(connection, from, cid, hello, &self.limits));
+        self.feed(handle, now, rng, from, &mut []);
+    }
+
+    /// A connection ID that no connection has.
+    fn new_cid(&self, rng: &mut dyn Rng) -> Result<Option<Box<[u8]>>, Error> {
+        let Some(len) = self.settings().connection_id else { return Ok(None) };
+        let mut cid = vec![0; len.into()].into_boxed_slice();
+        for _ in 0..MAX_DRAWS {
+            rng.fill(&mut cid)?;
+            if cid.is_empty() || !self.by_cid.contains_key(&cid) {
+                return Ok(Some(cid));
+            }
+        }
+        Err(ApiMisuse::DatagramOutOfRange.into()) // so short that all are taken
+    }
+
+    /// Hands a datagram to a connection.
+    fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        self.touched.insert(handle);
+        let newest = entry.connection.newest();
+        let len = datagram.len();
+        if from == entry.address {
+            entry.add_budget(&self.limits, len);
+        }
+        let mut rest = datagram;
+        loop {
+            match entry.connection.handle_input(now, rng, rest) {
+                Ok(taken) => rest = &mut rest[taken..],
+                Err(error) => {
+                    if !core::mem::replace(&mut entry.has_failed, true) {
+                        self.events.push_back((handle, EndpointEvent::Failed(error)));
+                    }
+                    self.half_open.remove(&handle);
+                    return;
+                }
+            }
+            let data = entry.receive();
+            let is_done = data.is_empty() && (rest.is_empty() || entry.connection.signature_request().is_some());
+            if self.received + data.len() > self.limits.max_received {
+                self.counters.data_dropped += 1;
+            } else if !data.is_empty() {
+                self.received += data.len();
+                self.events.push_back((handle, EndpointEvent::Data(data)));
+            }
+            if is_done {
+                break;
+            }
+        }
+        self.report(handle);
+        self.move_to(handle, from, newest, len);
+    }
+
+    /// Reports what happened to a connection.
+    fn report(&mut self, handle: ConnectionHandle) {
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        while let Some(event) = entry.connection.poll_event() {
+            let event = match event {
+                Event::Connected => {
+                    self.half_open.remove(&handle);
+                    entry.proven();
+                    EndpointEvent::Connected
+                }
+                Event::NeedSignature => EndpointEvent::NeedSignature,
+                Event::PeerClosed => EndpointEvent::PeerClosed,
+                Event::EarlyData => continue, // DTLS 1.2 has none
+            };
+            // Data that came with it goes after it.
+            let place = self.events.iter().position(|(of, event)| *of == handle && event.is_data());
+            match (place, &event) {
+                (Some(place), EndpointEvent::Connected) => self.events.insert(place, (handle, event)),
+                _ => self.events.push_back((handle, event)),
+            }
+        }
+    }
+
+    /// A datagram came from `from`: if it was authentic and newer than all before, the peer is there now.
+    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u16, u64)>, len: usize) {
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        let before = entry.address;
+        let is_newer = entry.connection.newest() > newest || self.limits.moves_on_any_record();
+        if from == before || !is_newer || !entry.connection.is_connected() {
+            return;
+        }
+        match self.limits.address_change {
+            AddressChange::Refuse => return self.counters.other_address += 1,
+            AddressChange::Limited => entry.budget = Some(0),
+            AddressChange::Follow => entry.budget = None,
+        }
+        entry.address = from;
+        entry.add_budget(&self.limits, len);
+        if self.by_address.get(&before) == Some(&handle) {
+            self.by_address.remove(&before);
+        }
+        self.by_address.entry(from).or_insert(handle);
+        self.events.push_back((handle, EndpointEvent::AddressChanged { from: before, to: from }));
+    }
+
+    /// The timer of a connection may have changed.
+    fn set_timer(&mut self, handle: ConnectionHandle) {
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        let timer = entry.connection.poll_timeout();
+        if timer == entry.timer {
+            return;
+        }
+        if let Some(time) = core::mem::replace(&mut entry.timer, timer) {
+            self.timers.remove(&(time, handle));
+        }
+        if let Some(time) = timer {
+            self.timers.insert((time, handle));
+        }
+    }
+}
+
+/// How often a connection ID is drawn that may be taken.
+const MAX_DRAWS: usize = 32;
+
+impl EndpointEvent {
+    const fn is_data(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+}
+
+impl core::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("connections", &self.connections.len())
+            .field("half_open", &self.half_open.len())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

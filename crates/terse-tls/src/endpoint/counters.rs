@@ -1,0 +1,44 @@
+//! What an endpoint dropped and refused.
+
+/// Counts of an [`super::Endpoint`]. What its connections drop, they count themselves ([`crate::summary::Dropped`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointCounters {
+    /// HelloVerifyRequests that were sent: to clients that came without a cookie, or with a wrong or an old one.
+    pub cookies_sent: u32,
+    /// Datagrams that are no record of DTLS, or a ClientHello that does not parse.
+    pub malformed: u32,
+    /// Datagrams from an address that has no connection, which begin none.
+    pub unknown_address: u32,
+    /// Datagrams with a connection ID that no connection has.
+    pub unknown_connection_id: u32,
+    /// Datagrams of a connection that came from another address, where that is refused.
+    pub other_address: u32,
+    /// Fragments of first messages that made room for others.
+    pub hellos_dropped: u32,
+    /// Connections that made room for others before their handshake was complete.
+    pub half_open_dropped: u32,
+    /// Clients that found no room.
+    pub refused: u32,
+    /// Application data that was not read in time.
+    pub data_dropped: u32,
+    /// Times that more would have been sent to an address that is not proven than three times what came from it.
+    pub amplification: u32,
+}
+
+impl EndpointCounters {
+    /// The counts by name, as in reports.
+    pub const fn by_name(&self) -> [(&'static str, u32); 10] {
+        [
+            ("cookies_sent", self.cookies_sent),
+            ("malformed", self.malformed),
+            ("unknown_address", self.unknown_address),
+            ("unknown_connection_id", self.unknown_connection_id),
+            ("other_address", self.other_address),
+            ("hellos_dropped", self.hellos_dropped),
+            ("half_open_dropped", self.half_open_dropped),
+            ("refused", self.refused),
+            ("data_dropped", self.data_dropped),
+            ("amplification", self.amplification),
+        ]
+    }
+}

@@ -1,0 +1,100 @@
+//! A connection of an endpoint, where its peer is, and how much may be sent there.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::hellos::Hello;
+use super::limits::EndpointLimits;
+use crate::connection::Connection;
+use crate::time::{Instant, Now};
+use crate::wire::Random;
+
+/// So many times what came may be sent to an address that is not proven (RFC 9147, 5.1).
+const AMPLIFICATION: usize = 3;
+
+/// No record of a handshake is shorter.
+const LEAST_DATAGRAM: usize = 64;
+
+pub(super) struct Entry {
+    pub(super) connection: Connection,
+    pub(super) address: SocketAddr,
+    pub(super) cid: Option<Box<[u8]>>,
+    /// How many bytes may be sent to the address; `None`: any number, since the peer is there.
+    pub(super) budget: Option<usize>,
+    /// As the endpoint knows it.
+    pub(super) timer: Option<Instant>,
+    pub(super) has_failed: bool,
+    /// Of the ClientHello.
+    random: Random,
+    message_seq: u16,
+}
+
+impl Entry {
+    pub(super) fn new(
+        connection: Connection,
+        address: SocketAddr,
+        cid: Option<Box<[u8]>>,
+        hello: &Hello,
+        limits: &EndpointLimits,
+    ) -> Self {
+        let mut entry = Self {
+            connection,
+            address,
+            cid,
+            budget: (!limits.require_cookie).then_some(0),
+            timer: None,
+            has_failed: false,
+            random: hello.random,
+            message_seq: hello.first.message_seq,
+        };
+        entry.add_budget(limits, hello.first.bytes);
+        entry
+    }
+
+    /// Whether this ClientHello is the one that the connection began with.
+    pub(super) fn began_with(&self, hello: &Hello) -> bool {
+        (self.random, self.message_seq) == (hello.random, hello.first.message_seq)
+    }
+
+    /// So many bytes came from the address.
+    pub(super) fn add_budget(&mut self, limits: &EndpointLimits, received: usize) {
+        if let Some(budget) = &mut self.budget {
+            *budget = budget.saturating_add(AMPLIFICATION * received);
+            if limits.amplifies() {
+                *budget = usize::MAX;
+            }
+        }
+    }
+
+    /// The peer answered what was sent to the address.
+    pub(super) fn proven(&mut self) {
+        self.budget = None;
+    }
+
+    pub(super) const fn is_limited(&self) -> bool {
+        self.budget.is_some()
+    }
+
+    /// The next datagram, as far as the address may have it.
+    pub(super) fn transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
+        let allowed = self.budget.map_or(out.len(), |budget| budget.min(out.len()));
+        if self.budget.is_some() && allowed < LEAST_DATAGRAM {
+            return None;
+        }
+        let len = self.connection.poll_transmit(now, &mut out[..allowed])?;
+        if let Some(budget) = &mut self.budget {
+            *budget -= len; // at most `allowed`
+        }
+        Some(len)
+    }
+
+    /// Application data of one record.
+    pub(super) fn receive(&mut self) -> Vec<u8> {
+        let mut data = vec![0; self.connection.received_len()];
+        let len = self.connection.recv(&mut data);
+        data.truncate(len);
+        data
+    }
+}

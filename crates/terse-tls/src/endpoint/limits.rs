@@ -1,0 +1,85 @@
+//! How much an endpoint keeps, and whom it believes.
+
+/// The limits of an [`super::Endpoint`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointLimits {
+    /// Connections at once, complete or not.
+    pub max_connections: usize,
+    /// Of them, those whose handshake is not complete; the oldest makes room for a new one.
+    pub max_half_open: usize,
+    /// Clients whose first message came in fragments that are not all there.
+    pub max_first_messages: usize,
+    /// Bytes of application data that wait for [`super::Endpoint::poll_event`]; what exceeds them is dropped.
+    pub max_received: usize,
+    /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347, 4.2.1).
+    /// Without, a handshake takes a round trip less, and until a client answers it gets at most three times what it sent.
+    pub require_cookie: bool,
+    /// What happens when a connection's records come from another address.
+    pub address_change: AddressChange,
+    /// Leave out defences, for tests that show what this would allow.
+    #[cfg(feature = "testing")]
+    pub undefended: Undefended,
+}
+
+/// What happens when authentic records of a connection with a connection ID come from another address (RFC 9146, 6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressChange {
+    /// Nothing: what is sent goes to the old one.
+    Refuse,
+    /// What is sent goes to the new one, at most three times as much as came from there, until the application knows that the
+    /// peer is there ([`super::Endpoint::confirm_address`]): an attacker on the way can make records come from anywhere.
+    #[default]
+    Limited,
+    /// What is sent goes to the new one.
+    Follow,
+}
+
+/// Defences that are left out.
+#[cfg(feature = "testing")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undefended {
+    /// Any cookie is good.
+    pub cookie: bool,
+    /// More may be sent than three times what came.
+    pub amplification: bool,
+    /// Any record that is handed to a connection moves it, also an old one.
+    pub old_records: bool,
+}
+
+impl Default for EndpointLimits {
+    fn default() -> Self {
+        Self {
+            max_connections: 10_000,
+            max_half_open: 1_000,
+            max_first_messages: 256,
+            max_received: 0x10_0000,
+            require_cookie: true,
+            address_change: AddressChange::default(),
+            #[cfg(feature = "testing")]
+            undefended: Undefended::default(),
+        }
+    }
+}
+
+impl EndpointLimits {
+    pub(super) const fn takes_any_cookie(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.cookie;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn moves_on_any_record(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.old_records;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn amplifies(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.amplification;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+}

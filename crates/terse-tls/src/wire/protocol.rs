@@ -1,0 +1,58 @@
+//! TLS or DTLS: what differs in the bytes of handshake messages. The link that carries them knows which it is.
+
+use super::ProtocolVersion;
+
+/// Which of the two protocols messages belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// TLS, over a stream.
+    #[default]
+    Tls,
+    /// DTLS, over datagrams: a ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3), versions are written otherwise.
+    Dtls,
+}
+
+impl Protocol {
+    /// The length of the header of a handshake message in bytes (RFC 9846, 4; RFC 6347, 4.2.2).
+    pub(crate) const fn message_header_len(self) -> usize {
+        match self {
+            Self::Tls => 4,
+            Self::Dtls => 12,
+        }
+    }
+
+    /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at 1.1
+    /// (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, and 3.3 is nothing.
+    pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {
+        match (self, version.0.to_be_bytes()) {
+            (Self::Tls, _) => version,
+            (Self::Dtls, [3, 2]) => ProtocolVersion(0xfeff),
+            (Self::Dtls, [0xfe, 0xff]) => ProtocolVersion(0x0302),
+            (Self::Dtls, [3, minor]) => ProtocolVersion(u16::from_be_bytes([0xfe, !minor.wrapping_sub(1)])),
+            (Self::Dtls, [0xfe, minor]) => ProtocolVersion(u16::from_be_bytes([3, (!minor).wrapping_add(1)])),
+            (Self::Dtls, _) => version,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_dtls_are_those_of_the_registry() {
+        for (tls, dtls) in [(0x0302, 0xfeff), (0x0303, 0xfefd), (0x0304, 0xfefc)] {
+            assert_eq!(Protocol::Dtls.version(ProtocolVersion(tls)), ProtocolVersion(dtls));
+            assert_eq!(Protocol::Dtls.version(ProtocolVersion(dtls)), ProtocolVersion(tls));
+            assert_eq!(Protocol::Tls.version(ProtocolVersion(dtls)), ProtocolVersion(dtls));
+        }
+    }
+
+    #[test]
+    fn every_version_comes_back() {
+        let odd = [0x0301, 0x0302, 0xfeff, 0xfe00, 0xfefe]; // TLS 1.0 and its complement have no counterpart
+        for version in (0..=u16::MAX).filter(|version| !odd.contains(version)).map(ProtocolVersion) {
+            assert_eq!(Protocol::Dtls.version(Protocol::Dtls.version(version)), version);
+        }
+    }
+}

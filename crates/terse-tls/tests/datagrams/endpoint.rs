@@ -1,0 +1,535 @@
+//! Servers for many clients: cookies, addresses, connection IDs, and what is kept for whom. What a defence is for, the
+//! same attack shows without it.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use terse_testkit::pair::at;
+use terse_testkit::pki::server_address;
+use terse_testkit::rng::SeededRng;
+use terse_testkit::setup::Setup;
+use terse_tls::{
+    AddressChange, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now,
+    Undefended,
+};
+
+use crate::PROVIDER;
+
+/// A server, and clients at addresses.
+struct World {
+    setup: Setup,
+    endpoint: Endpoint,
+    clients: Vec<Client>,
+    now: Now,
+    rng: SeededRng,
+    events: Vec<(ConnectionHandle, EndpointEvent)>,
+}
+
+struct Client {
+    connection: Connection,
+    address: SocketAddr,
+    /// Bytes that the server was sent from there, and sent there.
+    traffic: [usize; 2],
+    received: Vec<Vec<u8>>,
+    /// All datagrams that it sent.
+    sent: Vec<Vec<u8>>,
+}
+
+fn address(last: u8, port: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, last], port))
+}
+
+fn setup(connection_id: Option<u8>) -> Setup {
+    sized(1232, connection_id)
+}
+
+fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
+    Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+}
+
+impl World {
+    fn new(setup: Setup, limits: EndpointLimits) -> Self {
+        let mut rng = SeededRng::new(1);
+        let endpoint = Endpoint::new(Arc::new(setup.server.clone()), limits, &mut rng).unwrap();
+        Self { setup, endpoint, clients: Vec::new(), now: at(0), rng, events: Vec::new() }
+    }
+
+    /// A new client. Its ClientHello waits to be sent.
+    fn client(&mut self, address: SocketAddr) -> usize {
+        let config = Arc::new(self.setup.client.clone());
+        let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
+        self.clients.push(Client { connection, address, traffic: [0, 0], received: Vec::new(), sent: Vec::new() });
+        self.clients.len() - 1
+    }
+
+    /// A client that is connected, and its handle.
+    fn connected(&mut self, address: SocketAddr) -> (usize, ConnectionHandle) {
+        let client = self.client(address);
+        self.run();
+        assert!(self.clients[client].connection.is_connected());
+        let connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
+        (client, connected.last().expect("a connection").0)
+    }
+
+    /// What `client` has to send.
+    fn transmit(&mut self, client: usize) -> Vec<Vec<u8>> {
+        let mut buffer = [0; 2048];
+        let Client { connection, sent, .. } = &mut self.clients[client];
+        let mut datagrams = Vec::new();
+        while let Some(len) = connection.poll_transmit(self.now, &mut buffer) {
+            datagrams.push(buffer[..len].to_vec());
+        }
+        sent.extend(datagrams.iter().cloned());
+        datagrams
+    }
+
+    /// Hands a datagram to the server.
+    fn to_server(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
+        if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
+            client.traffic[0] += datagram.len();
+        }
+        self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
+    }
+
+    /// What the server has to send.
+    fn from_server(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        let mut buffer = [0; 2048];
+        let mut datagrams = Vec::new();
+        while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
+            datagrams.push((to, buffer[..len].to_vec()));
+        }
+        self.events.extend(core::iter::from_fn(|| self.endpoint.poll_event()));
+        datagrams
+    }
+
+    /// Runs until nobody has more to say.
+    fn run(&mut self) {
+        loop {
+            let mut idle = true;
+            for client in 0..self.clients.len() {
+                for datagram in self.transmit(client) {
+                    idle = false;
+                    self.to_server(self.clients[client].address, datagram);
+                }
+            }
+            for (to, mut datagram) in self.from_server() {
+                idle = false;
+                let Some(client) = self.clients.iter_mut().find(|client| client.address == to) else { continue };
+                client.traffic[1] += datagram.len();
+                let _ = client.connection.handle_input(self.now, &mut self.rng, &mut datagram);
+                let mut data = vec![0; 2048];
+                let len = client.connection.recv(&mut data);
+                if len > 0 {
+                    data.truncate(len);
+                    client.received.push(data);
+                }
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.now.monotonic = Instant(self.now.monotonic.0 + ms);
+    }
+
+    /// The server says something to a connection; which clients hear it.
+    fn heard_by(&mut self, handle: ConnectionHandle, data: &[u8]) -> Vec<usize> {
+        self.endpoint.connection(handle).unwrap().send(data).unwrap();
+        self.run();
+        let has_heard = |client: &Client| client.received.iter().any(|received| received == data);
+        (0..self.clients.len()).filter(|client| has_heard(&self.clients[*client])).collect()
+    }
+}
+
+#[test]
+fn a_client_shows_its_address_with_a_cookie() {
+    for max_datagram in [99, 228, 1232] {
+        for connection_id in [None, Some(0), Some(4)] {
+            let mut world = World::new(sized(max_datagram, connection_id), EndpointLimits::default());
+            let (client, handle) = world.connected(address(1, 4000));
+            assert_eq!(world.endpoint.counters().cookies_sent, 1);
+            assert_eq!(world.clients[client].connection.summary().round_trips, 3);
+            assert_eq!(world.endpoint.connection(handle).unwrap().summary().round_trips, 3);
+            world.clients[client].connection.send(b"hello").unwrap();
+            world.run();
+            assert_eq!(world.events.pop(), Some((handle, EndpointEvent::Data(b"hello".to_vec()))));
+            assert_eq!(world.heard_by(handle, b"welcome"), [client]);
+        }
+    }
+}
+
+/// RFC 6347, 4.2.1: so an attacker that cannot receive what is sent to the addresses that it uses costs nothing.
+#[test]
+fn forged_addresses_cost_neither_memory_nor_bytes() {
+    let limits = EndpointLimits { max_half_open: 100, ..EndpointLimits::default() };
+    let attack = |limits| {
+        let mut world = World::new(setup(None), limits);
+        let attacker = world.client(address(66, 6666));
+        let hello = world.transmit(attacker).remove(0);
+        for port in 1..1000 {
+            world.to_server(address(1, port), hello.clone());
+            let sent: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+            assert!(sent <= 3 * hello.len());
+        }
+        world.endpoint.connections().1
+    };
+    assert_eq!(attack(limits), 0);
+    assert_eq!(attack(EndpointLimits { require_cookie: false, ..limits }), 100, "without, it fills all places");
+}
+
+/// The ClientHello with the cookie that the server sent to `client`.
+fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
+    for datagram in world.transmit(client) {
+        world.to_server(world.clients[client].address, datagram);
+    }
+    for (_, mut datagram) in world.from_server() {
+        world.clients[client].connection.handle_input(world.now, &mut world.rng, &mut datagram).unwrap();
+    }
+    world.transmit(client).remove(0)
+}
+
+#[test]
+fn a_cookie_is_good_for_its_address_its_hello_and_its_time() {
+    let attack = |limits: EndpointLimits, change: &dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr| {
+        let mut world = World::new(setup(None), limits);
+        let client = world.client(address(1, 4000));
+        let mut hello = with_cookie(&mut world, client);
+        let from = change(&mut world, &mut hello);
+        world.to_server(from, hello);
+        world.from_server();
+        world.endpoint.connections().0 == 1
+    };
+    let undefended = Undefended { cookie: true, ..Undefended::default() };
+    let (with, without) = (EndpointLimits::default(), EndpointLimits { undefended, ..EndpointLimits::default() });
+    assert!(attack(with, &|_, _| address(1, 4000)));
+    let attacks: [(&str, &dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr); 5] = [
+        ("another port", &|_, _| address(1, 4001)),
+        ("another address", &|_, _| address(2, 4000)),
+        ("another hello", &|_, hello| {
+            hello[13 + 12 + 2] ^= 1; // its random
+            address(1, 4000)
+        }),
+        ("another cookie", &|_, hello| {
+            let at = 13 + 12 + 2 + 32 + 1 + 1;
+            hello[at] ^= 1;
+            address(1, 4000)
+        }),
+        ("two minutes later", &|world, _| {
+            world.wait(120_000);
+            address(1, 4000)
+        }),
+    ];
+    for (name, change) in attacks {
+        assert!(!attack(with, change), "{name}");
+        assert!(attack(without, change), "{name}, with any cookie");
+    }
+}
+
+/// RFC 9147, 5.1
+#[test]
+fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
+    let flight = |undefended| {
+        let limits = EndpointLimits { require_cookie: false, undefended, ..EndpointLimits::default() };
+        let mut world = World::new(setup(None), limits);
+        let client = world.client(address(1, 4000));
+        let hello = world.transmit(client).remove(0);
+        world.to_server(address(1, 4000), hello.clone());
+        let first: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+        for _ in 0..20 {
+            world.wait(60_000);
+            world.endpoint.handle_timeout(world.now);
+            world.from_server();
+        }
+        (hello.len(), first, world.endpoint.counters().amplification)
+    };
+    let (hello, first, limited) = flight(Undefended::default());
+    assert!(first <= 3 * hello && limited > 0, "{first} B for {hello} B");
+    let (hello, first, limited) = flight(Undefended { amplification: true, ..Undefended::default() });
+    assert!(first > 3 * hello && limited == 0, "the test needs a flight that is longer: {first} B for {hello} B");
+}
+
+#[test]
+fn without_a_cookie_the_handshake_takes_a_round_trip_less() {
+    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+    for max_datagram in [99, 548, 1232] {
+        let mut world = World::new(sized(max_datagram, None), limits);
+        let client = world.client(address(1, 4000));
+        for _ in 0..20 {
+            world.run();
+            let traffic = world.clients[client].traffic;
+            if !world.clients[client].connection.is_connected() {
+                assert!(traffic[1] <= 3 * traffic[0], "{traffic:?}");
+            }
+            world.wait(60_000); // for the client to ask again, which lets the server send more
+            world.clients[client].connection.handle_timeout(world.now).unwrap();
+            world.endpoint.handle_timeout(world.now);
+        }
+        assert!(world.clients[client].connection.is_connected());
+        assert_eq!(world.clients[client].connection.summary().round_trips, 2);
+        assert_eq!(world.endpoint.counters().cookies_sent, 0);
+    }
+}
+
+#[test]
+fn first_messages_in_fragments_have_few_places() {
+    let limits = EndpointLimits { max_first_messages: 10, ..EndpointLimits::default() };
+    let mut world = World::new(sized(99, None), limits);
+    let attacker = world.client(address(66, 6666));
+    let fragment = world.transmit(attacker).remove(0);
+    for port in 1..1000 {
+        world.to_server(address(1, port), fragment.clone());
+    }
+    assert_eq!(world.from_server(), []);
+    assert_eq!(world.endpoint.counters().hellos_dropped, 999 - 10);
+    world.clients.clear();
+    world.connected(address(2, 4000));
+}
+
+#[test]
+fn fragments_at_odds_with_each_other_begin_nothing() {
+    let mut world = World::new(sized(99, None), EndpointLimits::default());
+    let [one, other] = [1, 2].map(|last| world.client(address(last, 4000)));
+    let fragments = [world.transmit(one), world.transmit(other)];
+    let mut longer = fragments[0][0].clone();
+    longer[13 + 3] ^= 1; // the length of the message
+    world.to_server(address(1, 4000), longer);
+    for fragment in &fragments[0] {
+        world.to_server(address(1, 4000), fragment.clone());
+    }
+    assert_eq!(world.from_server(), [], "what came first is gone, and so is what came with it");
+    for fragment in &fragments[0] {
+        world.to_server(address(1, 4000), fragment.clone());
+    }
+    assert_eq!(world.from_server().len(), 1, "but the client asks again");
+}
+
+#[test]
+fn the_oldest_that_did_not_get_far_makes_room() {
+    let limits = EndpointLimits { max_half_open: 3, max_connections: 5, ..EndpointLimits::default() };
+    let mut world = World::new(setup(None), limits);
+    let (_, handle) = world.connected(address(1, 1));
+    for port in 2..20 {
+        let client = world.client(address(1, port));
+        let hello = with_cookie(&mut world, client);
+        world.to_server(address(1, port), hello);
+        world.from_server(); // which nobody answers
+    }
+    assert_eq!(world.endpoint.connections(), (4, 3));
+    assert_eq!(world.endpoint.counters().half_open_dropped, 18 - 3);
+    assert_eq!(world.heard_by(handle, b"still there"), [0]);
+    world.clients.truncate(1);
+    world.connected(address(2, 2));
+    world.connected(address(2, 3));
+    world.connected(address(2, 4));
+    world.connected(address(2, 5));
+    assert_eq!(world.endpoint.connections(), (5, 0), "those that got nowhere made room");
+    let refused = world.client(address(2, 6));
+    world.run();
+    assert!(!world.clients[refused].connection.is_connected(), "five is the limit");
+    assert!(world.endpoint.counters().refused > 0);
+    world.endpoint.remove(handle);
+    world.clients.truncate(5);
+    world.connected(address(2, 7));
+}
+
+/// RFC 6347, 4.2.8
+#[test]
+fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let (_, before) = world.connected(address(1, 4000));
+    let hello = world.clients[0].sent[0].clone();
+    world.to_server(address(1, 4000), hello);
+    world.run();
+    assert_eq!(world.heard_by(before, b"not moved by a hello without a cookie"), [0]);
+    world.clients.clear();
+    let (client, after) = world.connected(address(1, 4000));
+    assert!(world.endpoint.connection(before).is_none());
+    assert_eq!(world.heard_by(after, b"welcome back"), [client]);
+}
+
+#[test]
+fn the_application_hears_that_a_connection_was_replaced() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let (_, before) = world.connected(address(1, 4000));
+    world.clients.clear();
+    world.client(address(1, 4000));
+    world.run();
+    assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
+    assert_eq!(world.events[1].1, EndpointEvent::Connected);
+}
+
+/// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
+/// reports.
+fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
+    let mut world = World::new(setup(Some(4)), EndpointLimits { address_change, ..EndpointLimits::default() });
+    let (client, handle) = world.connected(address(1, 4000));
+    world.clients[client].address = address(1, 5000);
+    world.clients[client].connection.send(b"I am here now").unwrap();
+    world.run();
+    (world, handle)
+}
+
+/// RFC 9146, 6
+#[test]
+fn a_connection_moves_with_its_connection_id() {
+    let event = EndpointEvent::AddressChanged { from: address(1, 4000), to: address(1, 5000) };
+    let (mut world, handle) = moved(AddressChange::Follow);
+    assert_eq!(world.events[0].1, EndpointEvent::Data(b"I am here now".to_vec()));
+    assert_eq!(world.events[1], (handle, event.clone()));
+    assert_eq!(world.endpoint.address(handle), Some(address(1, 5000)));
+    assert_eq!(world.heard_by(handle, &[1; 1000]), [0]);
+
+    let (mut world, handle) = moved(AddressChange::Refuse);
+    assert_eq!(world.events.len(), 1, "data only");
+    assert_eq!(world.endpoint.counters().other_address, 1);
+    assert_eq!(world.heard_by(handle, b"where are you?"), []);
+
+    let (mut world, handle) = moved(AddressChange::Limited);
+    assert_eq!(world.events[1], (handle, event));
+    assert_eq!(world.heard_by(handle, &[1; 60]), [0], "within three times what came");
+    assert_eq!(world.heard_by(handle, &[2; 1000]), [], "beyond");
+    assert!(world.endpoint.counters().amplification > 0);
+    world.endpoint.confirm_address(handle);
+    world.run();
+    assert!(world.clients[0].received.contains(&vec![2; 1000]), "it waited");
+}
+
+#[test]
+fn a_connection_without_an_id_does_not_move() {
+    for connection_id in [None, Some(0)] {
+        let mut world = World::new(setup(connection_id), EndpointLimits::default());
+        let (client, handle) = world.connected(address(1, 4000));
+        world.clients[client].address = address(1, 5000);
+        world.clients[client].connection.send(b"I am here now").unwrap();
+        world.run();
+        assert_eq!(world.events, []);
+        assert_eq!(world.endpoint.counters().unknown_address, 1);
+        assert_eq!(world.endpoint.address(handle), Some(address(1, 4000)));
+    }
+}
+
+/// RFC 9146, 6: only what is authentic and newer than anything before moves a connection.
+#[test]
+fn an_old_record_moves_nobody() {
+    let attack = |undefended| {
+        let mut world = World::new(setup(Some(4)), EndpointLimits { undefended, ..EndpointLimits::default() });
+        let (client, handle) = world.connected(address(1, 4000));
+        world.clients[client].connection.send(b"one").unwrap();
+        let late = world.transmit(client).remove(0);
+        world.clients[client].connection.send(b"two").unwrap();
+        world.run();
+        let seen = world.clients[client].sent.last().unwrap().clone();
+        let mut forged = seen.clone();
+        *forged.last_mut().unwrap() ^= 1;
+        for datagram in [seen, forged, late] {
+            world.to_server(address(66, 6666), datagram);
+            world.run();
+            if world.endpoint.address(handle) != Some(address(1, 4000)) {
+                return true;
+            }
+        }
+        assert_eq!(world.events.last().unwrap().1, EndpointEvent::Data(b"one".to_vec()), "it is data all the same");
+        false
+    };
+    assert!(!attack(Undefended::default()));
+    assert!(attack(Undefended { old_records: true, ..Undefended::default() }));
+}
+
+#[test]
+fn two_clients_change_places() {
+    let mut world = World::new(
+        setup(Some(8)),
+        EndpointLimits { address_change: AddressChange::Follow, ..EndpointLimits::default() },
+    );
+    let (one, of_one) = world.connected(address(1, 4000));
+    let (other, of_other) = world.connected(address(1, 5000));
+    world.clients[one].address = address(1, 5000);
+    world.clients[other].address = address(1, 4000);
+    for client in [one, other] {
+        world.clients[client].connection.send(b"moved").unwrap();
+        world.run();
+    }
+    assert_eq!(world.heard_by(of_one, b"to one"), [one]);
+    assert_eq!(world.heard_by(of_other, b"to the other"), [other]);
+    // A third one gets the address of the first, who has gone to sleep.
+    world.clients[one].address = address(9, 9);
+    let (third, of_third) = world.connected(address(1, 5000));
+    assert_eq!(world.heard_by(of_third, b"to the third"), [third]);
+    world.clients[one].connection.send(b"awake").unwrap();
+    world.run();
+    assert_eq!(world.heard_by(of_one, b"to one again"), [one]);
+}
+
+#[test]
+fn what_belongs_to_nobody_is_counted() {
+    let mut world = World::new(setup(Some(4)), EndpointLimits::default());
+    let (client, _) = world.connected(address(1, 4000));
+    world.clients[client].connection.send(b"data").unwrap();
+    let datagram = world.transmit(client).remove(0);
+    let mut unknown = datagram.clone();
+    unknown[11] ^= 1; // the connection ID
+    let without_id = [&[23], &datagram[1..11], &datagram[15..]].concat();
+    for (from, datagram) in [
+        (address(1, 4000), unknown),
+        (address(2, 4000), without_id),
+        (address(2, 4000), datagram[..12].to_vec()),
+        (address(2, 4000), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
+        (address(2, 4000), Vec::new()),
+    ] {
+        world.to_server(from, datagram);
+    }
+    let counters = *world.endpoint.counters();
+    assert_eq!((counters.unknown_connection_id, counters.unknown_address, counters.malformed), (1, 1, 3));
+    assert_eq!(world.from_server(), []);
+    assert_eq!(world.events, []);
+}
+
+#[test]
+fn data_that_nobody_reads_is_dropped() {
+    let mut world = World::new(setup(None), EndpointLimits { max_received: 1000, ..EndpointLimits::default() });
+    let (client, _) = world.connected(address(1, 4000));
+    for _ in 0..5 {
+        world.clients[client].connection.send(&[7; 400]).unwrap();
+        for datagram in world.transmit(client) {
+            world.to_server(address(1, 4000), datagram);
+        }
+    }
+    assert_eq!(world.endpoint.counters().data_dropped, 3);
+    world.run();
+    assert_eq!(world.events.len(), 2);
+}
+
+#[test]
+fn a_connection_that_failed_stays_until_it_is_removed() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    world.setup.client.credential = None; // the server requires one
+    let client = world.client(address(1, 4000));
+    world.run();
+    let (handle, event) = world.events.pop().unwrap();
+    assert!(matches!(event, EndpointEvent::Failed(_)), "{event:?}");
+    assert!(!world.clients[client].connection.is_connected());
+    assert_eq!(world.endpoint.connections(), (1, 0));
+    world.endpoint.remove(handle);
+    assert_eq!(world.endpoint.connections(), (0, 0));
+    assert_eq!(world.endpoint.poll_timeout(), None);
+}
+
+#[test]
+fn a_client_that_does_not_answer_is_given_up() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let client = world.client(address(1, 4000));
+    let hello = with_cookie(&mut world, client);
+    world.to_server(address(1, 4000), hello);
+    let flight: usize = world.from_server().len();
+    let mut times = Vec::new();
+    while let Some(time) = world.endpoint.poll_timeout() {
+        world.now.monotonic = time;
+        world.endpoint.handle_timeout(world.now);
+        assert!(world.from_server().len() >= flight || !world.events.is_empty());
+        times.push(time.0);
+    }
+    assert_eq!(times, [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1000));
+    assert!(matches!(world.events[..], [(_, EndpointEvent::Failed(terse_tls::Error::TimedOut))]));
+}

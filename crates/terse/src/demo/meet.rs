@@ -1,0 +1,164 @@
+//! How the two parties of `terse demo` meet on loopback: over TCP, or over UDP.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::{io, thread};
+
+use terse_net::{DatagramClient, DatagramEvent, DatagramServer, NetError, OsRng, Stream, Timed, explain};
+use terse_tls::summary::Summary;
+use terse_tls::{CipherSuite, ClientConfig, Connection, Datagrams, EndpointLimits, Error, ServerAddress};
+
+use super::{BROKER, Demo, SENSOR, failed};
+use crate::failure::Failure;
+
+/// A meeting, as both sides saw it, and what went wrong.
+pub(super) struct Met {
+    pub(super) client: Summary,
+    pub(super) server: Summary,
+    pub(super) problem: Option<String>,
+}
+
+/// No meeting takes longer, whatever the machine is doing.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// Loopback loses nothing, so nothing needs to be sent again, however slow the machine is.
+const PATIENCE: u64 = 20_000;
+
+const MEASUREMENT: &[u8] = b"21.5 C";
+const ANSWER: &[u8] = b"noted";
+
+impl Demo {
+    /// Over TCP: TLS 1.3, with the first suite that there is.
+    pub(super) fn meet_over_a_stream(&self, mut config: ClientConfig) -> Result<Met, Failure> {
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
+        let address = listener.local_addr().map_err(no_socket)?;
+        // A connection is complete before it is accepted.
+        let client_socket = TcpStream::connect(address).map_err(no_socket)?;
+        let (server_socket, _) = listener.accept().map_err(no_socket)?;
+
+        // A device offers what it needs, and not everything that it could do.
+        config.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+        config.common.groups.truncate(1);
+        let client = self.sensor(config)?;
+        let server = Connection::server(Arc::new(self.server.clone()), self.clock.now()).map_err(failed)?;
+        let mut client = self.stream(client, client_socket).map_err(no_socket)?;
+        let mut server = self.stream(server, server_socket).map_err(no_socket)?;
+
+        let (client_result, server_result) = thread::scope(|scope| {
+            let broker = scope.spawn(|| broker_on_a_stream(&mut server));
+            let client_result = sensor_on_a_stream(&mut client);
+            if client_result.is_err() {
+                client.transport_mut().linger(Duration::from_secs(2));
+            }
+            (client_result, broker.join())
+        });
+        let problem = problem(client_result, server_result);
+        Ok(Met {
+            client: client.connection().summary().clone(),
+            server: server.connection().summary().clone(),
+            problem,
+        })
+    }
+
+    /// Over UDP: DTLS 1.2, with the suite that is closest to that of TLS 1.3.
+    pub(super) fn meet_over_datagrams(&self, mut config: ClientConfig) -> Result<Met, Failure> {
+        let datagrams = Datagrams { initial_timeout: PATIENCE, min_timeout: PATIENCE, ..Datagrams::default() };
+        let server_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
+        let address = server_socket.local_addr().map_err(no_socket)?;
+        let client_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
+        client_socket.connect(address).map_err(no_socket)?;
+
+        config.common.suites = vec![self.tls12_suite];
+        config.common.datagrams = Some(datagrams);
+        let mut client = DatagramClient::new(self.sensor(config)?, client_socket, self.clock);
+        client.set_limit(TIME_LIMIT);
+        let mut config = self.server.clone();
+        config.common.datagrams = Some(datagrams);
+        let server = DatagramServer::new(Arc::new(config), EndpointLimits::default(), server_socket, self.clock);
+        let mut server = server.map_err(failed)?;
+
+        let mut server_summary = Summary::default();
+        let (client_result, server_result) = thread::scope(|scope| {
+            let broker = scope.spawn(|| broker_on_datagrams(&mut server, &mut server_summary));
+            (sensor_on_datagrams(&mut client), broker.join())
+        });
+        let problem = problem(client_result, server_result);
+        Ok(Met { client: client.connection().summary().clone(), server: server_summary, problem })
+    }
+
+    fn sensor(&self, config: ClientConfig) -> Result<Connection, Failure> {
+        // The port is part of what the client caches for, and loopback picks a new one each time.
+        let address = ServerAddress { name: self.name.clone(), port: 8883 };
+        Connection::client(Arc::new(config), address, self.clock.now(), &mut OsRng).map_err(failed)
+    }
+
+    fn stream(&self, connection: Connection, socket: TcpStream) -> io::Result<Stream<Timed>> {
+        let mut transport = Timed::new(socket)?;
+        transport.set_limit(TIME_LIMIT);
+        Ok(Stream::new(connection, transport, self.clock))
+    }
+}
+
+/// Sends a measurement, reads the answer, and waits for the end: only then is the cache entry confirmed.
+fn sensor_on_a_stream(stream: &mut Stream<Timed>) -> Result<(), NetError> {
+    stream.handshake()?;
+    stream.send(MEASUREMENT)?;
+    let mut answer = [0; 16];
+    stream.receive(&mut answer)?;
+    stream.close()?;
+    while stream.receive(&mut answer)? > 0 {}
+    Ok(())
+}
+
+fn broker_on_a_stream(stream: &mut Stream<Timed>) -> Result<(), NetError> {
+    stream.handshake()?;
+    let mut measurement = [0; 16];
+    while stream.receive(&mut measurement)? > 0 {
+        stream.send(ANSWER)?;
+    }
+    stream.close()
+}
+
+/// As [`sensor_on_a_stream`].
+fn sensor_on_datagrams(client: &mut DatagramClient) -> Result<(), NetError> {
+    client.handshake()?;
+    client.send(MEASUREMENT)?;
+    let mut answer = [0; 16];
+    client.receive(&mut answer)?;
+    client.close()?;
+    while client.receive(&mut answer)? > 0 {}
+    Ok(())
+}
+
+/// Serves one client, and tells what the connection did.
+fn broker_on_datagrams(server: &mut DatagramServer, summary: &mut Summary) -> Result<(), NetError> {
+    while let Some((handle, event)) = server.next_event(Some(TIME_LIMIT))? {
+        if let Some(connection) = server.connection(handle) {
+            *summary = connection.summary().clone();
+        }
+        match event {
+            DatagramEvent::Data(_) => server.send(handle, ANSWER)?,
+            DatagramEvent::PeerClosed => {
+                server.end(handle);
+                return Ok(());
+            }
+            DatagramEvent::Failed(error) => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Err(Error::TimedOut.into())
+}
+
+fn problem(client: Result<(), NetError>, server: thread::Result<Result<(), NetError>>) -> Option<String> {
+    match (client, server) {
+        (_, Err(_)) => Some("the broker's thread panicked".into()),
+        (Err(error), _) => Some(explain(&error, &BROKER).to_string()),
+        (_, Ok(Err(error))) => Some(explain(&error, &SENSOR).to_string()),
+        _ => None,
+    }
+}
+
+fn no_socket(error: io::Error) -> Failure {
+    Failure::Failed(format!("no connection on loopback: {error}"))
+}
