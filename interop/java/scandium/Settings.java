@@ -120,8 +120,8 @@ final class Settings {
             byte[] key = HexFormat.of().parseHex(word("psk"));
             builder.setAdvancedPskStore(new AdvancedSinglePskStore(word("identity"), key));
         }
+        String asks = word("asks") == null ? "no" : word("asks");
         if (server) {
-            String asks = word("asks") == null ? "no" : word("asks");
             builder.set(DtlsConfig.DTLS_CLIENT_AUTHENTICATION_MODE, switch (asks) {
                 case "required" -> CertificateAuthenticationMode.NEEDED;
                 case "optional" -> CertificateAuthenticationMode.WANTED;
@@ -135,7 +135,7 @@ final class Settings {
         if (word("peer-raw-key") != null) {
             verifier.setTrustedRPKs(new RawPublicKeyIdentity(publicKey(word("peer-raw-key"))));
         }
-        if (verifier.hasTrusts()) {
+        if (verifier.hasTrusts() && (!server || !asks.equals("no"))) {
             builder.setAdvancedCertificateVerifier(verifier.build());
         }
         if (word("chain") != null) {
