@@ -13,8 +13,8 @@ use crate::rng::SeededRng;
 /// How long a datagram takes, in milliseconds.
 pub const DELAY: u64 = 20;
 
-/// When a test gives up, in milliseconds of virtual time.
-const END: u64 = 3_600_000;
+/// After how long a test gives up, in milliseconds of virtual time.
+const PATIENCE: u64 = 3_600_000;
 
 /// What becomes of a datagram: when each copy of it arrives, in milliseconds, and what it then is.
 pub type Fate = Vec<(u64, Vec<u8>)>;
@@ -95,27 +95,31 @@ impl DatagramPair {
     /// Returns the first failure.
     pub fn run(&mut self, mut fate: impl FnMut(&Datagram) -> Fate) -> Result<(), Failed> {
         let mut first = Ok(());
-        loop {
-            for side in Side::BOTH {
-                self.transmit(side, &mut fate);
-            }
-            let arrival = self.arriving.iter().map(|arriving| arriving.time).min();
-            let timers = Side::BOTH.map(|side| self.side(side).0.poll_timeout().map(|Instant(time)| time));
-            let Some(next) = arrival.into_iter().chain(timers.into_iter().flatten()).min() else { return first };
-            if next > END {
-                return first;
-            }
-            self.pass_to(next);
-            if let Some(arriving) = self.next_arrival(next) {
-                first = first.and(self.deliver(arriving.to, arriving.bytes));
-                continue;
-            }
-            for side in Side::BOTH {
-                let now = self.now;
-                let result = self.side(side).0.handle_timeout(now);
-                first = first.and(self.note(side, result));
-            }
+        let end = self.now.monotonic.0 + PATIENCE;
+        while let Some(result) = self.step(&mut fate, end) {
+            first = first.and(result);
         }
+        first
+    }
+
+    /// Sends what waits; then the next datagram arrives, or a timer runs out. `None` if that is after `end`, or never.
+    pub fn step(&mut self, fate: &mut impl FnMut(&Datagram) -> Fate, end: u64) -> Option<Result<(), Failed>> {
+        for side in Side::BOTH {
+            self.transmit(side, fate);
+        }
+        let arrival = self.arriving.iter().map(|arriving| arriving.time).min();
+        let timers = Side::BOTH.map(|side| self.side(side).0.poll_timeout().map(|Instant(time)| time));
+        let next = arrival.into_iter().chain(timers.into_iter().flatten()).min().filter(|next| *next <= end)?;
+        self.pass_to(next);
+        if let Some(arriving) = self.next_arrival(next) {
+            return Some(self.deliver(arriving.to, arriving.bytes));
+        }
+        let now = self.now;
+        let [client, server] = Side::BOTH.map(|side| {
+            let result = self.side(side).0.handle_timeout(now);
+            self.note(side, result)
+        });
+        Some(client.and(server))
     }
 
     /// As [`Self::run`], on a path that loses nothing.

@@ -12,6 +12,7 @@ use terse_tls::resume::{
 use terse_tls::{ClientAuthentication, Credential, Trust};
 use terse_tls::{ClientConfig, Common, Datagrams, ProtocolVersion, ServerConfig};
 
+use crate::datagrams::DatagramPair;
 use crate::pair::{Pair, Side};
 #[cfg(feature = "issue")]
 use crate::pki::Pki;
@@ -112,11 +113,8 @@ impl Setup {
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
         self.client.cache = Some(ClientCache { store: client.clone(), schemes });
         self.server.cache = Some(ServerCache { store: server.clone(), schemes });
-        for seed in 0..2 {
-            let mut pair = self.pair(seed);
-            pair.handshake().expect("a handshake");
-            pair.carry(Side::Server, b"confirmed").expect("data");
-        }
+        self.handshake(0);
+        self.handshake(1);
         self.client.cache = Some(ClientCache { store: Arc::new(Frozen(client)), schemes });
         self.server.cache = Some(ServerCache { store: Arc::new(Frozen(server)), schemes });
         self
@@ -135,7 +133,7 @@ impl Setup {
     pub fn with_frozen_session(mut self) -> Self {
         self = self.with_resumption();
         self.client.resumption = Some(ClientResumption::new(Arc::new(FirstSession::default())));
-        self.pair(0).handshake().expect("a handshake");
+        self.handshake(0);
         self
     }
 
@@ -149,7 +147,7 @@ impl Setup {
             resumption.early_data = true;
         }
         self.client.resumption = Some(resumption);
-        self.pair(0).handshake().expect("a handshake");
+        self.handshake(0);
         self.early_data = early_data.to_vec();
         self
     }
@@ -178,6 +176,23 @@ impl Setup {
 
     /// A new connection.
     pub fn pair(&self, seed: u64) -> Pair {
+        let (client, server, stores) = self.configurations();
+        let mut pair = Pair::new(&client, &server, seed);
+        if !self.early_data.is_empty() {
+            let taken = pair.client.send_early_data(&self.early_data);
+            assert_eq!(taken, Ok(self.early_data.len()), "there is a session with early data");
+        }
+        pair.stores = stores;
+        pair
+    }
+
+    /// A new connection over datagrams.
+    pub fn datagram_pair(&self, seed: u64) -> DatagramPair {
+        let (client, server, _) = self.configurations();
+        DatagramPair::new(&client, &server, seed)
+    }
+
+    fn configurations(&self) -> (Arc<ClientConfig>, Arc<ServerConfig>, Option<Stores>) {
         let (mut client, mut server) = (self.client.clone(), self.server.clone());
         let stores = self.keeps.then(Stores::default);
         if let Some(stores) = &stores {
@@ -188,12 +203,19 @@ impl Setup {
             let store = stores.server_sessions.clone();
             server.resumption.get_or_insert(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
         }
-        let mut pair = Pair::new(&Arc::new(client), &Arc::new(server), seed);
-        if !self.early_data.is_empty() {
-            let taken = pair.client.send_early_data(&self.early_data);
-            assert_eq!(taken, Ok(self.early_data.len()), "there is a session with early data");
+        (Arc::new(client), Arc::new(server), stores)
+    }
+
+    /// Runs a connection in which whatever can be kept is.
+    fn handshake(&self, seed: u64) {
+        if self.client.common.datagrams.is_some() {
+            let mut pair = self.datagram_pair(seed);
+            pair.run_well().expect("a handshake");
+            pair.send(Side::Server, b"confirmed").expect("data");
+            return pair.run_well().expect("a good path");
         }
-        pair.stores = stores;
-        pair
+        let mut pair = self.pair(seed);
+        pair.handshake().expect("a handshake");
+        pair.carry(Side::Server, b"confirmed").expect("data");
     }
 }

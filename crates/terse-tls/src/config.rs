@@ -23,6 +23,10 @@ use crate::wire::{
 mod datagrams;
 
 pub use datagrams::Datagrams;
+#[cfg(feature = "testing")]
+pub use datagrams::Defence;
+#[cfg(not(feature = "testing"))]
+pub(crate) use datagrams::Defence;
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]

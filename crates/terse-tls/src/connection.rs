@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::cache::{self, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig, TraceEvent};
 use crate::crypto::{CryptoError, Rng};
-use crate::error::{ApiMisuse, Error};
+use crate::error::{ApiMisuse, Error, InvalidMessage};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
 use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::datagram::FirstMessage;
@@ -238,8 +238,12 @@ impl Connection {
             return Err(error);
         }
         if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
-            self.abandon(Error::TimedOut, cache::Failure::TimeoutOrClose, now);
-            return Err(Error::TimedOut);
+            let error = match self.receiver.saw_too_large() {
+                true => InvalidMessage::HandshakeTooLarge.into(), // somebody answers, but not so that it can be taken
+                false => Error::TimedOut,
+            };
+            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            return Err(error);
         }
         if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
             trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
@@ -277,7 +281,8 @@ impl Connection {
         Ok(taken)
     }
 
-    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`].
+    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`]: there it becomes
+    /// less when flights are lost again and again, as the path may have a smaller MTU than was configured.
     pub fn max_message(&self) -> usize {
         self.sender.max_fragment()
     }

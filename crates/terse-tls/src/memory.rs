@@ -4,6 +4,8 @@
 //! (`tests/memory.rs` floods connections under a counting allocator). Its own size, that of [`crate::Connection`], and
 //! what all connections share (configuration, caches, stores) come on top.
 
+use alloc::vec::Vec;
+
 use crate::config::Common;
 use crate::wire::ProtocolVersion;
 
@@ -27,6 +29,8 @@ pub struct Memory {
     pub own_flight: usize,
     /// Whether TLS 1.2 is enabled. It signs the handshake's messages, not their hash, so they are kept until then.
     pub tls12: bool,
+    /// Whether it runs over datagrams ([`Common::datagrams`]).
+    pub datagrams: bool,
     /// What the provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
     pub cryptography: usize,
 }
@@ -46,6 +50,7 @@ impl Memory {
         max_send_buffer: 1_024,
         own_flight: 1_500,
         tls12: false,
+        datagrams: false,
         cryptography: Self::ELLIPTIC_CURVES,
     };
 
@@ -57,6 +62,7 @@ impl Memory {
             max_send_buffer: common.max_send_buffer,
             own_flight,
             tls12: common.enables(ProtocolVersion::TLS_1_2),
+            datagrams: common.datagrams.is_some(),
             cryptography,
         }
     }
@@ -70,7 +76,18 @@ impl Memory {
         // Records that wait: a vector that grows has up to twice what it needs, and moves.
         let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
         let kept = if self.tls12 { 2 * (MESSAGES_KEPT * message + 2 * self.own_flight) } else { 0 };
-        received + sent + kept + self.cryptography + STATE
+        let datagrams = if self.datagrams { self.datagrams() } else { 0 };
+        received + sent + kept + datagrams + self.cryptography + STATE
+    }
+
+    /// What datagrams take beyond that: a stream has one message at a time, and gives its flights away.
+    const fn datagrams(&self) -> usize {
+        // Messages that came too early beside the one that is due, all in as many pieces as they may be.
+        let early = self.max_handshake_message + MESSAGES * (MESSAGE_STATE + PIECES * PIECE) + PIECES * PIECE;
+        // The flight is kept until it is answered. A record of application data waits in a buffer of its own.
+        let flight = 2 * self.own_flight;
+        let queue = 2 * (self.max_send_buffer / LEAST_RECORD + 1) * size_of::<Vec<u8>>();
+        early + flight + queue + HELD
     }
 }
 
@@ -79,6 +96,24 @@ const OVERHEAD: usize = 5 + 1 + 255;
 
 /// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, ServerKeyExchange, CertificateRequest.
 const MESSAGES_KEPT: usize = 4;
+
+/// How many messages are put together at once over datagrams.
+const MESSAGES: usize = 9;
+
+/// What is known of each, and its header.
+const MESSAGE_STATE: usize = 128;
+
+/// In how many pieces each may be.
+const PIECES: usize = 64;
+
+/// Where a piece begins and ends.
+const PIECE: usize = 2 * size_of::<usize>();
+
+/// What overtook a change of keys: 1,500 bytes in records of 13 at least, and where they are, which moves as it grows.
+const HELD: usize = 1_500 + 3 * (1_500 / 13 + 1) * 2 * size_of::<usize>();
+
+/// The shortest record of application data: a header, a byte, and a tag of 8.
+const LEAST_RECORD: usize = 13 + 1 + 8;
 
 /// The states of a handshake, with what they know of the peer, and the summary.
 const STATE: usize = 4_096;

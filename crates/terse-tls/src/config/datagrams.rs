@@ -23,9 +23,33 @@ pub struct Datagrams {
     /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
     /// this it is believed only when the peer does not go on before the next timeout.
     pub believe_unprotected_alerts: bool,
-    /// Take records that came before, for tests that show what this would allow.
+    /// Go without a defence, for tests that show what it is for.
     #[cfg(feature = "testing")]
-    pub without_replay_protection: bool,
+    pub without: Option<Defence>,
+}
+
+/// What a connection over datagrams does against those who can send it some, but have no keys.
+#[cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defence {
+    /// What came before is dropped (RFC 6347, 4.1.2.6).
+    #[cfg(feature = "testing")]
+    ReplayProtection,
+    /// The number of a record that is not protected keeps out no other.
+    #[cfg(feature = "testing")]
+    UnverifiedNumbers,
+    /// What came in the clear does not count once there are keys.
+    Epochs,
+    /// ChangeCipherSpec changes nothing: records say which epoch they are of.
+    ChangeCipherSpec,
+    /// Of what overtook a change of keys, little is held.
+    HeldBound,
+    /// Records without the connection ID that was agreed on are dropped (RFC 9146, 3).
+    ConnectionIds,
+    /// What is no record, or not authentic, is dropped (RFC 6347, 4.1.2.7).
+    Dropping,
+    /// A flight is sent again only so often for a peer that asks for it.
+    RepeatBound,
 }
 
 impl Default for Datagrams {
@@ -40,7 +64,7 @@ impl Default for Datagrams {
             connection_id: None,
             believe_unprotected_alerts: false,
             #[cfg(feature = "testing")]
-            without_replay_protection: false,
+            without: None,
         }
     }
 }
@@ -49,6 +73,18 @@ impl Datagrams {
     /// For constrained networks: the first timeout is 9 s (RFC 7925, 11), until the round trip was measured.
     pub fn constrained() -> Self {
         Self { initial_timeout: 9_000, max_retransmissions: 5, ..Self::default() }
+    }
+
+    /// Whether a test took `defence` away.
+    #[cfg(feature = "testing")]
+    pub(crate) fn lacks(&self, defence: Defence) -> bool {
+        self.without == Some(defence)
+    }
+
+    /// Nobody can take one away.
+    #[cfg(not(feature = "testing"))]
+    pub(crate) const fn lacks(&self, _: Defence) -> bool {
+        false
     }
 
     pub(super) const fn check(&self) -> Result<(), ApiMisuse> {

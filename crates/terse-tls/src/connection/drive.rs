@@ -185,6 +185,8 @@ impl Connection {
                 Ok(())
             }
             AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
+            // It overtook the last flight, which will come again.
+            AlertDescription::CLOSE_NOTIFY if self.is_datagram() => self.receiver.not_due(ContentType::ALERT),
             AlertDescription::CLOSE_NOTIFY => Err(Error::AlertReceived(alert.description)),
             // In TLS 1.2 a warning is one (RFC 5246, 7.2.2); in TLS 1.3 the level says nothing.
             _ if alert.level == Alert::WARNING && self.may_speak(ProtocolVersion::TLS_1_2) => self.receiver.ignored(),

@@ -186,6 +186,11 @@ pub(crate) trait Incoming: Send + Sync {
         None
     }
 
+    /// Datagrams: a message came that is longer than this side takes. It was dropped, so the peer will send it again.
+    fn saw_too_large(&self) -> bool {
+        false
+    }
+
     /// Datagrams: epoch and number of the newest authentic record that is protected.
     fn newest(&self) -> Option<(u16, u64)> {
         None

@@ -13,7 +13,7 @@ use terse_tls::{
     Undefended,
 };
 
-use crate::PROVIDER;
+use crate::modes::PROVIDER;
 
 /// A server, and clients at addresses.
 struct World {

@@ -1,46 +1,30 @@
-//! Client against server over datagrams, which may be lost, doubled, late and damaged.
+//! Client against server over datagrams, which may be lost, doubled, late and damaged (RFC 6347).
+//!
+//! - [`modes`]: the handshakes that are disturbed, one of each mode, in datagrams of every size
+//! - [`outcome`]: what must hold of a connection whatever was done to it
+//! - [`single`], [`pairs`], [`random`]: what a network does, systematically and at random
+//! - [`flipped`]: datagrams that arrive damaged
+//! - [`timers`]: when a flight is sent again, and when no more
+//! - [`caching`]: what losses and crashes cost the next connection
+//! - [`attacks`]: by those who have no keys
+//! - [`endpoint`]: many clients at one server
+//! - [`trace`]: what those hear who watch
 
 extern crate alloc;
 
+use terse_testkit::allocator::CountingAllocator;
+
+mod attacks;
+mod caching;
 mod endpoint;
+mod flipped;
+mod modes;
+mod outcome;
+mod pairs;
+mod random;
+mod single;
+mod timers;
 mod trace;
 
-use alloc::sync::Arc;
-
-use terse_testkit::datagrams::DatagramPair;
-use terse_testkit::pair::Side;
-use terse_testkit::setup::Setup;
-use terse_tls::Datagrams;
-
-/// The fastest.
-const PROVIDER: &terse_tls::crypto::CryptoProvider = &terse_aws_lc::PROVIDER;
-
-fn pair(setup: &Setup, seed: u64) -> DatagramPair {
-    DatagramPair::new(&Arc::new(setup.client.clone()), &Arc::new(setup.server.clone()), seed)
-}
-
-#[test]
-fn a_handshake_on_a_good_path() {
-    for max_datagram in [72, 99, 228, 548, 1232, 1472] {
-        let datagrams = Datagrams { max_datagram, ..Datagrams::default() };
-        let setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(datagrams);
-        let mut pair = pair(&setup, 1);
-        pair.run_well().unwrap();
-        assert!(pair.client.is_connected() && pair.server.is_connected());
-        for datagram in &pair.sent {
-            assert!(datagram.bytes.len() <= max_datagram);
-        }
-        let summary = pair.client.summary();
-        println!(
-            "{max_datagram}: {} datagrams, {} + {} B {:?}",
-            pair.sent.len(),
-            summary.sent.record_bytes,
-            summary.received.record_bytes,
-            summary.dropped
-        );
-        pair.send(Side::Client, b"hello").unwrap();
-        pair.send(Side::Server, b"welcome").unwrap();
-        pair.run_well().unwrap();
-        assert_eq!(pair.received, [[b"welcome".to_vec()], [b"hello".to_vec()]]);
-    }
-}
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;

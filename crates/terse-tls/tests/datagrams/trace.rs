@@ -7,7 +7,7 @@ use terse_testkit::datagrams::{Datagram, DatagramPair};
 use terse_testkit::setup::Setup;
 use terse_tls::{Datagrams, Trace, TraceEvent};
 
-use crate::PROVIDER;
+use crate::modes::PROVIDER;
 
 /// Notes when flights were sent again.
 #[derive(Default)]

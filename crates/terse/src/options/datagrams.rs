@@ -28,7 +28,7 @@ pub(crate) struct DatagramOptions {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=600_000), requires = "dtls")]
     initial_timeout: Option<u32>,
     /// Use connection IDs (RFC 9146), with one of N bytes for what comes here; 0: only the other side may want one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32), requires = "dtls")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=20), requires = "dtls")]
     connection_id: Option<u8>,
 }
 

@@ -61,10 +61,10 @@ impl Server {
                 output::warn(&format!("a datagram could not be sent, and counts as lost: {error}"));
             }
         }
-        if shared.verbose {
-            let counted = server.counters().by_name().into_iter().filter(|(_, count)| *count > 0);
-            let counts: Vec<_> = counted.map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
-            output::warn(&format!("before there was a connection: {}", counts.join(", ")));
+        let counted = server.counters().by_name().into_iter().filter(|(_, count)| *count > 0);
+        let counts: Vec<_> = counted.map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
+        if shared.verbose && !counts.is_empty() {
+            output::warn(&format!("what belonged to no connection: {}", counts.join(", ")));
         }
         Ok(())
     }

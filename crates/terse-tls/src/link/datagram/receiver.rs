@@ -5,10 +5,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::FirstMessage;
-use super::fragment::{FragmentHeader, HEADER_LEN, Inserted, Reassembler};
-use crate::config::Datagrams;
+use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
+use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
-use crate::error::{ApiMisuse, Error};
+use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
 use crate::link::{Incoming, Received};
 use crate::record::datagram12::{Header, MAX_FRAGMENT, ReadEpoch, Refused};
 use crate::schedule::EpochKeys;
@@ -46,6 +46,7 @@ pub(super) struct Receiver {
     max_message: usize,
     max_record: usize,
     unprotected_alert: Option<AlertDescription>,
+    saw_too_large: bool,
     last_record_len: usize,
     dropped: Dropped,
     settings: Datagrams,
@@ -70,6 +71,7 @@ impl Receiver {
             max_message,
             max_record,
             unprotected_alert: None,
+            saw_too_large: false,
             last_record_len: 0,
             dropped: Dropped::default(),
             settings: *settings,
@@ -99,6 +101,9 @@ impl Receiver {
             return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
         match before.open(header, record, MAX_FRAGMENT) {
+            Ok((ContentType::HANDSHAKE, content)) if self.settings.lacks(Defence::Epochs) => {
+                Ok(self.handshake(content))
+            }
             Ok((ContentType::HANDSHAKE, content)) => {
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
                     header.fragment_offset + header.fragment_length == header.length
@@ -119,23 +124,35 @@ impl Receiver {
     fn current(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
         let has_cid = header.content_type == ContentType::TLS12_CID;
         let due = self.expects_cid && self.epoch.is_protected() && !self.cid.is_empty();
-        if has_cid != due || (due && header.cid(record) != &*self.cid) {
+        let has_other = has_cid != due || (due && header.cid(record) != &*self.cid);
+        if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9146, 3
         }
-        #[cfg(feature = "testing")]
-        if self.settings.without_replay_protection {
-            self.epoch.forget();
-        }
         let is_protected = self.epoch.is_protected();
+        #[cfg(feature = "testing")]
+        if self.settings.lacks(Defence::ReplayProtection) {
+            self.epoch.forget();
+        } else if self.settings.lacks(Defence::UnverifiedNumbers)
+            && !is_protected
+            && self.epoch.newest().is_some_and(|newest| header.number <= newest)
+        {
+            return Ok(drop_as(&mut self.dropped.replayed));
+        }
         // Fragments of messages are copied from where they came: they take no room for a record.
         let limit = if is_protected { self.limit.min(self.max_record) } else { MAX_FRAGMENT };
         let (content_type, content) = match self.epoch.open(header, record, limit) {
             Ok(opened) => opened,
             Err(_) if self.epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
+            Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
+                return Err(CryptoError::DecryptFailed.into());
+            }
             Err(refused) => return Ok(self.refused(refused)),
         };
         match content_type {
             ContentType::HANDSHAKE => Ok(self.handshake(content)),
+            ContentType::CHANGE_CIPHER_SPEC if self.settings.lacks(Defence::ChangeCipherSpec) => {
+                Err(PeerMisbehaved::BadChangeCipherSpec.into())
+            }
             ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch tells
             ContentType::ALERT => Ok(self.alert(content, is_protected)),
             ContentType::APPLICATION_DATA if is_protected => {
@@ -165,7 +182,8 @@ impl Receiver {
                         received = Received::Repeated;
                     }
                 }
-                Inserted::Dropped(_) => {
+                Inserted::Dropped(cause) => {
+                    self.saw_too_large |= cause == DropCause::TooLarge;
                     drop_as(&mut self.dropped.bad_fragment);
                 }
             }
@@ -203,7 +221,7 @@ impl Receiver {
 
     fn hold(&mut self, record: &[u8]) {
         let held: usize = self.held.iter().map(|record| record.len()).sum();
-        if held + record.len() > MAX_HELD {
+        if held + record.len() > MAX_HELD && !self.settings.lacks(Defence::HeldBound) {
             drop_as(&mut self.dropped.wrong_epoch);
         } else {
             self.held.push_back(record.into());
@@ -252,6 +270,9 @@ impl Incoming for Receiver {
             return Ok((0, self.record(&header, &mut record)?));
         }
         let Some(header) = Header::parse(input, self.cid_len()) else {
+            if self.settings.lacks(Defence::Dropping) {
+                return Err(InvalidMessage::UnknownContentType.into());
+            }
             return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
         };
         Ok((header.record_len(), self.record(&header, input)?))
@@ -280,8 +301,10 @@ impl Incoming for Receiver {
         let EpochKeys::Tls12(keys) = keys else { return Err(ApiMisuse::Unsupported("protocol version").into()) };
         let epoch = ReadEpoch::new(self.epoch.epoch() + 1, keys)?;
         self.before = Some(core::mem::replace(&mut self.epoch, epoch));
-        // Whatever came ahead was not protected by these.
-        self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+        if !self.settings.lacks(Defence::Epochs) {
+            // Whatever came ahead was not protected by these.
+            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+        }
         self.held_due = self.held.len();
         Ok(())
     }
@@ -330,6 +353,10 @@ impl Incoming for Receiver {
         self.discard();
         drop_as(&mut self.dropped.not_due);
         Ok(())
+    }
+
+    fn saw_too_large(&self) -> bool {
+        self.saw_too_large
     }
 
     fn unprotected_alert(&self) -> Option<AlertDescription> {

@@ -97,11 +97,12 @@ impl Timer {
         self.stop();
     }
 
-    /// The flight was sent again although the timer had not expired, because the peer repeated its own: what comes now
-    /// may answer either.
+    /// The flight is sent again although the timer has not expired, because the peer repeated its own: what comes now may
+    /// answer either, and the next time is as far off as if the timer had.
     pub(crate) fn repeated(&mut self) {
-        if let Flight::SentOnce(_) = self.flight {
+        if let Flight::SentOnce(_) | Flight::Ambiguous = self.flight {
             self.flight = Flight::Ambiguous;
+            self.value = self.settings.clamp(self.value.saturating_mul(2));
         }
     }
 
@@ -133,6 +134,7 @@ impl Timer {
     }
 
     /// How often the timer had this flight sent again.
+    #[cfg(test)]
     pub(crate) const fn retransmissions(&self) -> u8 {
         self.retransmissions
     }
@@ -140,6 +142,12 @@ impl Timer {
     /// What the timer is set to, in milliseconds.
     pub(crate) const fn value(&self) -> u64 {
         self.value
+    }
+
+    /// What the timer would be set to if nothing had been lost.
+    pub(crate) fn undoubled(&self) -> u64 {
+        let value = self.estimate.map_or(self.settings.initial, Estimate::retransmission_timeout);
+        self.settings.clamp(value)
     }
 
     fn start(&mut self, now: Instant) {

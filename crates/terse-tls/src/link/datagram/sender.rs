@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::retransmit::{Expired, Settings, Timer};
-use crate::config::Datagrams;
+use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Flights, Link, Outgoing, Sent};
@@ -39,7 +39,7 @@ pub(super) struct Sender {
     queued: usize,
     timer: Timer,
     /// How often the peer has a flight sent again, beyond what the timer does.
-    max_repeats: u8,
+    max_repeats: u32,
     max_fragment: usize,
     /// As `max_fragment`, for protected records.
     max_protected: usize,
@@ -63,8 +63,10 @@ struct Flight {
     next: Option<Place>,
     /// It was sent before.
     is_repeated: bool,
-    /// How often the peer asked for it.
-    repeats: u8,
+    /// How often it was sent again.
+    losses: u8,
+    /// How often because the peer asked for it.
+    repeats: u32,
     /// The handshake is over when this has arrived: nobody answers.
     is_last: bool,
     last_sent: Option<Instant>,
@@ -103,7 +105,11 @@ impl Sender {
                 max: settings.max_timeout,
                 max_retransmissions: settings.max_retransmissions,
             }),
-            max_repeats: settings.max_retransmissions,
+            max_repeats: if settings.lacks(Defence::RepeatBound) {
+                u32::MAX
+            } else {
+                settings.max_retransmissions.into()
+            },
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
             produced: 0,
@@ -220,8 +226,15 @@ impl Sender {
         filled
     }
 
-    /// The flight, from its beginning.
+    /// The flight, from its beginning; after losses in smaller datagrams.
     fn send_again(&mut self) {
+        let sizes = self.least_datagram()..self.max_datagram;
+        self.flight.losses = self.flight.losses.saturating_add(1);
+        if self.flight.losses >= LOSSES
+            && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))
+        {
+            self.max_datagram = smaller;
+        }
         self.flight.is_repeated = true;
         self.flight.next = Some(Place { piece: 0, offset: 0 });
     }
@@ -287,7 +300,7 @@ const LEAST_PART: usize = 16;
 /// on IPv4 takes, and of 256.
 const SMALLER: [usize; 3] = [1_232, 528, 208];
 
-/// After how many retransmissions datagrams become smaller.
+/// After how many attempts in vain datagrams become smaller.
 const LOSSES: u8 = 2;
 
 /// The explicit part of a nonce, the type that goes with a connection ID, and a tag.
@@ -406,16 +419,19 @@ impl Flights for Sender {
 
     fn repeat(&mut self, now: Instant) {
         let flight = &self.flight;
-        // Duplicates, and answers that cross the next attempt, are not worth another one.
-        let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < self.timer.value() / 2);
+        // Duplicates, and what crosses an answer on its way, are not worth another one. After losses the next attempt of
+        // this side is early enough; for the last flight there is none, and the peer's may be due much earlier.
+        let (value, undoubled) = (self.timer.value(), self.timer.undoubled());
+        let least = if value > undoubled && !flight.is_last { value } else { undoubled / 2 };
+        let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < least);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
         // Nor is anybody who asks without end.
         let is_too_often = flight.repeats >= self.max_repeats;
         let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.next.is_none();
-        if !is_there || is_soon || is_old || is_too_often || self.closed {
+        if !is_there || is_soon || is_old || is_too_often {
             return;
         }
-        self.flight.repeats += 1; // it was less than another u8
+        self.flight.repeats += 1; // it was less than another u32
         self.timer.repeated();
         self.send_again();
     }
@@ -425,12 +441,6 @@ impl Flights for Sender {
             Expired::NotDue => false,
             Expired::GiveUp => true,
             Expired::Retransmit => {
-                let sizes = self.least_datagram()..self.max_datagram;
-                if self.timer.retransmissions() >= LOSSES
-                    && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))
-                {
-                    self.max_datagram = smaller;
-                }
                 self.send_again();
                 false
             }

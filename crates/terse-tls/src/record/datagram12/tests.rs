@@ -277,9 +277,15 @@ fn the_limit_is_that_of_the_content() {
 #[test]
 fn no_record_is_longer_than_its_length_can_say() {
     let mut write = write_epoch(&AES_128_GCM);
-    assert_eq!(write.seal(ContentType::HANDSHAKE, &[], &mut vec![0; HEADER_LEN + 0x1_0000]), Err(CryptoError::InvalidLength));
+    assert_eq!(
+        write.seal(ContentType::HANDSHAKE, &[], &mut vec![0; HEADER_LEN + 0x1_0000]),
+        Err(CryptoError::InvalidLength)
+    );
     assert_eq!(write.seal(ContentType::HANDSHAKE, &[], &mut [0; HEADER_LEN - 1]), Err(CryptoError::InvalidLength));
-    assert_eq!(write.seal(ContentType::HANDSHAKE, b"id", &mut [0; HEADER_LEN + 2 + 8]), Err(CryptoError::InvalidLength));
+    assert_eq!(
+        write.seal(ContentType::HANDSHAKE, b"id", &mut [0; HEADER_LEN + 2 + 8]),
+        Err(CryptoError::InvalidLength)
+    );
 }
 
 proptest! {

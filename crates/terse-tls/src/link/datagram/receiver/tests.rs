@@ -280,6 +280,37 @@ fn records_have_the_connection_id_that_was_agreed_on() {
     }
 }
 
+/// What the check is for: the connection ID of a protected record is authentic, but a peer could send any, and make others
+/// look for the connection in the wrong place.
+#[cfg(feature = "testing")]
+#[test]
+fn without_the_check_any_connection_id_will_do() {
+    for theirs in [&b"4321"[..], b""] {
+        let (mut receiver, mut peer) = (receiver_with(Some(b"1234")), Peer::new());
+        receiver.settings.without = Some(Defence::ConnectionIds);
+        receiver.expect_connection_id();
+        receiver.new_keys(&keys(1)).unwrap();
+        peer.cid = theirs.into();
+        assert_eq!(receive(&mut receiver, &peer.data(b"data")), [Event::Data(b"data".to_vec())], "{theirs:?}");
+    }
+}
+
+/// With the connection ID of this one, or its own, it is not authentic: an address that belongs to another connection now
+/// costs nothing but the record.
+#[test]
+fn a_record_of_another_connection_is_dropped() {
+    for theirs in [&b"1234"[..], b"4321"] {
+        let (mut receiver, mut peer) = (receiver_with(Some(b"1234")), Peer::new());
+        receiver.expect_connection_id();
+        receiver.new_keys(&keys(2)).unwrap();
+        peer.cid = theirs.into();
+        assert_eq!(receive(&mut receiver, &peer.data(b"data")), []);
+        let is_ours = u32::from(theirs == b"1234");
+        let expected = Dropped { not_authentic: is_ours, connection_id: 1 - is_ours, ..Dropped::default() };
+        assert_eq!(receiver.dropped(), expected);
+    }
+}
+
 const REFUSED: [u8; 2] = [2, AlertDescription::BAD_CERTIFICATE.0];
 
 #[test]

@@ -92,10 +92,11 @@ fn what_was_sent_again_for_the_peer_is_not_measured() {
     timer.sent(Instant(0));
     timer.repeated();
     timer.sent(Instant(300));
-    assert_eq!((timer.deadline(), timer.retransmissions()), (Some(Instant(1_300)), 0));
+    assert_eq!((timer.deadline(), timer.retransmissions()), (Some(Instant(2_300)), 0));
     timer.answered(Instant(400));
-    assert_eq!(timer.value(), 1_000);
+    assert_eq!((timer.value(), timer.undoubled()), (2_000, 1_000));
     timer.repeated();
+    assert_eq!(timer.value(), 2_000, "nothing waits for an answer");
     timer.sent(Instant(500));
     timer.answered(Instant(1_000));
     assert_eq!(timer.value(), 1_500, "a new flight is measured");
@@ -259,6 +260,9 @@ proptest! {
                 }
                 Call::Repeated => {
                     timer.repeated();
+                    if !sent.is_empty() {
+                        value = (2 * value).min(60_000);
+                    }
                     unmeasured = false;
                 }
                 Call::Stop => {

@@ -17,7 +17,7 @@ const SETTINGS: Datagrams = Datagrams {
     connection_id: None,
     believe_unprotected_alerts: false,
     #[cfg(feature = "testing")]
-    without_replay_protection: false,
+    without: None,
 };
 
 fn sender(max_datagram: usize) -> Sender {
@@ -205,6 +205,25 @@ fn the_last_flight_is_sent_again_when_the_peer_repeats_its_own() {
     assert_eq!(sender.flight.bytes.capacity(), 0);
 }
 
+/// However often this side had to send what came before: the peer's timer knows nothing of that.
+#[test]
+fn the_last_flight_is_sent_again_soon_after_losses() {
+    let mut sender = sender(200);
+    push(&mut sender, &[10], false);
+    for now in [0, 1_000, 3_000, 7_000] {
+        assert!(!sender.expired(Instant(now)));
+        transmit_at(&mut sender, now);
+    }
+    push(&mut sender, &[10], true);
+    sender.handled(Instant(7_500), true);
+    transmit_at(&mut sender, 7_500);
+    assert_eq!(sender.timer.value(), 8_000);
+    sender.repeat(Instant(7_999));
+    assert_eq!(transmit_at(&mut sender, 7_999).len(), 0);
+    sender.repeat(Instant(8_000));
+    assert_eq!(transmit_at(&mut sender, 8_000).len(), 1);
+}
+
 /// A few bytes ask for many, and start the timer again: whoever asks without end gets no end of them, and does not keep
 /// this side from giving up.
 #[test]
@@ -213,8 +232,9 @@ fn a_flight_is_not_sent_again_without_end() {
     push(&mut sender, &[1_000], false);
     transmit_at(&mut sender, 0);
     let (mut count, mut is_given_up) = (0, false);
-    for now in 1..600_000 {
+    for now in (100..700_000).step_by(100) {
         sender.repeat(Instant(now));
+        count += usize::from(!transmit_at(&mut sender, now).is_empty());
         is_given_up |= sender.expired(Instant(now));
         count += usize::from(!transmit_at(&mut sender, now).is_empty());
     }
@@ -255,6 +275,19 @@ fn datagrams_become_smaller_when_flights_are_lost() {
         .collect();
     assert_eq!(largest, [1_472, 1_472, 1_232, 528, 208, 208]);
     assert_eq!(sender.max_fragment(), 208 - 13 - 8 - 16, "for application data as well");
+}
+
+/// Whether the timer noticed or the peer did.
+#[test]
+fn datagrams_become_smaller_when_the_peer_does_not_get_them() {
+    let mut sender = sender(1_472);
+    push(&mut sender, &[3_000], false);
+    let mut now = 0;
+    for largest in [1_472, 1_472, 1_232, 528] {
+        assert_eq!(transmit_at(&mut sender, now).iter().map(Vec::len).max(), Some(largest));
+        now += 100_000;
+        sender.repeat(Instant(now));
+    }
 }
 
 /// A connection ID may take more than the smallest datagram has.

@@ -2,6 +2,8 @@
 
 extern crate alloc;
 
+mod datagrams;
+
 use alloc::sync::Arc;
 
 use terse_testkit::allocator::{CountingAllocator, measure};

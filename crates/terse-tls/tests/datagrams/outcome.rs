@@ -1,0 +1,138 @@
+//! What must hold of a connection whatever the network did to it.
+//!
+//! Both sides are connected, agree on everything, and are as connected as if nothing had happened: data flows both ways,
+//! and the summary says the same. Or both know that they are not. The sender of the last flight alone may be connected
+//! when its peer is not: nobody tells it whether the flight arrived, and it cannot be told (two generals). It knows that
+//! its peer is there and has proven itself; its peer has given up, and any data that is sent finds nobody.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
+use terse_testkit::pair::Side;
+use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
+use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, SignatureScheme};
+
+use crate::modes::Scenario;
+
+/// Of all handshakes that are disturbed by a rule.
+pub(crate) const SEED: u64 = 7;
+
+/// What a side reports that losses must not change.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    version: Option<ProtocolVersion>,
+    suite: Option<CipherSuite>,
+    group: Option<NamedGroup>,
+    mode: Mode,
+    cached: Vec<CachedObject>,
+    peer: Option<String>,
+    authenticated_by: AuthenticatedBy,
+    signature_scheme: Option<SignatureScheme>,
+    signatures: (u32, u32),
+    round_trips: u32,
+    fallback: Option<&'static str>,
+}
+
+pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {
+    let summary = pair.side(side).0.summary().clone();
+    Facts {
+        version: summary.version,
+        suite: summary.cipher_suite,
+        group: summary.group,
+        mode: summary.mode,
+        cached: summary.cached,
+        peer: summary.peer.name(),
+        authenticated_by: summary.peer.authenticated_by,
+        signature_scheme: summary.peer.signature_scheme,
+        signatures: (summary.signatures_verified, summary.signatures_saved),
+        round_trips: summary.round_trips,
+        fallback: summary.fallback,
+    }
+}
+
+/// What became of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Connected,
+    Failed,
+    /// The sender of the last flight believes that it is connected.
+    HalfConnected,
+}
+
+impl Scenario {
+    /// Runs the handshake over a network with this `fate`, and checks what must hold. `what` is shown if it does not.
+    pub(crate) fn run(&self, what: &str, seed: u64, fate: impl FnMut(&Datagram) -> Fate) -> Outcome {
+        self.run_counting(what, seed, fate).0
+    }
+
+    /// The same, of a disturbance that no connection fails from. Returns how many datagrams were sent again.
+    pub(crate) fn survives(&self, what: &str, fate: impl FnMut(&Datagram) -> Fate) -> usize {
+        let (outcome, again) = self.run_counting(what, SEED, fate);
+        assert_eq!(outcome, Outcome::Connected, "{}: {what}", self.name);
+        again as usize
+    }
+
+    fn run_counting(&self, what: &str, seed: u64, fate: impl FnMut(&Datagram) -> Fate) -> (Outcome, u32) {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let mut pair = self.setup.datagram_pair(seed);
+            let _ = pair.run(fate);
+            let again = pair.client.summary().retransmissions + pair.server.summary().retransmissions;
+            (self.check(&mut pair), again)
+        }));
+        result.unwrap_or_else(|_| panic!("{}: {what}, seed {seed}", self.name))
+    }
+
+    fn check(&self, pair: &mut DatagramPair) -> Outcome {
+        let connected = Side::BOTH.map(|side| pair.side(side).0.is_connected());
+        for side in Side::BOTH {
+            let told = core::iter::from_fn(|| pair.side(side).0.poll_event()).any(|event| event == Event::Connected);
+            // Who is connected may hear later that its peer is not.
+            let is_refused = matches!(pair.failure(side), Some(Error::AlertReceived(_)));
+            assert!(told == connected[side as usize] || (told && is_refused), "{side:?} was told the truth");
+            if !told {
+                self.check_failed(pair, side);
+            }
+        }
+        match connected {
+            [true, true] => self.check_connected(pair),
+            [false, false] => return Outcome::Failed,
+            _ => {
+                assert!(connected[self.last as usize], "only who sends the last flight may be alone");
+                return Outcome::HalfConnected;
+            }
+        }
+        Outcome::Connected
+    }
+
+    /// The peer is there no more, refused, or never said a word.
+    fn check_failed(&self, pair: &mut DatagramPair, side: Side) {
+        let heard_nothing = pair.side(side).0.summary().received.messages.is_empty();
+        match pair.failure(side) {
+            None => assert!(side == Side::Server && heard_nothing, "{side:?} waits for ever"),
+            Some(Error::ApiMisuse(misuse)) => panic!("{side:?}: {misuse:?} is nobody's misuse"),
+            Some(_) => {}
+        }
+    }
+
+    fn check_connected(&self, pair: &mut DatagramPair) {
+        let exported = Side::BOTH.map(|side| {
+            let mut secret = [0; 32];
+            pair.side(side).0.export_keying_material(b"EXPORTER-test", None, &mut secret).unwrap();
+            secret
+        });
+        assert_eq!(exported[0], exported[1]);
+        for side in Side::BOTH {
+            assert_eq!(pair.failure(side), None);
+            assert_eq!(facts(pair, side), self.facts[side as usize], "{side:?}");
+        }
+        assert!(pair.received.iter().all(Vec::is_empty), "data out of nothing");
+        for (side, data) in [(Side::Client, &b"to the server"[..]), (Side::Server, b"to the client")] {
+            pair.send(side, data).unwrap();
+        }
+        pair.run_well().unwrap();
+        assert_eq!(pair.received, [[b"to the client".to_vec()], [b"to the server".to_vec()]]);
+        for side in Side::BOTH {
+            assert_eq!(pair.side(side).0.poll_timeout(), None, "{side:?} still waits for something");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Each datagram of each handshake lost, doubled, late, out of order, or cut short.
+
+use terse_testkit::datagrams::{DELAY, Datagram};
+
+use crate::modes::SCENARIOS;
+
+/// Who lost one sends its flight again. Only where that is the last one, or all of it, its peer must ask with its own.
+#[test]
+fn each_datagram_lost() {
+    let (mut again, mut flights) = (0, 0);
+    for scenario in &*SCENARIOS {
+        for (lost, original) in scenario.datagrams.iter().enumerate() {
+            let is_of_flight = |datagram: &&Datagram| (datagram.from, datagram.sent) == (original.from, original.sent);
+            flights += scenario.datagrams.iter().filter(is_of_flight).count();
+            again += scenario.survives(&format!("{lost} is lost"), |datagram| match datagram.number == lost {
+                true => Vec::new(),
+                false => datagram.arrives(),
+            });
+        }
+    }
+    assert!((flights..flights + flights / 10).contains(&again), "{again} datagrams sent again for {flights}");
+}
+
+/// At once, and when its flight was handled.
+#[test]
+fn each_datagram_doubled() {
+    for scenario in &*SCENARIOS {
+        for doubled in 0..scenario.datagrams.len() {
+            let later = [1, DELAY * 3, 900][doubled % 3];
+            scenario.survives(&format!("{doubled} comes again {later} ms later"), |datagram| {
+                let mut fate = datagram.arrives();
+                if datagram.number == doubled {
+                    fate.push((DELAY + later, datagram.bytes.clone()));
+                }
+                fate
+            });
+        }
+        for later in [0, 1, 600, 2_000] {
+            scenario.survives(&format!("all come again {later} ms later"), |datagram| {
+                [datagram.arrives(), datagram.arrives_after(DELAY + later)].concat()
+            });
+        }
+    }
+}
+
+/// Past one timeout, and past several.
+#[test]
+fn each_datagram_late() {
+    for scenario in &*SCENARIOS {
+        for late in 0..scenario.datagrams.len() {
+            let delay = [1_500, 4_000, 30_000][late % 3];
+            scenario.survives(&format!("{late} takes {delay} ms"), |datagram| match datagram.number == late {
+                true => datagram.arrives_after(delay),
+                false => datagram.arrives(),
+            });
+        }
+    }
+}
+
+/// A network that keeps the order, 2 ms apart, so that a datagram can be moved.
+fn in_order(datagram: &Datagram) -> u64 {
+    DELAY + 2 * (datagram.number as u64 % 200)
+}
+
+#[test]
+fn each_datagram_after_its_successor() {
+    for scenario in &*SCENARIOS {
+        for moved in 0..scenario.datagrams.len() {
+            scenario.survives(&format!("{moved} comes after the next"), |datagram| {
+                let by = if datagram.number == moved { 3 } else { 0 };
+                datagram.arrives_after(in_order(datagram) + by)
+            });
+        }
+    }
+}
+
+#[test]
+fn each_flight_reversed() {
+    for scenario in &*SCENARIOS {
+        scenario.survives("all flights come reversed", |datagram| {
+            datagram.arrives_after(DELAY + 1_000 - in_order(datagram))
+        });
+    }
+}
+
+/// To nothing, within its header, to it, behind it, to a half, and by one byte. What is left of it is worth nothing.
+#[test]
+fn each_datagram_cut_short() {
+    for scenario in &*SCENARIOS {
+        for (cut, original) in scenario.datagrams.iter().enumerate() {
+            let len = original.bytes.len();
+            let lens = [0, 1, 12, 13, 14, 13 + 12, len / 2, len - 1];
+            // Two of them each, in turn; all of them in small handshakes.
+            let some = if scenario.datagrams.len() > 8 { 2 } else { lens.len() };
+            for len in lens.into_iter().cycle().skip(cut * some % lens.len()).take(some) {
+                scenario.survives(&format!("{cut} is cut to {len} bytes"), |datagram| match datagram.number == cut {
+                    true => vec![(DELAY, datagram.bytes[..len.min(datagram.bytes.len())].to_vec())],
+                    false => datagram.arrives(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The same over datagrams: fragments, records that came too early, and flights that are kept.
+
+use alloc::sync::Arc;
+
+use terse_testkit::allocator::measure;
+use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
+use terse_testkit::pair::Side;
+use terse_testkit::pki::Pki;
+use terse_testkit::setup::Setup;
+use terse_tls::{ClientConfig, Connection, Datagrams, Memory, ProtocolVersion, ServerConfig};
+
+/// A configuration, and what it is said to take.
+fn configurations() -> Vec<(&'static str, Setup, Memory)> {
+    let provider = &terse_rustcrypto::PROVIDER;
+    let version = ProtocolVersion::TLS_1_2;
+    let mut all = Vec::new();
+    let small = Memory { tls12: true, datagrams: true, ..Memory::DEVICE };
+    let mut device = Setup::mutual(provider, provider, "p256x3").only(version);
+    for side in Side::BOTH {
+        let common = device.common(side);
+        common.max_handshake_message = small.max_handshake_message;
+        common.max_record = small.max_record;
+        common.max_send_buffer = small.max_send_buffer;
+        common.record_size_limit = Some(small.max_record as u16);
+    }
+    all.push(("device", device.over(Datagrams::constrained()), small));
+
+    let ed25519 = Setup::mutual(provider, provider, "ed25519x3").only(version);
+    // RustCrypto verifies with RSA keys, and does not sign with them.
+    let (pki, signer) = (Pki::shared("rsa2048x3"), &terse_aws_lc::PROVIDER);
+    let rsa = Setup {
+        client: ClientConfig::new(provider, pki.trust(provider)),
+        server: ServerConfig::new(signer, pki.server(signer)),
+        ..Setup::new(provider, provider, "p256x3")
+    };
+    for (name, setup, own_flight, cryptography) in
+        [("ed25519x3", ed25519, 1_500, Memory::ELLIPTIC_CURVES), ("rsa2048x3", rsa.only(version), 3_000, Memory::RSA)]
+    {
+        let mut setup = setup.over(Datagrams::default());
+        let memory = Memory::of(setup.common(Side::Client), own_flight, cryptography);
+        assert!(memory.datagrams);
+        all.push((name, setup, memory));
+    }
+    all
+}
+
+/// One side of a pair, with the heap that it has and had.
+struct Victim {
+    pair: DatagramPair,
+    side: Side,
+    kept: i64,
+    peak: i64,
+    out: Vec<u8>,
+}
+
+impl Victim {
+    fn new(setup: &Setup, side: Side) -> Self {
+        let mut pair = setup.datagram_pair(1);
+        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        let now = pair.now;
+        let address = terse_testkit::pki::server_address();
+        let (connection, heap) = {
+            let (_, rng) = pair.side(side);
+            measure(|| match side {
+                Side::Client => Connection::client(client, address, now, rng).unwrap(),
+                Side::Server => Connection::server(server, now).unwrap(),
+            })
+        };
+        *pair.side(side).0 = connection;
+        Self { pair, side, kept: heap.kept, peak: heap.peak, out: vec![0; 0x1_0000] }
+    }
+
+    /// A call on the victim.
+    fn call<T>(&mut self, call: impl FnOnce(&mut Connection, &mut terse_testkit::rng::SeededRng) -> T) -> T {
+        let (connection, rng) = self.pair.side(self.side);
+        let (result, heap) = measure(|| call(connection, rng));
+        self.peak = self.peak.max(self.kept + heap.peak);
+        self.kept += heap.kept;
+        result
+    }
+
+    fn take(&mut self, mut datagram: Vec<u8>) {
+        let now = self.pair.now;
+        let mut taken = 0;
+        while taken < datagram.len() {
+            taken += self.call(|connection, rng| connection.handle_input(now, rng, &mut datagram[taken..])).unwrap();
+            while self.call(|connection, _| connection.recv(&mut [0; 512])) > 0 {}
+        }
+    }
+
+    fn transmit(&mut self) -> Vec<Vec<u8>> {
+        let mut out = core::mem::take(&mut self.out);
+        let now = self.pair.now;
+        let mut datagrams = Vec::new();
+        while let Some(len) = self.call(|connection, _| connection.poll_transmit(now, &mut out)) {
+            datagrams.push(out[..len].to_vec());
+        }
+        self.out = out;
+        datagrams
+    }
+
+    /// A handshake in which the victim gets every datagram twice, and has to send each of its flights again, twice.
+    fn handshake(&mut self) {
+        let other = self.side.other();
+        for _ in 0..60 {
+            let mut sent = self.transmit();
+            let deadline = self.pair.side(self.side).0.poll_timeout();
+            if let Some(deadline) = deadline.filter(|_| self.pair.now.monotonic.0 < 5_000) {
+                self.pair.now.monotonic = deadline;
+                let now = self.pair.now;
+                self.call(|connection, _| connection.handle_timeout(now)).unwrap();
+                sent = self.transmit();
+            }
+            self.pair.now.monotonic.0 += DELAY;
+            for datagram in sent {
+                self.pair.deliver(other, datagram).unwrap();
+            }
+            let mut answer = Vec::new();
+            self.pair.transmit(other, &mut |datagram: &Datagram| {
+                answer.push(datagram.bytes.clone());
+                Vec::new()
+            });
+            for datagram in answer.iter().rev().chain(&answer) {
+                self.take(datagram.clone());
+            }
+        }
+        assert!(self.pair.side(self.side).0.is_connected());
+    }
+}
+
+/// A record as anybody can make it.
+fn record(content_type: u8, epoch: u16, number: u64, content: &[u8]) -> Vec<u8> {
+    let number = u64::from(epoch) << 48 | number;
+    let len = (content.len() as u16).to_be_bytes();
+    [&[content_type, 254, 253][..], &number.to_be_bytes(), &len, content].concat()
+}
+
+/// `len` zeros at `at` of message `seq`, of `total` bytes.
+fn fragment(seq: u16, total: usize, at: usize, len: usize) -> Vec<u8> {
+    let u24 = |value: usize| (value as u32).to_be_bytes()[1..].to_vec();
+    let header = [vec![11], u24(total), seq.to_be_bytes().to_vec(), u24(at), u24(len)].concat();
+    record(22, 0, 1, &[header, vec![0; len]].concat())
+}
+
+#[test]
+fn handshakes() {
+    for (name, setup, memory) in configurations() {
+        for side in Side::BOTH {
+            let mut victim = Victim::new(&setup, side);
+            victim.handshake();
+            assert!(victim.peak <= memory.heap() as i64, "{name}, {side:?}: {} of {}", victim.peak, memory.heap());
+        }
+    }
+}
+
+/// Whatever is kept of what a peer sends, all of it at once: nearly all of the message that is due and of those after it, in as
+/// many pieces as possible, and records that are too early, as small as possible.
+#[test]
+fn floods() {
+    for (name, setup, memory) in configurations() {
+        let (heap, max) = (memory.heap() as i64, memory.max_handshake_message);
+        let mut worst = 0;
+        for side in Side::BOTH {
+            for (piece, is_ahead) in [(1, true), (7, true), (100, true), (1_000, false), (1_000, true)] {
+                let mut victim = Victim::new(&setup, side);
+                victim.transmit();
+                for number in 0..400 {
+                    victim.take(record(23, 1, number, &[]));
+                }
+                for seq in (0..12).rev().filter(|seq| *seq == 0 || is_ahead) {
+                    let total = if seq == 0 { max } else { max / 8 };
+                    // Every other piece, from the end, and then those between.
+                    for at in (0..total - 1).step_by(2 * piece).rev().chain((piece..total - 1).step_by(2 * piece)) {
+                        victim.take(fragment(seq, total, at, piece.min(total - 1 - at)));
+                    }
+                }
+                victim.take(record(20, 0, 0, &[1]));
+                worst = worst.max(victim.peak);
+            }
+        }
+        println!("{name}: {worst} of {heap}");
+        assert!(worst <= heap, "{name}: {worst} of {heap}");
+        assert!(worst * 16 >= heap, "{name}: only {worst} of {heap}");
+        // The bound of the reassembler itself: twice the longest message.
+        assert!(worst >= max as i64, "{name}: {worst}");
+    }
+}
+
+/// What waits to be sent while the network takes nothing, and the last flight with it.
+#[test]
+fn full_buffers() {
+    for (name, setup, memory) in configurations() {
+        for side in Side::BOTH {
+            for size in [1, 100, 900] {
+                let mut victim = Victim::new(&setup, side);
+                victim.handshake();
+                while victim.call(|connection, _| connection.send(&[7; 900][..size])).unwrap() > 0 {}
+                assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
+            }
+        }
+    }
+}
+
+/// A datagram with application data, as large as they come.
+#[test]
+fn large_datagrams() {
+    let (_, mut setup, memory) = configurations().swap_remove(1);
+    for side in Side::BOTH {
+        setup.common(side).datagrams = Some(Datagrams { max_datagram: 17_000, ..Datagrams::default() });
+    }
+    for side in Side::BOTH {
+        let mut victim = Victim::new(&setup, side);
+        victim.handshake();
+        let other = side.other();
+        for _ in 0..4 {
+            victim.pair.send(other, &[7; 16_000]).unwrap();
+            let mut sent = Vec::new();
+            victim.pair.transmit(other, &mut |datagram: &Datagram| {
+                sent.push(datagram.bytes.clone());
+                Vec::new()
+            });
+            sent.into_iter().for_each(|datagram| victim.take(datagram));
+        }
+        assert!((16_000..=memory.heap() as i64).contains(&victim.peak));
+    }
+}
+
+/// Whatever a connection went through, all of its heap goes with it.
+#[test]
+fn nothing_outlives_the_connection() {
+    let (_, setup, _) = configurations().swap_remove(1);
+    for percent in [0, 30, 100] {
+        // What is made once for all connections is made by the first.
+        for is_first in [true, false] {
+            let setup = setup.clone();
+            let ((), heap) = measure(|| {
+                let mut pair = setup.datagram_pair(3);
+                let mut number = 0_usize;
+                let _ = pair.run(|datagram| {
+                    number += 37;
+                    if number % 100 < percent { Vec::new() } else { datagram.arrives() }
+                });
+                for seq in 0..5 {
+                    let _ = pair.deliver(Side::Server, fragment(seq, 500, 3, 20));
+                    let _ = pair.deliver(Side::Client, record(23, 1, 9, &[0; 100]));
+                }
+            });
+            assert!(is_first || heap.kept == 0, "{percent} %: {} bytes are left", heap.kept);
+        }
+    }
+}
