@@ -306,6 +306,8 @@ int library_handshake(int socket, int again) {
         if (result == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
             must(mbedtls_ssl_session_reset(&connection), "another beginning");
             set_transport_id(socket);
+        } else if (result == MBEDTLS_ERR_SSL_WANT_READ && options.datagrams) {
+            continue; /* it has sent its flight again */
         } else if (result != 0) {
             say_why(result);
             return 0;

@@ -16,6 +16,7 @@
 
 #define EXPORTED 32
 #define EARLY_DATA 1024
+#define LEAST_DATAGRAM 228 /* with less, wolfSSL gives up */
 
 static WOLFSSL_CTX *context;
 static WOLFSSL *connection;
@@ -290,13 +291,12 @@ static void set_datagrams(int socket) {
     if (options.server) {
         must(wolfSSL_DTLS_SetCookieSecret(connection, NULL, 0) == 0 ? WOLFSSL_SUCCESS : 0, "cookies");
     }
+#ifdef WOLFSSL_DTLS_MTU /* without it, what is sent fits into an Ethernet frame */
     if (options.datagram != 0) {
-#ifdef WOLFSSL_DTLS_MTU
-        must(wolfSSL_dtls_set_mtu(connection, (unsigned short)options.datagram), "MTU");
-#else
-        refuse("this wolfSSL has no MTU");
-#endif
+        int datagram = options.datagram < LEAST_DATAGRAM ? LEAST_DATAGRAM : options.datagram;
+        must(wolfSSL_dtls_set_mtu(connection, (unsigned short)datagram), "MTU");
     }
+#endif
     if (options.connection_id >= 0) {
         set_connection_id();
     }
@@ -311,7 +311,7 @@ static void prepare(int again) {
         must(wolfSSL_UseALPN(connection, names, (unsigned)strlen(names), WOLFSSL_ALPN_FAILED_ON_MISMATCH), "ALPN");
     }
     if (options.server) {
-        if (options.cookie) {
+        if (options.cookie && !options.datagrams) { /* where it always sends one */
             must(wolfSSL_send_hrr_cookie(connection, NULL, 0), "cookie");
         }
         return;
@@ -326,8 +326,8 @@ static void prepare(int again) {
         must(wolfSSL_UseMaxFragment(connection, (unsigned char)options.fragment), "max_fragment_length");
     }
     wolfSSL_set_SessionTicket_cb(connection, ticket_came, NULL);
-    if (again && session != NULL) {
-        must(wolfSSL_set_session(connection, session), "session");
+    if (again && session != NULL && wolfSSL_set_session(connection, session) != WOLFSSL_SUCCESS) {
+        say("nothing to resume");
     }
 }
 

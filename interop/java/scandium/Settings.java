@@ -15,6 +15,7 @@ import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.security.spec.X509EncodedKeySpec;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -82,13 +83,12 @@ final class Settings {
         if (word("suites") != null) {
             builder.set(DtlsConfig.DTLS_CIPHER_SUITES, list("suites", CipherSuite::getTypeByCode));
         }
-        if (word("groups") != null) {
-            builder.set(DtlsConfig.DTLS_CURVES, list("groups", SupportedGroup::fromId));
-        }
+        List<SignatureAndHashAlgorithm> schemes = List.of(SignatureAndHashAlgorithm.SHA256_WITH_ECDSA,
+                SignatureAndHashAlgorithm.SHA384_WITH_ECDSA, SignatureAndHashAlgorithm.SHA256_WITH_RSA);
         if (word("schemes") != null) {
-            builder.set(DtlsConfig.DTLS_SIGNATURE_AND_HASH_ALGORITHMS,
-                    list("schemes", code -> new SignatureAndHashAlgorithm(code >> 8, code & 0xff)));
+            schemes = list("schemes", code -> new SignatureAndHashAlgorithm(code >> 8, code & 0xff));
         }
+        builder.set(DtlsConfig.DTLS_SIGNATURE_AND_HASH_ALGORITHMS, schemes);
     }
 
     private void setDatagrams() {
@@ -138,13 +138,26 @@ final class Settings {
         if (verifier.hasTrusts() && (!server || !asks.equals("no"))) {
             builder.setAdvancedCertificateVerifier(verifier.build());
         }
+        setGroups(null);
         if (word("chain") != null) {
             Certificate[] chain = certificates(word("chain"));
             PrivateKey key = privateKey(chain[0].getPublicKey().getAlgorithm());
+            setGroups(SupportedGroup.fromPublicKey(chain[0].getPublicKey()));
             builder.setCertificateIdentityProvider(new SingleCertificateProvider(key, chain, CertificateType.X_509));
         } else if (word("raw-key") != null) {
             PublicKey own = publicKey(word("raw-key"));
             builder.setCertificateIdentityProvider(new SingleCertificateProvider(privateKey(own.getAlgorithm()), own));
+        }
+    }
+
+    /** Those on the command line, and that of our own certificate, without which Scandium does not start. */
+    private void setGroups(SupportedGroup own) {
+        if (word("groups") != null) {
+            List<SupportedGroup> groups = new ArrayList<>(list("groups", SupportedGroup::fromId));
+            if (own != null && !groups.contains(own)) {
+                groups.add(own);
+            }
+            builder.set(DtlsConfig.DTLS_CURVES, groups);
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Pair {
     /// What is between them.
     pub relay: Relay,
     role: Role,
+    /// How clients are started.
+    client_is: (Peer, Case),
 }
 
 impl Pair {
@@ -53,8 +55,15 @@ impl Pair {
     pub fn of(client: Peer, client_case: &Case, server: Peer, server_case: &Case, loss: Loss) -> Self {
         let (server, port) = server.server(server_case).expect("a program");
         let relay = Relay::to(port, loss);
+        let client_is = (client, client_case.clone());
         let client = client.client_over_datagrams(client_case, relay.port()).expect("a program");
-        Self { client, server, relay, role: Role::Client }
+        Self { client, server, relay, role: Role::Client, client_is }
+    }
+
+    /// A new client takes the place of the one before, which has ended.
+    pub fn another_client(&mut self) {
+        let (client, case) = &self.client_is;
+        self.client = client.client_over_datagrams(case, self.relay.port()).expect("a program");
     }
 
     /// Our side.

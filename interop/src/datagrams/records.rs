@@ -12,6 +12,8 @@ pub struct Record<'a> {
     pub kind: ContentType,
     /// Its epoch.
     pub epoch: u16,
+    /// Its number in the epoch.
+    pub number: u64,
     /// Its connection ID, if it has one.
     pub connection_id: &'a [u8],
     /// What comes after the header, protected unless the epoch is 0.
@@ -61,7 +63,8 @@ fn split(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
     let (len, rest) = rest.split_first_chunk::<2>()?;
     let (fragment, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
     let epoch = u16::from_be_bytes([header[3], header[4]]);
-    Some((Record { kind, epoch, connection_id, fragment, len: bytes.len() - rest.len() }, rest))
+    let number = header[5..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    Some((Record { kind, epoch, number, connection_id, fragment, len: bytes.len() - rest.len() }, rest))
 }
 
 impl Record<'_> {
@@ -94,7 +97,7 @@ mod tests {
     fn records_and_fragments() {
         let hello = [&[1, 0, 0, 9, 0, 1, 0, 0, 4, 0, 0, 2][..], &[7, 7]].concat();
         let clear = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 3, 0, 14][..], &hello].concat();
-        let protected = [&[25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0][..], b"id", &[0, 3, 9, 9, 9]].concat();
+        let protected = [&[25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 7][..], b"id", &[0, 3, 9, 9, 9]].concat();
         let datagram = [&clear[..], &protected].concat();
         let records = records(&datagram, 2).unwrap();
         assert_eq!(records.len(), 2);
@@ -104,7 +107,7 @@ mod tests {
         assert_eq!(records[0].fragments(), [expected]);
         assert!(!expected.is_whole());
         let connection_id = &b"id"[..];
-        let expected = Record { kind: TLS12_CID, epoch: 1, connection_id, fragment: &[9, 9, 9], len: 18 };
+        let expected = Record { kind: TLS12_CID, epoch: 1, number: 7, connection_id, fragment: &[9, 9, 9], len: 18 };
         assert_eq!(records[1], expected);
         assert_eq!(records[1].fragments(), []);
         for cut in 1..protected.len() {

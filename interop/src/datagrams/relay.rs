@@ -68,7 +68,7 @@ impl fmt::Display for Datagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}, {} bytes{}:", self.side, self.bytes.len(), if self.lost { ", lost" } else { "" })?;
         for record in records(&self.bytes, 0).unwrap_or_default() {
-            write!(f, " [{} {}", record.kind, record.epoch)?;
+            write!(f, " [{} {}.{}", record.kind, record.epoch, record.number)?;
             for part in record.fragments() {
                 write!(f, " {} {} {}+{}/{}", part.message_seq, part.kind, part.offset, part.len, part.message_len)?;
             }

@@ -61,6 +61,7 @@ fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
     match (cell.peer, cell.role) {
         (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
         (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
+        (Peer::Scandium, _) if alert != AlertDescription::CERTIFICATE_EXPIRED => AlertDescription::BAD_CERTIFICATE,
         _ => alert,
     }
 }

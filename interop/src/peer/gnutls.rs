@@ -8,7 +8,7 @@ use std::process::Command;
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::openssl::from_hex;
-use super::{Remote, Role, Running};
+use super::{Remote, Role, Running, Way};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
 use crate::datagrams::IP_AND_UDP;
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
@@ -200,13 +200,14 @@ pub(super) struct Program {
     /// What it says when it is refused.
     refused: &'static str,
     key_updates: usize,
+    is_over_udp: bool,
 }
 
 impl Program {
     pub(super) fn new(running: Running, case: &Case) -> Self {
         let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
         let refused = if only_tls12 { "Error in handshake" } else { "A TLS fatal alert has been received" };
-        Self { running, refused, key_updates: 0 }
+        Self { running, refused, key_updates: 0, is_over_udp: case.datagrams.is_some() }
     }
 }
 
@@ -246,6 +247,9 @@ impl Remote for Program {
     }
 
     fn expect_protocol(&mut self, name: &str) {
+        if matches!(self.running.way, Way::To(_)) && self.is_over_udp {
+            return; // it does not say, but has `--alpn-fatal`
+        }
         self.running.process.wait_for(&format!("- Application protocol: {name}"));
     }
 

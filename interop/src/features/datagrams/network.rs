@@ -21,8 +21,8 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::dtls("hello_verify_request", cookie),
         Feature::dtls("fragmented_client_hello", fragmented_client_hello),
         Feature::dtls("each_datagram_lost_once", each_lost_once),
-        Feature::dtls("every_fourth_datagram_lost", |cell| lossy(cell, 4, 1500)),
-        Feature::dtls("every_sixth_datagram_lost_mtu_256", |cell| lossy(cell, 6, 256)),
+        Feature::dtls("one_datagram_of_five_lost", |cell| lossy(cell, 5, 1500)),
+        Feature::dtls("one_datagram_of_eight_lost_mtu_256", |cell| lossy(cell, 8, 256)),
         Feature::dtls("several_connections", several),
     ];
     mtus.into_iter().chain(others).collect()
@@ -112,12 +112,17 @@ fn lossy(cell: Cell, many: u64, mtu: u16) {
 
 /// One server, several clients one after the other.
 fn several(cell: Cell) {
-    let case = cell.case(&Case { connections: 3, ..case() });
-    let mut pair = Pair::new(cell.peer, cell.role, &case);
+    let client = cell.case(&case());
+    let server = Case { connections: 3, ..client.clone() };
+    let mut pair = match cell.role {
+        Role::Client => Pair::between(cell.peer, cell.role, &client, &server, Loss::None),
+        Role::Server => Pair::between(cell.peer, cell.role, &server, &client, Loss::None),
+    };
     for round in 0..3 {
-        let _ = pair.complete(&case);
+        let _ = pair.complete(&client);
         if round < 2 {
-            pair.next();
+            pair.server.next();
+            pair.another_client();
         }
     }
 }
