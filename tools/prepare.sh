@@ -45,6 +45,12 @@ install_target() {
     rustup target add "$1" >/dev/null 2>&1 || missing "rustup could not add $1: not building for it"
 }
 
+fetch_java() { # pom
+    command -v mvn >/dev/null 2>&1 || return 0
+    mvn --quiet --batch-mode --file "$(dirname "$0")/../$1" dependency:build-classpath -Dmdep.outputFile=/dev/null ||
+        missing "Maven could not fetch what $1 names: its tests are skipped"
+}
+
 install_component() { # cargo-command component
     cargo "$1" --version >/dev/null 2>&1 && return
     rustup component add "$2" >/dev/null 2>&1 || missing "no $2: install it with: rustup component add $2"
@@ -64,6 +70,8 @@ install_package /usr/include/openssl/ssl.h libssl-dev
 install_package /usr/include/gnutls/gnutls.h libgnutls28-dev
 install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
+install_package mvn maven
+fetch_java interop/java/scandium/pom.xml
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi
 install_component fmt rustfmt

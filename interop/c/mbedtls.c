@@ -1,4 +1,4 @@
-/* Mbed TLS 2.28: TLS 1.2. Of signature schemes it knows only the hashes, and of RSA only PKCS #1. */
+/* Mbed TLS 2.28: TLS 1.2 and DTLS 1.2. Of signature schemes it knows only the hashes, and of RSA only PKCS #1. */
 
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
@@ -6,11 +6,15 @@
 #include <mbedtls/net_sockets.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/ssl_cache.h>
+#include <mbedtls/ssl_cookie.h>
 #include <mbedtls/ssl_ticket.h>
+#include <mbedtls/timing.h>
 #include <mbedtls/version.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "peer.h"
 
@@ -27,6 +31,8 @@ static mbedtls_ssl_ticket_context tickets;
 static mbedtls_ssl_context connection;
 static mbedtls_ssl_session session;
 static mbedtls_net_context stream;
+static mbedtls_ssl_cookie_ctx cookies;
+static mbedtls_timing_delay_context timer;
 static unsigned char exported[EXPORTED];
 
 static void must(int result, const char *what) {
@@ -137,6 +143,32 @@ static int keys_came(void *unused, const unsigned char *master_secret, const uns
     return mbedtls_ssl_tls_prf(prf, master_secret, 48, options.exporter, seed, sizeof seed, exported, sizeof exported);
 }
 
+/* A server without cookies answers the first ClientHello. */
+static void set_datagrams(void) {
+    if (!options.server) {
+        return;
+    } else if (options.cookie) {
+        mbedtls_ssl_cookie_init(&cookies);
+        must(mbedtls_ssl_cookie_setup(&cookies, mbedtls_ctr_drbg_random, &random_bytes), "cookies");
+        mbedtls_ssl_conf_dtls_cookies(&config, mbedtls_ssl_cookie_write, mbedtls_ssl_cookie_check, &cookies);
+    } else {
+        mbedtls_ssl_conf_dtls_cookies(&config, NULL, NULL, NULL);
+    }
+}
+
+/* Waits for a datagram during the handshake, and takes what there is after it. */
+static int receive(void *unused, unsigned char *buffer, size_t room, uint32_t timeout) {
+    (void)unused;
+    if (connection.state != MBEDTLS_SSL_HANDSHAKE_OVER) {
+        struct pollfd wanted = {.fd = stream.fd, .events = POLLIN};
+        if (poll(&wanted, 1, timeout == 0 ? -1 : (int)timeout) == 0) {
+            return MBEDTLS_ERR_SSL_TIMEOUT;
+        }
+    }
+    ssize_t len = recv(stream.fd, buffer, room, MSG_DONTWAIT);
+    return len >= 0 ? (int)len : MBEDTLS_ERR_SSL_WANT_READ;
+}
+
 const char *library_version(void) {
     static char text[40];
     mbedtls_version_get_string_full(text);
@@ -155,12 +187,16 @@ void library_setup(void) {
     mbedtls_ssl_session_init(&session);
     must(mbedtls_ctr_drbg_seed(&random_bytes, mbedtls_entropy_func, &entropy, NULL, 0), "random bytes");
     must(mbedtls_ssl_config_defaults(&config, options.server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                     MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT),
+                                     options.datagrams ? MBEDTLS_SSL_TRANSPORT_DATAGRAM : MBEDTLS_SSL_TRANSPORT_STREAM,
+                                     MBEDTLS_SSL_PRESET_DEFAULT),
          "defaults");
     mbedtls_ssl_conf_rng(&config, mbedtls_ctr_drbg_random, &random_bytes);
     if (!options.tls12 || options.raw_key != NULL || options.peer_raw_key != NULL || options.early_data != NULL ||
-        options.cookie) {
-        refuse("Mbed TLS 2.28 has neither TLS 1.3 nor raw public keys");
+        (options.cookie && !options.datagrams) || options.connection_id >= 0) {
+        refuse("Mbed TLS 2.28 has neither TLS 1.3 nor raw public keys, and Debian's no connection IDs");
+    }
+    if (options.datagrams) {
+        set_datagrams();
     }
     mbedtls_ssl_conf_min_version(&config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     set_certificates();
@@ -232,21 +268,47 @@ static void say_what_was_agreed_on(int resumed) {
     say("connected");
 }
 
+/* What a cookie is bound to. */
+static void set_transport_id(int socket) {
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    if (options.datagrams && options.server) {
+        if (getpeername(socket, (struct sockaddr *)&peer, &len) != 0) {
+            refuse("no peer");
+        }
+        must(mbedtls_ssl_set_client_transport_id(&connection, (const unsigned char *)&peer, len), "address");
+    }
+}
+
 int library_handshake(int socket, int again) {
     int resumed = 1;
     stream.fd = socket;
     mbedtls_ssl_init(&connection);
     must(mbedtls_ssl_setup(&connection, &config), "connection");
-    mbedtls_ssl_set_bio(&connection, &stream, mbedtls_net_send, mbedtls_net_recv, NULL);
+    if (options.datagrams) {
+        mbedtls_ssl_set_bio(&connection, &stream, mbedtls_net_send, NULL, receive);
+        mbedtls_ssl_set_timer_cb(&connection, &timer, mbedtls_timing_set_delay, mbedtls_timing_get_delay);
+        if (options.datagram != 0) {
+            mbedtls_ssl_set_mtu(&connection, (uint16_t)options.datagram);
+        }
+    } else {
+        mbedtls_ssl_set_bio(&connection, &stream, mbedtls_net_send, mbedtls_net_recv, NULL);
+    }
     if (options.name != NULL && !options.server && options.sends_name) {
         must(mbedtls_ssl_set_hostname(&connection, options.name), "name");
     }
     if (again && !options.server) {
         must(mbedtls_ssl_set_session(&connection, &session), "session");
     }
+    set_transport_id(socket);
     while (connection.state != MBEDTLS_SSL_HANDSHAKE_OVER) {
         int result = mbedtls_ssl_handshake_step(&connection);
-        if (result != 0) {
+        if (result == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
+            must(mbedtls_ssl_session_reset(&connection), "another beginning");
+            set_transport_id(socket);
+        } else if (result == MBEDTLS_ERR_SSL_WANT_READ && options.datagrams) {
+            continue; /* it has sent its flight again */
+        } else if (result != 0) {
             say_why(result);
             return 0;
         }

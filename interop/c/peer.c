@@ -1,12 +1,9 @@
-/* The command line, the sockets, and the way of the data between them and the standard streams. */
+/* The command line, and the way of the data between a socket and the standard streams. */
 
 #include "peer.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +21,7 @@ struct options options = {
     .tickets = 1,
     .session_ids = 1,
     .extended_master_secret = 1,
+    .connection_id = -1,
 };
 
 /* How long a peer may take for its farewell, in milliseconds. */
@@ -165,40 +163,17 @@ static void parse(char *word) {
         options.early_data = line;
     } else if (WORD("cookie")) {
         options.cookie = number;
+    } else if (WORD("datagrams")) {
+        options.datagrams = number;
+    } else if (WORD("datagram")) {
+        options.datagram = number;
+    } else if (WORD("connection-id")) {
+        options.connection_id = number;
     } else if (WORD("exporter")) {
         options.exporter = value;
     } else {
         refuse("%s: not known", word);
     }
-}
-
-static struct sockaddr_in loopback(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-static int listening(void) {
-    struct sockaddr_in address = loopback(0);
-    socklen_t len = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(listener, (struct sockaddr *)&address, len) != 0 || listen(listener, 4) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &len) != 0) {
-        refuse("listening: %s", strerror(errno));
-    }
-    say("listening %d", ntohs(address.sin_port));
-    return listener;
-}
-
-static int connected(int listener) {
-    struct sockaddr_in address = loopback(options.port);
-    int one = 1;
-    int stream = options.server ? accept(listener, NULL, NULL) : socket(AF_INET, SOCK_STREAM, 0);
-    if (stream < 0 || (!options.server && connect(stream, (struct sockaddr *)&address, sizeof address) != 0)) {
-        refuse("connecting: %s", strerror(errno));
-    }
-    setsockopt(stream, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return stream;
 }
 
 /* Standard input that was read and not yet sent: whole lines, or as much as there is room for. */
@@ -252,6 +227,9 @@ static enum going take_input(void) {
     return obey();
 }
 
+/* Whether the peer has closed. */
+static int peer_closed;
+
 /* Delivers what has come. */
 static enum going take_data(void) {
     static char buffer[0x4000];
@@ -259,6 +237,7 @@ static enum going take_data(void) {
         int len = library_read(buffer, sizeof buffer);
         if (len == READ_CLOSED) {
             say("closed by the peer");
+            peer_closed = 1;
             return CLOSED_BY_US;
         } else if (len == READ_FAILED) {
             return FAILED;
@@ -274,6 +253,13 @@ static void farewell(int stream) {
     char ignored[0x1000];
     struct pollfd wanted = {.fd = stream, .events = POLLIN};
     library_close();
+    if (options.datagrams) { /* which have no end */
+        while (!peer_closed && poll(&wanted, 1, FAREWELL) > 0) {
+            int len = library_read(ignored, sizeof ignored);
+            peer_closed = len == READ_CLOSED || len == READ_FAILED;
+        }
+        return;
+    }
     shutdown(stream, SHUT_WR);
     while (poll(&wanted, 1, FAREWELL) > 0) {
         ssize_t len = read(stream, ignored, sizeof ignored);
@@ -285,6 +271,7 @@ static void farewell(int stream) {
 
 /* One connection. Whether it went well. */
 static int converse(int stream, int again) {
+    peer_closed = 0;
     if (!library_handshake(stream, again)) {
         shutdown(stream, SHUT_WR);
         return 0;

@@ -53,6 +53,9 @@ struct options {
     const char *early_data; /* a client's; a server's is anything, and lets it accept some */
     int cookie;
     const char *exporter; /* a label: 32 bytes of it */
+    int datagrams;        /* DTLS 1.2 */
+    int datagram;         /* the longest to send, in bytes of payload */
+    int connection_id;    /* how long our own is; -1: none is negotiated */
 };
 
 extern struct options options;
@@ -70,6 +73,12 @@ unsigned char *contents(const char *path, size_t *len);
 
 /* Application data that has come. */
 void deliver(const void *data, size_t len);
+
+/* A socket that others can connect or send to. Says where. */
+int listening(void);
+
+/* The next connection, ours or that of the next peer at `listener`. A socket that blocks. */
+int connected(int listener);
 
 /* What a library does. `library_` functions are the library's, everything else is peer.c's. */
 

@@ -1,4 +1,4 @@
-/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3. What a build of the library lacks (early data, raw public keys) is refused. */
+/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3, DTLS 1.2. What a build of the library lacks (early data, raw public keys) is refused. */
 
 #ifdef WOLFSSL_USER_SETTINGS
 #include <wolfssl/wolfcrypt/settings.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <wolfssl/error-ssl.h>
 #include <wolfssl/ssl.h>
 
@@ -15,6 +16,7 @@
 
 #define EXPORTED 32
 #define EARLY_DATA 1024
+#define LEAST_DATAGRAM 228 /* with less, wolfSSL gives up */
 
 static WOLFSSL_CTX *context;
 static WOLFSSL *connection;
@@ -37,7 +39,9 @@ static void must(int result, const char *what) {
 }
 
 static WOLFSSL_METHOD *method(void) {
-    if (options.tls12 && options.tls13) {
+    if (options.datagrams) {
+        return options.server ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
+    } else if (options.tls12 && options.tls13) {
         return options.server ? wolfSSLv23_server_method() : wolfSSLv23_client_method();
     } else if (options.tls13) {
         return options.server ? wolfTLSv1_3_server_method() : wolfTLSv1_3_client_method();
@@ -218,7 +222,9 @@ void library_setup(void) {
     if (context == NULL) {
         refuse("wolfSSL has no such versions");
     }
-    must(wolfSSL_CTX_SetMinVersion(context, options.tls12 ? WOLFSSL_TLSV1_2 : WOLFSSL_TLSV1_3), "version");
+    if (!options.datagrams) {
+        must(wolfSSL_CTX_SetMinVersion(context, options.tls12 ? WOLFSSL_TLSV1_2 : WOLFSSL_TLSV1_3), "version");
+    }
     set_certificates();
     if (options.raw_key != NULL || options.peer_raw_key != NULL) {
         set_raw_keys();
@@ -263,6 +269,39 @@ static int ticket_came(WOLFSSL *ssl, const unsigned char *ticket, int len, void 
     return 0;
 }
 
+/* RFC 9146 */
+static void set_connection_id(void) {
+#ifdef WOLFSSL_DTLS_CID
+    static unsigned char id[] = "connection-id-of-the-peer";
+    must(wolfSSL_dtls_cid_use(connection), "connection IDs");
+    must(wolfSSL_dtls_cid_set(connection, options.connection_id == 0 ? NULL : id, (unsigned)options.connection_id),
+         "connection ID");
+#else
+    refuse("this wolfSSL has no connection IDs");
+#endif
+}
+
+static void set_datagrams(int socket) {
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    if (getpeername(socket, (struct sockaddr *)&peer, &len) != 0) {
+        refuse("no peer");
+    }
+    must(wolfSSL_dtls_set_peer(connection, &peer, len), "peer");
+    if (options.server) {
+        must(wolfSSL_DTLS_SetCookieSecret(connection, NULL, 0) == 0 ? WOLFSSL_SUCCESS : 0, "cookies");
+    }
+#ifdef WOLFSSL_DTLS_MTU /* without it, what is sent fits into an Ethernet frame */
+    if (options.datagram != 0) {
+        int datagram = options.datagram < LEAST_DATAGRAM ? LEAST_DATAGRAM : options.datagram;
+        must(wolfSSL_dtls_set_mtu(connection, (unsigned short)datagram), "MTU");
+    }
+#endif
+    if (options.connection_id >= 0) {
+        set_connection_id();
+    }
+}
+
 /* What is set on a connection alone. */
 static void prepare(int again) {
     wolfSSL_KeepArrays(connection); /* for exporters of TLS 1.2 */
@@ -272,7 +311,7 @@ static void prepare(int again) {
         must(wolfSSL_UseALPN(connection, names, (unsigned)strlen(names), WOLFSSL_ALPN_FAILED_ON_MISMATCH), "ALPN");
     }
     if (options.server) {
-        if (options.cookie) {
+        if (options.cookie && !options.datagrams) { /* where it always sends one */
             must(wolfSSL_send_hrr_cookie(connection, NULL, 0), "cookie");
         }
         return;
@@ -287,8 +326,8 @@ static void prepare(int again) {
         must(wolfSSL_UseMaxFragment(connection, (unsigned char)options.fragment), "max_fragment_length");
     }
     wolfSSL_set_SessionTicket_cb(connection, ticket_came, NULL);
-    if (again && session != NULL) {
-        must(wolfSSL_set_session(connection, session), "session");
+    if (again && session != NULL && wolfSSL_set_session(connection, session) != WOLFSSL_SUCCESS) {
+        say("nothing to resume");
     }
 }
 
@@ -348,13 +387,20 @@ int library_handshake(int socket, int again) {
     if (connection == NULL) {
         refuse("no connection");
     }
-    must(wolfSSL_set_fd(connection, socket), "socket");
+    must(options.datagrams ? wolfSSL_set_dtls_fd_connected(connection, socket) : wolfSSL_set_fd(connection, socket),
+         "socket");
+    if (options.datagrams) {
+        set_datagrams(socket);
+    }
     prepare(again);
     int connected = exchange_early_data(again) &&
                     (options.server ? wolfSSL_accept(connection) : wolfSSL_connect(connection)) == WOLFSSL_SUCCESS;
     if (!connected) {
         say_why();
         return 0;
+    }
+    if (options.datagrams) {
+        wolfSSL_dtls_set_using_nonblock(connection, 1);
     }
     say_what_was_agreed_on();
     return 1;

@@ -15,6 +15,7 @@ use terse_tls::{
     ProtocolVersion, ServerAddress, ServerConfig, SignatureScheme, Trace, Trust,
 };
 
+use crate::datagrams::Datagrams;
 use crate::pki::{Files, Holder, PSK, PSK_IDENTITY, Pki, SERVER_NAME, Side, WRONG_NAME};
 
 /// Label of the exporter that both sides are asked for.
@@ -126,6 +127,8 @@ pub struct Case {
     pub server_closes: bool,
     /// The peer sends no tickets after the handshake.
     pub no_tickets: bool,
+    /// What is said about datagrams, if those carry the records.
+    pub datagrams: Option<Datagrams>,
     /// Who hears of our messages.
     pub trace: Option<Arc<dyn Trace>>,
     /// Our client's cache.
@@ -174,6 +177,7 @@ impl Case {
             exporter: false,
             server_closes: false,
             no_tickets: false,
+            datagrams: None,
             trace: None,
             client_cache: None,
             server_cache: None,

@@ -1,5 +1,5 @@
-//! The programs in `c/` and `java/`, compiled when they are first asked for: against Debian's libraries, and against the
-//! current wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs
+//! The programs in `c/` and `java/`, compiled when they are first asked for: against Debian's libraries, against Scandium,
+//! which Maven fetches, and against the current wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs
 //! autotools and libclang, and leaves out early data and raw public keys.
 //!
 //! What must always hold: what was compiled from other sources, or with other settings, is not used.
@@ -23,19 +23,30 @@ pub enum Library {
     MbedTls,
     /// Debian's Bouncy Castle 1.72.
     BouncyCastle,
+    /// Scandium, the version that `java/scandium/pom.xml` names.
+    Scandium,
 }
 
 impl Library {
     /// Its program, or why there is none.
     pub fn command(self) -> Result<Command, String> {
-        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 4] = [const { OnceLock::new() }; 4];
+        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 5] = [const { OnceLock::new() }; 5];
         let program = PROGRAMS[self as usize].get_or_init(|| self.compile()).as_deref().map_err(Clone::clone)?;
-        if self != Self::BouncyCastle {
-            return Ok(Command::new(program));
-        }
+        let Some(class) = self.class() else { return Ok(Command::new(program)) };
+        let jars = program.join("jars");
+        let jars = fs::read_to_string(&jars).map_err(|error| format!("{}: {error}", jars.display()))?;
         let mut command = Command::new("java");
-        command.args(["-XX:TieredStopAtLevel=1", "-cp", &format!("{}:{JARS}", program.display()), "Peer"]);
+        command.args(["-XX:TieredStopAtLevel=1", "-cp", &format!("{}:{jars}", program.display()), class]);
         Ok(command)
+    }
+
+    /// The class that it begins with, if it is made of Java.
+    const fn class(self) -> Option<&'static str> {
+        match self {
+            Self::BouncyCastle => Some("Peer"),
+            Self::Scandium => Some("Scandium"),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls => None,
+        }
     }
 
     /// What it says about its version, or why it cannot be used here.
@@ -46,7 +57,8 @@ impl Library {
 
     fn compile(self) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
-        for file in self.sources().iter().chain(&[own("c/peer.h"), own("c/wolfssl/user_settings.h")]) {
+        let others = ["c/peer.h", "c/wolfssl/user_settings.h", "java/scandium/pom.xml"].map(own);
+        for file in self.sources().iter().chain(&others) {
             fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).hash(&mut hasher);
         }
         include_str!("../Cargo.toml").hash(&mut hasher); // the version of wolfssl-sys
@@ -57,9 +69,12 @@ impl Library {
             return Ok(program);
         }
         let unfinished = directory().join(format!("{name}.{}", std::process::id()));
-        let mut command = Command::new(if self == Self::BouncyCastle { "javac" } else { "cc" });
-        if self == Self::BouncyCastle {
-            command.args(["-Xlint:all,-path", "-Werror", "-cp", JARS, "-d"]).arg(&unfinished);
+        let mut command = Command::new(if self.class().is_some() { "javac" } else { "cc" });
+        if self.class().is_some() {
+            let jars = self.jars()?;
+            let written = fs::create_dir_all(&unfinished).and_then(|()| fs::write(unfinished.join("jars"), &jars));
+            written.map_err(|error| format!("{}: {error}", unfinished.display()))?;
+            command.args(["-Xlint:all,-path", "-Werror", "-cp", &jars, "-d"]).arg(&unfinished);
         } else {
             command.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&unfinished);
         }
@@ -80,6 +95,7 @@ impl Library {
                 "build-essential"
             }
             Self::BouncyCastle => "libbctls-java and default-jdk-headless",
+            Self::Scandium => "maven and default-jdk-headless",
         };
         run(&mut command, &format!("install the packages {packages}"))?;
         // What is left of the compilation; there is nothing to be done if it stays.
@@ -91,15 +107,45 @@ impl Library {
     /// What its program is made of.
     fn sources(self) -> Vec<PathBuf> {
         match self {
-            Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/wolfssl.c")],
-            Self::MbedTls => vec![own("c/peer.c"), own("c/mbedtls.c")],
+            Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/sockets.c"), own("c/wolfssl.c")],
+            Self::MbedTls => vec![own("c/peer.c"), own("c/sockets.c"), own("c/mbedtls.c")],
             Self::BouncyCastle => vec![own("java/Peer.java")],
+            Self::Scandium => vec![own("java/scandium/Scandium.java"), own("java/scandium/Settings.java")],
         }
+    }
+
+    /// The libraries of a program in Java.
+    fn jars(self) -> Result<String, String> {
+        if self != Self::Scandium {
+            return Ok(DEBIAN_JARS.into());
+        }
+        let list = directory().join(format!("jars.{}", std::process::id()));
+        let mut command = Command::new("mvn");
+        command.args(["--quiet", "--batch-mode", "dependency:build-classpath", "--file"]);
+        command.arg(own("java/scandium/pom.xml")).arg(format!("-Dmdep.outputFile={}", list.display()));
+        run(&mut command, "install the package maven; it fetches Scandium")?;
+        let jars = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+        let _ = fs::remove_file(&list); // there is nothing to be done if it stays
+        Ok(jars)
     }
 }
 
 /// Where Debian keeps Bouncy Castle.
-const JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
+const DEBIAN_JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
+
+/// The program `name` of this workspace, built like this one.
+pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
+    let built = directory();
+    let built = built.parent().ok_or("a directory that Cargo builds in")?;
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--bin", name, "--manifest-path"]).arg(own("../Cargo.toml"));
+    command.arg("--target-dir").arg(built.with_file_name(""));
+    if built.ends_with("release") {
+        command.arg("--release");
+    }
+    run(&mut command, "Cargo has to build it")?;
+    Ok(built.join(name))
+}
 
 /// A file of ours.
 fn own(file: &str) -> PathBuf {

@@ -15,7 +15,7 @@ use std::{env, thread};
 
 use terse_tls::ProtocolVersion;
 
-use crate::features::{self, Cell, Feature, absent};
+use crate::features::{self, Carrier, Cell, Feature, TABLES, Table, absent};
 use crate::peer::{Peer, Role};
 use crate::process::take_exhibits;
 
@@ -45,8 +45,8 @@ pub fn main() -> ExitCode {
     let features = features::all();
     let cells: Vec<(&Feature, Cell)> = features
         .iter()
-        .flat_map(|feature| feature.versions.iter().map(move |version| (feature, *version)))
-        .flat_map(|(feature, version)| Cell::of(feature, version).map(move |cell| (feature, cell)))
+        .flat_map(|feature| feature.tables().map(move |table| (feature, table)))
+        .flat_map(|(feature, table)| Cell::of(feature, table).map(move |cell| (feature, cell)))
         .filter(|(feature, cell)| wanted(feature.name, *cell))
         .collect();
     if arguments.iter().any(|argument| argument == "--list") {
@@ -64,7 +64,11 @@ fn name(feature: &str, cell: Cell) -> String {
         Role::Client => "client",
         Role::Server => "server",
     };
-    let version = if cell.version == ProtocolVersion::TLS_1_2 { "tls12" } else { "tls13" };
+    let version = match (cell.carrier, cell.version) {
+        (Carrier::Udp, _) => "dtls12",
+        (Carrier::Tcp, ProtocolVersion::TLS_1_2) => "tls12",
+        (Carrier::Tcp, _) => "tls13",
+    };
     format!("{}::{role}::{version}::{feature}", cell.peer.name())
 }
 
@@ -147,9 +151,10 @@ fn print(name: &str, outcome: &Outcome) {
 }
 
 fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, String>) -> ExitCode {
-    for version in [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2] {
-        if outcomes.keys().any(|(_, cell)| cell.version == version) {
-            println!("\n{version}\n{}", table(features, outcomes, version));
+    for table in TABLES {
+        let is_in = |cell: &Cell| (cell.version, cell.carrier) == (table.version, table.carrier);
+        if outcomes.keys().any(|(_, cell)| is_in(cell)) {
+            println!("\n{}\n{}", table.title, text_of(features, outcomes, table));
         }
     }
     for (peer, reason) in missing {
@@ -164,17 +169,17 @@ fn report(features: &[Feature], outcomes: &Outcomes, missing: &HashMap<Peer, Str
 }
 
 /// Rows are features, columns are peers and, below them, our role.
-fn table(features: &[Feature], outcomes: &Outcomes, version: ProtocolVersion) -> String {
+fn text_of(features: &[Feature], outcomes: &Outcomes, table: Table) -> String {
     let mut text = String::new();
     let width = features.iter().map(|feature| feature.name.len()).max().unwrap_or(0);
     let mut line = |first: &str, rest: &mut dyn Iterator<Item = String>| {
         let rest: String = rest.map(|cell| format!("  {cell:9}")).collect();
         let _ = writeln!(text, "{}", format!("{first:width$}{rest}").trim_end()); // a String takes everything
     };
-    line("peer", &mut Cell::all(version).map(|cell| cell.peer.name().into()));
-    line("our role", &mut Cell::all(version).map(|cell| format!("{:?}", cell.role).to_lowercase()));
-    for feature in features.iter().filter(|feature| feature.versions.contains(&version)) {
-        let outcomes: Vec<_> = Cell::all(version).map(|cell| outcomes.get(&(feature.name, cell))).collect();
+    line("peer", &mut Cell::all(table).map(|cell| cell.peer.name().into()));
+    line("our role", &mut Cell::all(table).map(|cell| format!("{:?}", cell.role).to_lowercase()));
+    for feature in features.iter().filter(|feature| feature.tables().any(|its| its == table)) {
+        let outcomes: Vec<_> = Cell::all(table).map(|cell| outcomes.get(&(feature.name, cell))).collect();
         if outcomes.iter().any(Option::is_some) {
             line(feature.name, &mut outcomes.iter().map(|outcome| outcome.map_or("", mark).into()));
         }

@@ -88,29 +88,10 @@ impl Meeting {
         if let [group] = case.server_groups[..] {
             assert_eq!(summary.group, Some(group));
         }
-        let (name, by) = self.expected_peer(case);
+        let (name, by) = expected_peer(self.role, case);
         assert_eq!(summary.peer.authenticated_by, by);
         let identity = summary.peer.identity.as_ref().map(ToString::to_string);
         assert_eq!(identity, name, "the peer's identity");
-    }
-
-    /// Who the peer is, and how it proved that.
-    fn expected_peer(&self, case: &Case) -> (Option<String>, AuthenticatedBy) {
-        let name = match (self.role, case.asks, case.client) {
-            (Role::Client, ..) => Some(SERVER_NAME),
-            (Role::Server, Asks::Optional | Asks::Required, Some(_)) => Some(CLIENT_NAME),
-            (Role::Server, ..) => None,
-        };
-        match (case.means, name) {
-            (Means::PreSharedKey, _) => (None, AuthenticatedBy::Psk),
-            (_, None) => (None, AuthenticatedBy::None),
-            (Means::Certificates, Some(name)) => (Some(name.into()), AuthenticatedBy::Certificate),
-            (Means::RawPublicKeys, Some(_)) => {
-                let side = if self.role == Role::Client { Side::Server } else { Side::Client };
-                let key = case.pki().raw_key(case.provider, side);
-                (Some(PeerIdentity::RawPublicKey(key.as_ref().into()).to_string()), AuthenticatedBy::Certificate)
-            }
-        }
     }
 
     /// Application data, a line each way, with `word` in it.
@@ -208,6 +189,25 @@ impl Meeting {
     /// What our side says about the connection.
     pub fn summary(&self) -> &Summary {
         self.ours.connection().summary()
+    }
+}
+
+/// Who the peer is, and how it proved that. `role` is ours.
+pub fn expected_peer(role: Role, case: &Case) -> (Option<String>, AuthenticatedBy) {
+    let name = match (role, case.asks, case.client) {
+        (Role::Client, ..) => Some(SERVER_NAME),
+        (Role::Server, Asks::Optional | Asks::Required, Some(_)) => Some(CLIENT_NAME),
+        (Role::Server, ..) => None,
+    };
+    match (case.means, name) {
+        (Means::PreSharedKey, _) => (None, AuthenticatedBy::Psk),
+        (_, None) => (None, AuthenticatedBy::None),
+        (Means::Certificates, Some(name)) => (Some(name.into()), AuthenticatedBy::Certificate),
+        (Means::RawPublicKeys, Some(_)) => {
+            let side = if role == Role::Client { Side::Server } else { Side::Client };
+            let key = case.pki().raw_key(case.provider, side);
+            (Some(PeerIdentity::RawPublicKey(key.as_ref().into()).to_string()), AuthenticatedBy::Certificate)
+        }
     }
 }
 

@@ -155,10 +155,10 @@ impl Process {
 
     /// The IPv4 port that it listens on, for a program that does not say which port it was given for port 0: the
     /// system's tables of open files and of sockets know.
-    pub fn listening_port(&mut self) -> u16 {
+    pub fn listening_port(&mut self, sockets: &Sockets) -> u16 {
         let start = Instant::now();
         loop {
-            if let Some(port) = listening_port(self.child.id()) {
+            if let Some(port) = listening_port(self.child.id(), sockets) {
                 return port;
             }
             assert!(matches!(self.child.try_wait(), Ok(None)), "{} ended before it listened", self.name);
@@ -250,17 +250,26 @@ fn contains(said: &[u8], data: &[u8]) -> bool {
     said.len() >= data.len() && said.windows(data.len()).rev().any(|window| window == data)
 }
 
-/// `/proc/net/tcp`: column 1 is the local address, 3 the state (0A: listening), 9 the inode.
-fn listening_port(process: u32) -> Option<u16> {
+/// A table of the system's sockets, and the state of those that take whatever comes.
+pub struct Sockets(&'static str, &'static str);
+
+/// Those that listen for connections.
+pub const TCP: Sockets = Sockets("/proc/net/tcp", "0A");
+
+/// Those that are not connected.
+pub const UDP: Sockets = Sockets("/proc/net/udp", "07");
+
+/// Column 1 is the local address, 3 the state, 9 the inode.
+fn listening_port(process: u32, Sockets(table, state): &Sockets) -> Option<u16> {
     let files = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let sockets: Vec<String> = files
         .filter_map(|file| fs::read_link(file.ok()?.path()).ok()?.into_os_string().into_string().ok())
         .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
         .collect();
-    let table = fs::read_to_string("/proc/net/tcp").ok()?;
+    let table = fs::read_to_string(table).ok()?;
     table.lines().skip(1).find_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
-        let listens = columns.get(3) == Some(&"0A") && sockets.iter().any(|inode| columns.get(9) == Some(&&**inode));
+        let listens = columns.get(3) == Some(state) && sockets.iter().any(|inode| columns.get(9) == Some(&&**inode));
         listens.then(|| u16::from_str_radix(columns[1].split_once(':')?.1, 16).ok()).flatten()
     })
 }
@@ -268,6 +277,13 @@ fn listening_port(process: u32) -> Option<u16> {
 thread_local! {
     /// What the programs of this thread have said.
     static EXHIBITS: RefCell<Vec<(String, Arc<Output>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Adds something that no program said to the report of a failure.
+pub fn exhibit(name: &str, text: String) {
+    let output = Output::default();
+    lock(&output.state).streams[0] = text.into();
+    EXHIBITS.with_borrow_mut(|exhibits| exhibits.push((name.into(), Arc::new(output))));
 }
 
 /// What the programs that this thread started since the last call have said, for the report of a failure.

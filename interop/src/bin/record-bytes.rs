@@ -44,6 +44,12 @@ fn main() -> ExitCode {
         "Mutual authentication, key exchange with P-256, AES-128-GCM, each implementation with itself",
         &bytes::baselines(),
     );
+    print(
+        "datagrams",
+        "DTLS 1.2 with a cookie, mutual authentication, key exchange with P-256, AES-128-GCM, each implementation with \
+         itself",
+        &bytes::datagrams(),
+    );
     ExitCode::SUCCESS
 }
 
@@ -53,11 +59,12 @@ fn print_table(_: &str, title: &str, rows: &[Row]) {
         "{:12}{:9}{:14}{:9}{:>8}{:>8}{:>8}{:>10}{:>9}",
         "", "version", "certificates", "", "client", "server", "both", "at most", "tickets"
     );
-    for Row { name, certificates, version, resumed, cost } in rows {
+    for row in rows {
+        let Row { name, certificates, resumed, cost, .. } = row;
         let worst = cost.at_most().map(|worst| worst.to_string()).unwrap_or_default();
         let (client, server, total) = (cost.client, cost.server, cost.total());
         let tickets = if cost.tickets > 0 { cost.tickets.to_string() } else { String::new() };
-        let version = version.to_string();
+        let version = row.protocol();
         let mode = if *resumed { "resumed" } else { "full" };
         let numbers = format!("{client:8}{server:8}{total:8}{worst:>10}{tickets:>9}");
         println!("{}", format!("{name:12}{version:9}{certificates:14}{mode:9}{numbers}").trim_end());
@@ -65,9 +72,10 @@ fn print_table(_: &str, title: &str, rows: &[Row]) {
 }
 
 fn print_json(table: &str, _: &str, rows: &[Row]) {
-    for Row { name, certificates, version, resumed, cost } in rows {
+    for row in rows {
+        let Row { name, certificates, resumed, cost, .. } = row;
         let row = serde_json::json!({
-            "table": table, "name": name, "certificates": certificates, "version": version.to_string(),
+            "table": table, "name": name, "certificates": certificates, "version": row.protocol(),
             "resumed": resumed, "client": cost.client, "server": cost.server, "total": cost.total(),
             "at_most": cost.at_most(), "tickets": cost.tickets,
         });

@@ -18,7 +18,7 @@ use crate::pki::Side;
 use crate::process::{accept, connect, listener};
 
 /// What a handshake cost on the wire, in bytes of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// The client sent.
     pub client: u64,

@@ -1,4 +1,5 @@
-//! What handshakes cost on the wire, counted outside of the endpoints: [`small`], [`rsa`], [`defaults`], [`baselines`].
+//! What handshakes cost on the wire, counted outside of the endpoints: [`small`], [`rsa`], [`defaults`], [`baselines`],
+//! [`datagrams()`].
 //!
 //! The numbers are bytes of records, both directions, until the handshake is complete on both sides. Tickets that follow
 //! it are counted apart.
@@ -11,11 +12,14 @@ use terse_tls::summary::Mode;
 use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use crate::case::{Case, Sessions};
+use crate::features::Carrier;
 use crate::peer::Peer;
 
+mod datagrams;
 mod measure;
 mod relay;
 
+pub use datagrams::datagrams;
 pub use measure::Cost;
 
 /// A row of a table.
@@ -27,10 +31,20 @@ pub struct Row {
     pub certificates: &'static str,
     /// The version.
     pub version: ProtocolVersion,
+    /// Over what.
+    pub carrier: Carrier,
     /// Whether a session was resumed.
     pub resumed: bool,
     /// What it cost.
     pub cost: Cost,
+}
+
+impl Row {
+    /// Its version, as in `DTLS 1.2`.
+    pub fn protocol(&self) -> String {
+        let datagrams = if self.carrier == Carrier::Udp { "D" } else { "" };
+        format!("{datagrams}{}", self.version)
+    }
 }
 
 /// What `bithac` may cost at most where everything is as small as it gets (`caching`, targets).
@@ -65,7 +79,8 @@ pub fn defaults() -> Vec<Row> {
     let mut rows = Vec::new();
     for (certificates, repeats) in [("p256x3", REPEATS), ("rsa2048x3", 1)] {
         let case = Case { chain: certificates, no_tickets: true, ..tls13(Case::mutual(AWS_LC)) };
-        let row = |name, cost| Row { name, certificates, version: TLS_1_3, resumed: false, cost };
+        let row =
+            |name, cost| Row { name, certificates, version: TLS_1_3, carrier: Carrier::Tcp, resumed: false, cost };
         let cheapest = |measure: &dyn Fn() -> Cost| {
             (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
         };
@@ -116,7 +131,8 @@ pub fn baselines() -> Vec<Row> {
 }
 
 fn full_and_resumed(case: &Case, version: ProtocolVersion, repeats: usize) -> Vec<Row> {
-    let row = |name, resumed, cost| Row { name, certificates: case.chain, version, resumed, cost };
+    let row =
+        |name, resumed, cost| Row { name, certificates: case.chain, version, carrier: Carrier::Tcp, resumed, cost };
     let cheapest = |measure: &dyn Fn() -> Cost| {
         (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
     };
@@ -159,9 +175,9 @@ fn resumed(case: &Case, sessions: Sessions) -> Cost {
 
 /// Those that are here and speak `version`.
 fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
-    Peer::ALL
-        .into_iter()
-        .filter(move |peer| peer.speaks(version) && !peer.has_only_shared_keys() && peer.version().is_ok())
+    Peer::ALL.into_iter().filter(move |peer| {
+        peer.speaks(version, Carrier::Tcp) && !peer.has_only_shared_keys() && peer.version().is_ok()
+    })
 }
 
 const TLS_1_2: ProtocolVersion = ProtocolVersion::TLS_1_2;
@@ -185,7 +201,7 @@ fn modes(case: &Case, modes: &[(&'static str, Schemes)]) -> Vec<Row> {
         assert_eq!(measure::ours(&case).0.mode, Mode::Full);
         let (summary, cost) = measure::ours(&case);
         assert_eq!(summary.mode.name(), *name);
-        Row { name, certificates: case.chain, version: TLS_1_3, resumed: false, cost }
+        Row { name, certificates: case.chain, version: TLS_1_3, carrier: Carrier::Tcp, resumed: false, cost }
     };
     modes.iter().map(row).collect()
 }

@@ -2,7 +2,7 @@
 
 use terse_tls::ProtocolVersion;
 
-use super::Cell;
+use super::{Carrier, Cell};
 use crate::peer::{Peer, Role};
 
 /// Why `feature` cannot be tried in `cell`, if so.
@@ -12,6 +12,7 @@ pub fn absent(feature: &str, cell: Cell) -> Option<&'static str> {
             && fact.peer == cell.peer
             && fact.role.is_none_or(|role| role == cell.role)
             && fact.version.is_none_or(|version| version == cell.version)
+            && fact.carrier.is_none_or(|carrier| carrier == cell.carrier)
     };
     ABSENT.iter().find(is_this).map(|fact| fact.reason)
 }
@@ -24,6 +25,8 @@ struct Fact {
     role: Option<Role>,
     /// In one version only.
     version: Option<ProtocolVersion>,
+    /// Over one carrier only.
+    carrier: Option<Carrier>,
     reason: &'static str,
 }
 
@@ -35,17 +38,68 @@ impl Fact {
     const fn tls13(self) -> Self {
         Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
     }
+
+    const fn dtls(self) -> Self {
+        Self { carrier: Some(Carrier::Udp), ..self }
+    }
 }
 
 const fn fact(feature: &'static str, peer: Peer, role: Option<Role>, reason: &'static str) -> Fact {
-    Fact { feature, peer, role, version: None, reason }
+    Fact { feature, peer, role, version: None, carrier: None, reason }
 }
 
 const MBEDTLS_HASH: &str = "Mbed TLS 2.28's client signs with the hash of the suite, whatever the server accepts";
 
 const NO_CCM_WITH_ECDHE: &str = "it has no suites of RFC 8442 with AES-CCM";
 
+const NO_CONNECTION_IDS: &str = "it has no connection IDs for DTLS 1.2";
+
+const EARLY_CONNECTION_IDS: &str = "Mbed TLS 2.28 has those of a draft, and Debian's not even that";
+
+const NO_CUT_HELLO: &str = "its server takes no ClientHello that is cut";
+
+const CUTS_NO_HELLO: &str = "its client does not cut its ClientHello";
+
+const SAYS_NOTHING: &str = "it leaves without an alert, which over UDP is not noticed";
+
 const ABSENT: &[Fact] = &[
+    fact("ed25519", Peer::OpenSsl, None, "OpenSSL has no Ed25519 in DTLS").dtls(),
+    fact("ed25519", Peer::Scandium, None, "not tried: it needs a provider that Java 17 has not registered"),
+    fact("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", Peer::Scandium, None, "Scandium has no ChaCha20"),
+    fact("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", Peer::Scandium, None, "Scandium has no ChaCha20"),
+    fact("rsa_pss_rsae_sha256", Peer::Scandium, None, "Scandium has no RSASSA-PSS"),
+    fact("rsa_pss_rsae_sha384", Peer::Scandium, None, "Scandium has no RSASSA-PSS"),
+    fact("rsa_pss_rsae_sha512", Peer::Scandium, None, "Scandium has no RSASSA-PSS"),
+    fact("alpn", Peer::Scandium, None, "Scandium has no ALPN"),
+    fact("alpn_nothing_in_common", Peer::Scandium, None, "Scandium has no ALPN"),
+    fact("no_server_name", Peer::Scandium, Some(Role::Server), "Scandium's client checks only a name that it sends"),
+    fact("fragmented_client_hello", Peer::WolfSsl55, Some(Role::Client), NO_CUT_HELLO),
+    fact("fragmented_client_hello", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO),
+    fact("fragmented_client_hello", Peer::MbedTls, Some(Role::Client), NO_CUT_HELLO),
+    fact("fragmented_client_hello", Peer::WolfSsl55, Some(Role::Server), CUTS_NO_HELLO),
+    fact("fragmented_client_hello", Peer::WolfSsl, Some(Role::Server), CUTS_NO_HELLO),
+    fact("fragmented_client_hello", Peer::MbedTls, Some(Role::Server), CUTS_NO_HELLO),
+    fact("fragmented_client_hello", Peer::Scandium, None, "Scandium has no ALPN, which makes it long here"),
+    fact("mtu_128", Peer::WolfSsl55, Some(Role::Client), NO_CUT_HELLO),
+    fact("mtu_128", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO),
+    fact("mtu_128", Peer::MbedTls, Some(Role::Client), NO_CUT_HELLO),
+    fact("server_refuses_missing_certificate", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("server_refuses_missing_certificate", Peer::WolfSsl55, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("server_refuses_missing_certificate", Peer::MbedTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("server_refuses_when_no_suite_is_common", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("alpn_nothing_in_common", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("connection_id_of_both", Peer::OpenSsl, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_ours", Peer::OpenSsl, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_the_peer", Peer::OpenSsl, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_both", Peer::GnuTls, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_ours", Peer::GnuTls, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_the_peer", Peer::GnuTls, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_both", Peer::WolfSsl55, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_ours", Peer::WolfSsl55, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_the_peer", Peer::WolfSsl55, None, NO_CONNECTION_IDS),
+    fact("connection_id_of_both", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
+    fact("connection_id_of_ours", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
+    fact("connection_id_of_the_peer", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
     fact("X25519MLKEM768", Peer::OpenSsl, None, "OpenSSL has it from 3.5 on"),
     fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
     fact("X25519MLKEM768", Peer::WolfSsl55, None, "wolfSSL has it from 5.7.4 on"),

@@ -85,10 +85,10 @@ fn compatibility_mode(cell: Cell, on: bool) {
 
 /// Shorter than a Certificate message, so that this must be cut. What the peer is told to send is shorter still:
 /// `gnutls-cli` drops what does not fit into one record.
-const LIMIT: u16 = 512;
+pub(super) const LIMIT: u16 = 512;
 
 /// The largest that there is: what offers the extension without asking for anything.
-const NO_LIMIT: u16 = 16_385;
+pub(super) const NO_LIMIT: u16 = 16_385;
 
 /// Header, content with its type, tag; in TLS 1.2 content without its type, and the nonce.
 fn longest_record(cell: Cell, content: usize) -> usize {

@@ -17,8 +17,8 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-const SHARED_KEY: &str = "pre_shared_key";
-const SHARED_KEY_WITH_ECDHE: &str = "pre_shared_key_with_ecdhe";
+pub(super) const SHARED_KEY: &str = "pre_shared_key";
+pub(super) const SHARED_KEY_WITH_ECDHE: &str = "pre_shared_key_with_ecdhe";
 
 /// Whether `feature` is about pre-shared keys.
 pub(super) fn is_about_shared_keys(feature: &str) -> bool {

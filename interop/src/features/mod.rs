@@ -1,8 +1,9 @@
 //! The rows of the matrix: what is tried with every peer, in both roles.
 
-use terse_tls::ProtocolVersion;
+use terse_tls::{AlertDescription, ProtocolVersion};
 
 use crate::case::Case;
+use crate::datagrams::pair::Pair;
 use crate::meeting::Meeting;
 use crate::peer::{Peer, Role};
 
@@ -10,6 +11,7 @@ mod absent;
 mod authentication;
 mod caching;
 mod crypto;
+mod datagrams;
 mod extensions;
 mod hello_retry;
 mod keys;
@@ -20,6 +22,15 @@ mod versions;
 
 pub use absent::absent;
 
+/// What carries the records: TLS or DTLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Carrier {
+    /// A stream.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
 /// The versions that our engine speaks.
 const VERSIONS: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 
@@ -29,13 +40,15 @@ pub struct Feature {
     pub name: &'static str,
     /// Where it is tried.
     pub versions: &'static [ProtocolVersion],
+    /// Over what.
+    pub carriers: &'static [Carrier],
     /// Panics if it does not work.
     pub run: Box<dyn Fn(Cell) + Send + Sync>,
 }
 
 impl Feature {
     fn new(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
-        Self { name, versions: VERSIONS, run: Box::new(run) }
+        Self { name, versions: VERSIONS, carriers: &[Carrier::Tcp], run: Box::new(run) }
     }
 
     fn tls13(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
@@ -45,7 +58,42 @@ impl Feature {
     fn tls12(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
         Self { versions: &[ProtocolVersion::TLS_1_2], ..Self::new(name, run) }
     }
+
+    /// For DTLS alone.
+    fn dtls(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { carriers: &[Carrier::Udp], ..Self::tls12(name, run) }
+    }
+
+    /// For DTLS as well.
+    fn and_dtls(self) -> Self {
+        Self { carriers: &[Carrier::Tcp, Carrier::Udp], ..self }
+    }
+
+    /// The tables that it has a row in.
+    pub fn tables(&self) -> impl Iterator<Item = Table> {
+        TABLES
+            .into_iter()
+            .filter(|table| self.versions.contains(&table.version) && self.carriers.contains(&table.carrier))
+    }
 }
+
+/// A table of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What both sides are to agree on.
+    pub version: ProtocolVersion,
+    /// Over what.
+    pub carrier: Carrier,
+    /// Its title.
+    pub title: &'static str,
+}
+
+/// All tables.
+pub const TABLES: [Table; 3] = [
+    Table { version: ProtocolVersion::TLS_1_3, carrier: Carrier::Tcp, title: "TLS 1.3" },
+    Table { version: ProtocolVersion::TLS_1_2, carrier: Carrier::Tcp, title: "TLS 1.2" },
+    Table { version: ProtocolVersion::TLS_1_2, carrier: Carrier::Udp, title: "DTLS 1.2" },
+];
 
 /// A place in a row of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,24 +104,31 @@ pub struct Cell {
     pub role: Role,
     /// What both sides are to agree on.
     pub version: ProtocolVersion,
+    /// Over what.
+    pub carrier: Carrier,
 }
 
 impl Cell {
     /// All places in a row of `feature`.
-    pub fn of(feature: &Feature, version: ProtocolVersion) -> impl Iterator<Item = Self> {
+    pub fn of(feature: &Feature, table: Table) -> impl Iterator<Item = Self> {
         let is_about_shared_keys = keys::is_about_shared_keys(feature.name);
-        Self::all(version).filter(move |cell| is_about_shared_keys || !cell.peer.has_only_shared_keys())
+        Self::all(table).filter(move |cell| is_about_shared_keys || !cell.peer.has_only_shared_keys())
     }
 
     /// All places of a table.
-    pub fn all(version: ProtocolVersion) -> impl Iterator<Item = Self> {
-        let peers = Peer::ALL.into_iter().filter(move |peer| peer.speaks(version));
-        peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version }))
+    pub fn all(Table { version, carrier, .. }: Table) -> impl Iterator<Item = Self> {
+        let peers = Peer::ALL.into_iter().filter(move |peer| peer.speaks(version, carrier));
+        peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version, carrier }))
     }
 
     /// `case` in this version: what it does not say about versions. Our side always has both.
     fn case(self, case: &Case) -> Case {
         let mut case = case.clone();
+        if self.carrier == Carrier::Udp {
+            let datagrams = case.datagrams.unwrap_or_default();
+            let (our_versions, peer_versions) = (vec![self.version], vec![self.version]);
+            return Case { our_versions, peer_versions, datagrams: Some(datagrams), ..case };
+        }
         if case.our_versions.is_empty() {
             case.our_versions = VERSIONS.into();
         }
@@ -100,6 +155,34 @@ impl Cell {
     fn complete(self, case: &Case) -> terse_tls::Summary {
         Meeting::complete(self.peer, self.role, &self.case(case))
     }
+
+    /// A connection over whatever carries it, from its handshake to its end.
+    fn succeeds(self, case: &Case) {
+        match self.carrier {
+            Carrier::Tcp => drop(self.complete(case)),
+            Carrier::Udp => drop(self.pair(case).complete(&self.case(case))),
+        }
+    }
+
+    fn pair(self, case: &Case) -> Pair {
+        Pair::new(self.peer, self.role, &self.case(case))
+    }
+
+    /// Our side refuses the peer with `alert`.
+    fn ours_refuses(self, case: &Case, alert: AlertDescription) {
+        match self.carrier {
+            Carrier::Tcp => drop(self.meet(case).ours_refuses(alert)),
+            Carrier::Udp => self.pair(case).ours_refuses(alert),
+        }
+    }
+
+    /// The peer refuses our side with `alert`.
+    fn peer_refuses(self, case: &Case, alert: AlertDescription) {
+        match self.carrier {
+            Carrier::Tcp => self.meet(case).peer_refuses(alert),
+            Carrier::Udp => self.pair(case).peer_refuses(alert),
+        }
+    }
 }
 
 /// All rows.
@@ -115,6 +198,7 @@ pub fn all() -> Vec<Feature> {
         resumption::features(),
         refusals::features(),
         caching::features(),
+        datagrams::features(),
     ]
     .into_iter()
     .flatten()

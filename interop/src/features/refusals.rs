@@ -2,8 +2,11 @@
 
 use terse_tls::{AlertDescription, CertificateError, CipherSuite, Error};
 
-use super::{Cell, Feature};
+use super::{Carrier, Cell, Feature};
 use crate::case::Case;
+use crate::datagrams::pair::Pair;
+use crate::datagrams::relay::Loss;
+use crate::meeting::Meeting;
 use crate::peer::{Peer, Role};
 use crate::pki::Holder;
 
@@ -12,22 +15,26 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::new("client_refuses_unknown_ca", |cell| {
             let case = Case { server: Holder::Stranger, ..case() };
             client_refuses(cell, &case, AlertDescription::UNKNOWN_CA);
-        }),
+        })
+        .and_dtls(),
         Feature::new("client_refuses_expired_certificate", |cell| {
             let case = Case { server: Holder::Expired, ..case() };
             client_refuses(cell, &case, AlertDescription::CERTIFICATE_EXPIRED);
-        }),
-        Feature::new("client_refuses_wrong_name", wrong_name),
+        })
+        .and_dtls(),
+        Feature::new("client_refuses_wrong_name", wrong_name).and_dtls(),
         Feature::new("server_refuses_unknown_ca", |cell| {
             let case = Case { client: Some(Holder::Stranger), ..case() };
             server_refuses(cell, &case, AlertDescription::UNKNOWN_CA);
-        }),
+        })
+        .and_dtls(),
         Feature::new("server_refuses_expired_certificate", |cell| {
             let case = Case { client: Some(Holder::Expired), ..case() };
             server_refuses(cell, &case, AlertDescription::CERTIFICATE_EXPIRED);
-        }),
-        Feature::new("server_refuses_missing_certificate", missing_certificate),
-        Feature::new("server_refuses_when_no_suite_is_common", no_common_suite),
+        })
+        .and_dtls(),
+        Feature::new("server_refuses_missing_certificate", missing_certificate).and_dtls(),
+        Feature::new("server_refuses_when_no_suite_is_common", no_common_suite).and_dtls(),
     ]
 }
 
@@ -36,18 +43,16 @@ fn case() -> Case {
 }
 
 fn client_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
-    let mut meeting = cell.meet(case);
     match cell.role {
-        Role::Client => drop(meeting.ours_refuses(alert)),
-        Role::Server => meeting.peer_refuses(said(cell, alert)),
+        Role::Client => cell.ours_refuses(case, alert),
+        Role::Server => cell.peer_refuses(case, said(cell, alert)),
     }
 }
 
 fn server_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
-    let mut meeting = cell.meet(case);
     match cell.role {
-        Role::Client => meeting.peer_refuses(said(cell, alert)),
-        Role::Server => drop(meeting.ours_refuses(alert)),
+        Role::Client => cell.peer_refuses(case, said(cell, alert)),
+        Role::Server => cell.ours_refuses(case, alert),
     }
 }
 
@@ -56,6 +61,7 @@ fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
     match (cell.peer, cell.role) {
         (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
         (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
+        (Peer::Scandium, _) if alert != AlertDescription::CERTIFICATE_EXPIRED => AlertDescription::BAD_CERTIFICATE,
         _ => alert,
     }
 }
@@ -64,7 +70,11 @@ fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
 fn missing_certificate(cell: Cell) {
     let alert =
         if cell.is_tls13() { AlertDescription::CERTIFICATE_REQUIRED } else { AlertDescription::HANDSHAKE_FAILURE };
-    let mut meeting = cell.meet(&Case { client: None, ..case() });
+    let case = Case { client: None, ..case() };
+    if cell.carrier == Carrier::Udp {
+        return server_refuses(cell, &case, alert);
+    }
+    let mut meeting = cell.meet(&case);
     match (cell.role, cell.peer) {
         (Role::Server, _) => {
             assert_eq!(meeting.ours_fails(), Error::Certificate(CertificateError::Required));
@@ -78,7 +88,11 @@ fn missing_certificate(cell: Cell) {
 }
 
 fn wrong_name(cell: Cell) {
-    let mut meeting = cell.meet(&Case { expects_wrong_name: true, ..case() });
+    let case = Case { expects_wrong_name: true, ..case() };
+    if cell.carrier == Carrier::Udp {
+        return client_refuses(cell, &case, AlertDescription::BAD_CERTIFICATE);
+    }
+    let mut meeting = cell.meet(&case);
     match cell.role {
         Role::Client => {
             let error = meeting.ours_refuses(AlertDescription::BAD_CERTIFICATE);
@@ -97,7 +111,15 @@ fn no_common_suite(cell: Cell) {
     };
     let ours = Case { suites: vec![one], ..case() };
     let theirs = Case { suites: vec![other], ..case() };
-    let mut meeting = crate::meeting::Meeting::between(cell.peer, cell.role, &cell.case(&ours), &cell.case(&theirs));
+    let (ours, theirs) = (cell.case(&ours), cell.case(&theirs));
+    if cell.carrier == Carrier::Udp {
+        let mut pair = Pair::between(cell.peer, cell.role, &ours, &theirs, Loss::None);
+        return match cell.role {
+            Role::Client => pair.peer_refuses(AlertDescription::HANDSHAKE_FAILURE),
+            Role::Server => pair.ours_refuses(AlertDescription::HANDSHAKE_FAILURE),
+        };
+    }
+    let mut meeting = Meeting::between(cell.peer, cell.role, &ours, &theirs);
     match cell.role {
         Role::Client => meeting.peer_refuses(AlertDescription::HANDSHAKE_FAILURE),
         Role::Server => drop(meeting.ours_refuses(AlertDescription::HANDSHAKE_FAILURE)),

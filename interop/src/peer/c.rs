@@ -1,4 +1,4 @@
-//! wolfSSL, Mbed TLS and Bouncy Castle: the programs in `c/` and `java/`, which all take the same orders and say the same things.
+//! wolfSSL, Mbed TLS, Bouncy Castle and Scandium: the programs in `c/` and `java/`, which all take the same orders and say the same things.
 //!
 //! Lines on their standard input are application data, but for `!close` and `!keys`; what happened stands on their
 //! standard error, apart from the data.
@@ -12,6 +12,7 @@ use super::openssl::from_hex;
 use super::{Remote, Running};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::Library;
+use crate::datagrams::IP_AND_UDP;
 use crate::pki::{PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
 use crate::tap::Wire;
@@ -87,6 +88,13 @@ fn program(library: Library, role: &str, case: &Case, side: Side, more: impl FnO
     }
     if case.exporter {
         words.add("exporter", EXPORTER_LABEL);
+    }
+    if let Some(datagrams) = &case.datagrams {
+        words.add("datagrams", "1");
+        words.add("datagram", datagrams.peer_mtu.map(|mtu| (mtu - IP_AND_UDP).to_string()).unwrap_or_default());
+        let limit = case.peer_record_size.filter(|_| library == Library::Scandium); // the others have none
+        words.add("record-size-limit", limit.map(|limit| limit.to_string()).unwrap_or_default());
+        words.add("connection-id", datagrams.peer_connection_id.map(|len| len.to_string()).unwrap_or_default());
     }
     more(&mut words);
     Process::start(words.0, files)

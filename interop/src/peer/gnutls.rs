@@ -8,10 +8,11 @@ use std::process::Command;
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use super::openssl::from_hex;
-use super::{Remote, Role, Running};
+use super::{Remote, Role, Running, Way};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
+use crate::datagrams::IP_AND_UDP;
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
-use crate::process::Process;
+use crate::process::{Process, TCP, UDP};
 use crate::tap::Wire;
 
 pub(super) fn version() -> Result<String, String> {
@@ -35,6 +36,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         Asks::Required if case.means == Means::RawPublicKeys => drop(command.arg("--require-client-cert")),
         Asks::Required => drop(command.args(["--require-client-cert", "--verify-client-cert"])),
     }
+    if case.datagrams.is_some() && !case.cookie {
+        command.arg("--nocookie");
+    }
     if !case.server_protocols.is_empty() {
         command.arg("--alpn-fatal");
     }
@@ -51,7 +55,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         command.args(["--earlydata", "--maxearlydata", "1024"]);
     }
     let mut process = Process::start(command, files);
-    let port = process.listening_port();
+    let port = process.listening_port(if case.datagrams.is_some() { &UDP } else { &TCP });
     (process, port)
 }
 
@@ -96,6 +100,12 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
         command.arg("--x509certfile").arg(&own.chain).arg("--x509keyfile").arg(&own.key);
     }
     command.args(["--priority", &priority(case, groups)]);
+    if let Some(datagrams) = &case.datagrams {
+        command.arg("--udp");
+        if let Some(mtu) = datagrams.peer_mtu {
+            command.args(["--mtu", &(mtu - IP_AND_UDP).to_string()]);
+        }
+    }
     for protocol in protocols {
         command.args(["--alpn", protocol]);
     }
@@ -111,7 +121,10 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
 /// GnuTLS's own language for suites, groups, signature schemes and versions.
 fn priority(case: &Case, groups: &[NamedGroup]) -> String {
     let mut priority = String::from("NORMAL:-VERS-ALL");
-    for version in case.peer_versions.iter().rev() {
+    if case.datagrams.is_some() {
+        priority += ":+VERS-DTLS1.2";
+    }
+    for version in case.peer_versions.iter().filter(|_| case.datagrams.is_none()).rev() {
         priority += if *version == ProtocolVersion::TLS_1_2 { ":+VERS-TLS1.2" } else { ":+VERS-TLS1.3" };
     }
     if !case.suites.is_empty() {
@@ -187,13 +200,14 @@ pub(super) struct Program {
     /// What it says when it is refused.
     refused: &'static str,
     key_updates: usize,
+    is_over_udp: bool,
 }
 
 impl Program {
     pub(super) fn new(running: Running, case: &Case) -> Self {
         let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
         let refused = if only_tls12 { "Error in handshake" } else { "A TLS fatal alert has been received" };
-        Self { running, refused, key_updates: 0 }
+        Self { running, refused, key_updates: 0, is_over_udp: case.datagrams.is_some() }
     }
 }
 
@@ -233,6 +247,9 @@ impl Remote for Program {
     }
 
     fn expect_protocol(&mut self, name: &str) {
+        if matches!(self.running.way, Way::To(_)) && self.is_over_udp {
+            return; // it does not say, but has `--alpn-fatal`
+        }
         self.running.process.wait_for(&format!("- Application protocol: {name}"));
     }
 

@@ -6,6 +6,7 @@ use terse_tls::{AlertDescription, ProtocolVersion};
 
 use crate::case::Case;
 use crate::compile::Library;
+use crate::features::Carrier;
 use crate::process::{Process, connect, listener};
 use crate::tap::Wire;
 
@@ -13,6 +14,7 @@ mod c;
 mod gnutls;
 mod openssl;
 pub(crate) mod rustls;
+mod terse;
 
 /// Which role is ours; the peer has the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,12 +42,24 @@ pub enum Peer {
     BouncyCastle,
     /// The `rustls` crate, in this process and without sockets.
     Rustls,
+    /// Scandium of Eclipse Californium, for DTLS 1.2 with connection IDs.
+    Scandium,
+    /// Our own command: not one of [`Self::ALL`], but what they meet over datagrams.
+    Terse,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::OpenSsl, Self::GnuTls, Self::WolfSsl55, Self::WolfSsl, Self::MbedTls, Self::Rustls, Self::BouncyCastle];
+    pub const ALL: [Self; 8] = [
+        Self::OpenSsl,
+        Self::GnuTls,
+        Self::WolfSsl55,
+        Self::WolfSsl,
+        Self::MbedTls,
+        Self::Scandium,
+        Self::Rustls,
+        Self::BouncyCastle,
+    ];
 
     /// As in reports.
     pub const fn name(self) -> &'static str {
@@ -57,6 +71,8 @@ impl Peer {
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
             Self::BouncyCastle => "bouncy",
+            Self::Scandium => "scandium",
+            Self::Terse => "terse",
         }
     }
 
@@ -70,12 +86,19 @@ impl Peer {
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
             Self::BouncyCastle => Library::BouncyCastle.version(),
+            Self::Scandium => Library::Scandium.version(),
+            Self::Terse => terse::version(),
         }
     }
 
-    /// Whether it speaks `version` of TLS.
-    pub fn speaks(self, version: ProtocolVersion) -> bool {
-        !matches!(self, Self::MbedTls | Self::BouncyCastle) || version == ProtocolVersion::TLS_1_2
+    /// Whether it speaks `version` of TLS, or of DTLS.
+    pub fn speaks(self, version: ProtocolVersion, carrier: Carrier) -> bool {
+        match (carrier, self) {
+            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle),
+            (Carrier::Tcp, Self::Scandium) => false,
+            (Carrier::Tcp, Self::MbedTls | Self::BouncyCastle) => version == ProtocolVersion::TLS_1_2,
+            (Carrier::Tcp, _) => true,
+        }
     }
 
     /// Whether it is here for pre-shared keys alone.
@@ -116,11 +139,18 @@ impl Peer {
         Some(self.remote(Running { process, way: Way::From(listener) }, case))
     }
 
+    /// Its client as a program, which sends datagrams to that port; `None` if it is no program.
+    pub(crate) fn client_over_datagrams(self, case: &Case, port: u16) -> Option<Box<dyn Remote>> {
+        let process = self.client_program(case, port)?;
+        Some(self.remote(Running { process, way: Way::Datagrams(port) }, case))
+    }
+
     fn remote(self, running: Running, case: &Case) -> Box<dyn Remote> {
         match self {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
             Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Rustls => {
+            Self::Terse => Box::new(terse::Program::new(running, case)),
+            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Scandium | Self::Rustls => {
                 Box::new(c::Program::new(running, case))
             }
         }
@@ -134,6 +164,8 @@ impl Peer {
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
+            Self::Scandium => c::server_program(Library::Scandium, case),
+            Self::Terse => terse::server_program(case),
             Self::Rustls => return None,
         })
     }
@@ -146,6 +178,8 @@ impl Peer {
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
+            Self::Scandium => c::client_program(Library::Scandium, case, port),
+            Self::Terse => terse::client_program(case, port),
             Self::Rustls => return None,
         })
     }
@@ -162,6 +196,8 @@ enum Way {
     To(u16),
     /// It connects to us.
     From(TcpListener),
+    /// It sends datagrams to a port.
+    Datagrams(u16),
 }
 
 impl Running {
@@ -169,7 +205,7 @@ impl Running {
     const fn role(&self) -> Role {
         match self.way {
             Way::To(_) => Role::Client,
-            Way::From(_) => Role::Server,
+            Way::From(_) | Way::Datagrams(_) => Role::Server,
         }
     }
 
@@ -177,6 +213,7 @@ impl Running {
         Box::new(match &self.way {
             Way::To(port) => connect(*port),
             Way::From(listener) => self.process.accept(listener),
+            Way::Datagrams(_) => panic!("datagrams go through a relay"),
         })
     }
 }
@@ -242,6 +279,11 @@ pub trait Remote {
     /// Gets ready for the next connection, after the last one has ended: a client offers the session that it was given,
     /// a server knows those that it gave. [`Case::connections`] says how many there are.
     fn next(&mut self);
+
+    /// What it says about a connection that has ended, if it is one of ours.
+    fn report(&mut self) -> Option<serde_json::Value> {
+        None
+    }
 
     /// The wire of the connection that it is ready for.
     fn wire(&mut self) -> Box<dyn Wire>;

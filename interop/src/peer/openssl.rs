@@ -38,7 +38,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
         command.args(["-client_sigalgs", &schemes(&case.schemes)]);
     }
     if case.cookie {
-        command.arg("-stateless");
+        command.arg(if case.datagrams.is_some() { "-listen" } else { "-stateless" });
     }
     if case.server_closes {
         command.arg("-rev"); // sends lines back in reverse, and closes after `CLOSE`; ended by `Q`, it just drops
@@ -112,7 +112,14 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
     if !case.compatibility_mode {
         command.arg("-no_middlebox"); // without it, a server sends ChangeCipherSpec even if it was not asked to
     }
+    if let Some(datagrams) = &case.datagrams {
+        command.args(["-dtls1_2", "-timeout"]); // which is needed to send anything again
+        if let Some(mtu) = datagrams.peer_mtu {
+            command.args(["-mtu", &mtu.max(MIN_MTU).to_string()]);
+        }
+    }
     match case.peer_versions[..] {
+        _ if case.datagrams.is_some() => {}
         [ProtocolVersion::TLS_1_2] => drop(command.arg("-tls1_2")),
         [ProtocolVersion::TLS_1_3] => drop(command.arg("-tls1_3")),
         _ => {}
@@ -138,6 +145,9 @@ fn program(name: &str, case: &Case, files: &Files, groups: &[NamedGroup], protoc
     }
     command
 }
+
+/// OpenSSL takes no lower limit.
+const MIN_MTU: u16 = 256;
 
 /// OpenSSL's own names for the suites of TLS 1.2.
 fn suite_name(suite: CipherSuite) -> &'static str {
@@ -255,8 +265,12 @@ impl Remote for Program {
     fn next(&mut self) {
         self.left -= 1;
         self.key_updates = 0;
-        if let Way::From(listener) = &self.running.way {
-            let port = listener.local_addr().expect("a listener").port();
+        let port = match &self.running.way {
+            Way::To(_) => None,
+            Way::From(listener) => Some(listener.local_addr().expect("a listener").port()),
+            Way::Datagrams(port) => Some(*port),
+        };
+        if let Some(port) = port {
             self.running.process = client_with(&self.case, port, self.running.process.files());
         }
         self.running.process.forget();

@@ -171,21 +171,15 @@ impl Hellos {
         }
         let parsed = ClientHello::read(&hello.first.message[fragment::HEADER_LEN..], Protocol::Dtls)?;
         let cookie = parsed.cookie.unwrap_or_default();
-        // RFC 6347, 4.2.1: version, random, session_id, cipher_suites, compression_method; here all but the cookie.
+        // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
         let ip = match from.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
         let suites = parsed.cipher_suites.to_vec()?;
-        let bound: [&[u8]; 6] = [
-            &parsed.legacy_version.0.to_be_bytes(),
-            &parsed.random,
-            parsed.legacy_session_id,
-            &suites,
-            parsed.legacy_compression_methods,
-            parsed.extensions.as_bytes(),
-        ];
+        let bound: [&[u8]; 4] =
+            [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
         if !cookie.is_empty()
             && (self.takes_any || self.secrets.verify(now, rng, self.hash, &address, &bound, cookie)?)
         {

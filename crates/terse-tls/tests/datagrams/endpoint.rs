@@ -229,6 +229,39 @@ fn a_cookie_is_good_for_its_address_its_hello_and_its_time() {
     }
 }
 
+/// RFC 6347, 4.2.1: wolfSSL's extensions are not the same again, nor Mbed TLS's session_id, when it has a ticket.
+#[test]
+fn a_cookie_is_good_for_a_hello_with_another_session_id_and_extensions() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let client = world.client(address(1, 4000));
+    let mut hello = with_cookie(&mut world, client);
+    let at = 13 + 12 + 2 + 32;
+    assert_eq!(hello[at], 0, "no session_id");
+    hello.splice(at..=at, [4, 1, 2, 3, 4]);
+    hello.extend([0xff, 0xee, 0, 0]); // an extension that nobody knows
+    let extensions = hello.len() - 2 - 4 - extensions_len(&hello[at + 5..]);
+    let longer = |bytes: &mut [u8], by: u8| {
+        let last = bytes.len() - 1;
+        bytes[last] = bytes[last].checked_add(by).expect("a short hello");
+    };
+    longer(&mut hello[extensions..extensions + 2], 4);
+    for end in [13, 13 + 4, 13 + 12] {
+        longer(&mut hello[end - 2..end], 8); // of the record, of the message, of the fragment
+    }
+    world.to_server(address(1, 4000), hello);
+    world.from_server();
+    assert_eq!(world.endpoint.connections().0, 1);
+}
+
+/// The length of the extensions, from what comes after the session_id of a ClientHello.
+fn extensions_len(rest: &[u8]) -> usize {
+    let cookie = 1 + usize::from(rest[0]);
+    let suites = 2 + usize::from(u16::from_be_bytes([rest[cookie], rest[cookie + 1]]));
+    let methods = 1 + usize::from(rest[cookie + suites]);
+    let at = cookie + suites + methods;
+    usize::from(u16::from_be_bytes([rest[at], rest[at + 1]]))
+}
+
 /// RFC 9147, 5.1
 #[test]
 fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {

@@ -175,7 +175,8 @@ impl Sender {
         Ok(len)
     }
 
-    /// Fills the content of one record with what is next in the flight. Returns its length; 0 if nothing fits.
+    /// Fills the content of one record with what is next in the flight: whole messages, and at most one part of a message,
+    /// at its end. Returns its length; 0 if nothing fits.
     fn fill(&mut self, room: &mut [u8], is_first: bool, tickets: &mut usize) -> usize {
         let Flight { bytes, pieces, next, is_repeated, .. } = &mut self.flight;
         let mut filled = 0;
@@ -217,11 +218,15 @@ impl Sender {
                 self.sent.more.push((header.kind, HEADER_LEN));
             }
             let offset = place.offset + part.len();
+            let is_part = part.len() < body.len();
             *next = Some(if offset < body.len() {
                 Place { offset, ..place }
             } else {
                 Place { piece: place.piece + 1, offset: 0 }
             });
+            if is_part {
+                return filled; // Mbed TLS and Scandium throw away what follows it in its record
+            }
         }
         filled
     }

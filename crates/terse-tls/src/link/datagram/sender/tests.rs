@@ -84,6 +84,7 @@ impl Peer {
                     while let Some((header, body)) = content.split_first_chunk() {
                         let header = FragmentHeader::parse(header);
                         let (body, after) = body.split_at(header.fragment_length);
+                        assert!(body.len() == header.length || after.is_empty(), "a part, and more in its record");
                         assert!(!matches!(messages.insert(header, body), Inserted::Dropped(_)));
                         content = after;
                     }

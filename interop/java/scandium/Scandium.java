@@ -1,0 +1,203 @@
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.eclipse.californium.elements.AddressEndpointContext;
+import org.eclipse.californium.elements.EndpointContext;
+import org.eclipse.californium.elements.RawData;
+import org.eclipse.californium.elements.RelaxedDtlsEndpointContextMatcher;
+import org.eclipse.californium.scandium.DTLSConnector;
+import org.eclipse.californium.scandium.MdcConnectionListener;
+import org.eclipse.californium.scandium.dtls.AlertMessage;
+import org.eclipse.californium.scandium.dtls.AlertMessage.AlertDescription;
+import org.eclipse.californium.scandium.dtls.Connection;
+import org.eclipse.californium.scandium.dtls.DTLSContext;
+import org.eclipse.californium.scandium.dtls.HandshakeException;
+import org.eclipse.californium.scandium.dtls.Handshaker;
+import org.eclipse.californium.scandium.dtls.SessionListener;
+
+/**
+ * A small client and server on Scandium: DTLS 1.2 with connection IDs. It takes the words that the programs in C take
+ * (`../../c/peer.h`), and says the same things.
+ */
+public final class Scandium {
+    /** The command line. */
+    static final Map<String, String> words = new HashMap<>();
+
+    /** What has happened to the connection, in order: data is written elsewhere. */
+    private static final BlockingQueue<String> events = new LinkedBlockingQueue<>();
+
+    private static volatile EndpointContext peer;
+
+    /** Whether we have been told to close, and have not said so yet. */
+    private static volatile boolean closing;
+
+    public static void main(String[] arguments) throws Exception {
+        if (arguments[0].equals("version")) {
+            System.out.println("Scandium " + version());
+            return;
+        }
+        for (String word : Arrays.copyOfRange(arguments, 1, arguments.length)) {
+            int equals = word.indexOf('=');
+            words.put(word.substring(0, equals), word.substring(equals + 1));
+        }
+        boolean server = arguments[0].equals("server");
+        DTLSConnector connector = new DTLSConnector(Settings.of(server, new Events(), new Closing()));
+        connector.setRawDataReceiver(Scandium::receive);
+        connector.setAlertHandler((address, alert) -> {
+            if (alert.getDescription() != AlertDescription.CLOSE_NOTIFY) {
+                say("alert received " + Byte.toUnsignedInt(alert.getDescription().getCode()));
+            } else {
+                events.add("closed");
+            }
+        });
+        connector.start();
+        if (server) {
+            say("listening " + connector.getAddress().getPort());
+        } else {
+            connect(connector);
+        }
+        Thread orders = new Thread(() -> obey(connector));
+        orders.setDaemon(true);
+        orders.start();
+        boolean well = true;
+        for (int left = Integer.parseInt(words.get("connections")); left > 0; left--) {
+            well &= await(connector);
+            if (!server && left > 1) {
+                connector.forceResumeSessionFor(address());
+                connect(connector);
+            }
+        }
+        connector.stop();
+        System.exit(well ? 0 : 1);
+    }
+
+    /** The end of one connection. Whether it went well. */
+    private static boolean await(DTLSConnector connector) throws InterruptedException {
+        String event = events.take();
+        if (event.equals("closed")) {
+            say("closed by the peer");
+        } else if (event.startsWith("failed")) {
+            say(event);
+        }
+        say("over");
+        return !event.startsWith("failed");
+    }
+
+    private static InetSocketAddress address() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(words.get("port")));
+    }
+
+    /** Begins the handshake, with a message that is not sent then. */
+    private static void connect(DTLSConnector connector) {
+        peer = new AddressEndpointContext(address(), words.get("name"), null);
+        connector.setEndpointContextMatcher(new Beginning(peer));
+        connector.send(RawData.outbound(new byte[0], peer, null, false));
+        peer = new AddressEndpointContext(address(), words.get("name"), null);
+    }
+
+    /** Lets a message cause a handshake, and holds it back once there is a connection. */
+    private static final class Beginning extends RelaxedDtlsEndpointContextMatcher {
+        private final EndpointContext held;
+
+        Beginning(EndpointContext held) {
+            this.held = held;
+        }
+
+        @Override
+        public boolean isToBeSent(EndpointContext message, EndpointContext connection) {
+            return message != held || connection == null;
+        }
+    }
+
+    private static void receive(RawData data) {
+        peer = data.getEndpointContext();
+        System.out.write(data.getBytes(), 0, data.getSize());
+        System.out.flush();
+    }
+
+    /** Sends the lines of standard input, and does what those order that begin with an exclamation mark. */
+    private static void obey(DTLSConnector connector) {
+        try {
+            ByteArrayOutputStream line = new ByteArrayOutputStream();
+            for (int next; (next = System.in.read()) >= 0; ) {
+                line.write(next);
+                if (next == '\n') {
+                    if (line.toString(StandardCharsets.UTF_8).equals("!close\n")) {
+                        closing = true;
+                        connector.close(peer.getPeerAddress());
+                    } else {
+                        connector.send(RawData.outbound(line.toByteArray(), peer, null, false));
+                    }
+                    line.reset();
+                }
+            }
+        } catch (IOException error) {
+            say("failed: " + error);
+        }
+    }
+
+    /** A line on standard error. */
+    static void say(String line) {
+        System.err.println(line);
+    }
+
+    private static String version() throws IOException {
+        String jar = DTLSConnector.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+        return jar.substring(jar.lastIndexOf('-') + 1, jar.lastIndexOf('.'));
+    }
+
+    /** The end of a connection that we close: the alert has been sent. */
+    private static final class Closing extends MdcConnectionListener {
+        @Override
+        public void onConnectionRemoved(Connection connection) {
+            if (closing) {
+                closing = false;
+                events.add("closed by us");
+            }
+        }
+    }
+
+    /** What handshakes come to. */
+    private static final class Events implements SessionListener {
+        @Override
+        public void handshakeStarted(Handshaker handshaker) {}
+
+        @Override
+        public void contextEstablished(Handshaker handshaker, DTLSContext context) {
+            say("suite " + Integer.toHexString(context.getSession().getCipherSuite().getCode()));
+            say("resumed " + (handshaker.isFullHandshake() ? "no" : "yes"));
+            String label = words.get("exporter");
+            if (label != null) {
+                byte[] exported = context.exportKeyMaterial(label.getBytes(StandardCharsets.UTF_8), null, 32);
+                say("keying material " + HexFormat.of().formatHex(exported));
+            }
+        }
+
+        @Override
+        public void handshakeCompleted(Handshaker handshaker) {
+            if (handshaker.getSession().getHostName() != null) {
+                say("server name " + handshaker.getSession().getHostName());
+            }
+            say("connected");
+        }
+
+        @Override
+        public void handshakeFailed(Handshaker handshaker, Throwable error) {
+            AlertMessage alert = error instanceof HandshakeException failure ? failure.getAlert() : null;
+            events.add("failed: " + error + (alert == null ? "" : ", " + alert));
+        }
+
+        @Override
+        public void handshakeFlightRetransmitted(Handshaker handshaker, int flight) {
+            say("flight " + flight + " again");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What handshakes of DTLS 1.2 cost: bytes of UDP payload, both directions, each implementation with itself.
+//!
+//! What must always hold: nothing was sent twice, and what our own summaries say equals what the relay counted.
+
+use terse_tls::{CipherSuite, ContentType, NamedGroup, ProtocolVersion, SignatureScheme};
+
+use super::{Cost, REPEATS, Row};
+use crate::case::{Case, Sessions};
+use crate::datagrams::Datagrams;
+use crate::datagrams::pair::Pair;
+use crate::datagrams::records::records;
+use crate::datagrams::relay::{Datagram, Loss};
+use crate::datagrams::report::Report;
+use crate::features::Carrier;
+use crate::peer::Peer;
+use crate::pki::Side;
+
+/// Full and resumed handshakes under the same conditions as [`super::baselines`], with a cookie, and ours with what
+/// `bithac` leaves out. IP packets have up to 1,500 bytes. Ours first. Peers that are missing are left out.
+pub fn datagrams() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (chain, suite, schemes, repeats) in [
+        (
+            "p256x3",
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
+            REPEATS,
+        ),
+        (
+            "rsa2048x3",
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256],
+            1,
+        ),
+    ] {
+        let case = Case {
+            chain,
+            suites: vec![suite],
+            client_groups: vec![NamedGroup::SECP256R1],
+            server_groups: vec![NamedGroup::SECP256R1],
+            schemes,
+            our_versions: vec![ProtocolVersion::TLS_1_2],
+            peer_versions: vec![ProtocolVersion::TLS_1_2],
+            cookie: true,
+            datagrams: Some(Datagrams { our_mtu: Some(1500), peer_mtu: Some(1500), ..Datagrams::default() }),
+            ..Case::mutual(&terse_aws_lc::PROVIDER)
+        };
+        let everybody = core::iter::once(Peer::Terse).chain(Peer::ALL);
+        let speakers = everybody.filter(|peer| peer.speaks(ProtocolVersion::TLS_1_2, Carrier::Udp));
+        for peer in speakers.filter(|peer| peer.version().is_ok()) {
+            rows.extend(rows_of(peer, &case, repeats));
+        }
+    }
+    rows
+}
+
+fn rows_of(peer: Peer, case: &Case, repeats: usize) -> Vec<Row> {
+    // Mbed TLS 2.28 cannot be told RSASSA-PSS, and Scandium has none.
+    let schemes = if matches!(peer, Peer::MbedTls | Peer::Scandium) { Vec::new() } else { case.schemes.clone() };
+    let case = &Case { schemes, ..case.clone() };
+    let row = |name, resumed, cost| Row {
+        name,
+        certificates: case.chain,
+        version: ProtocolVersion::TLS_1_2,
+        carrier: Carrier::Udp,
+        resumed,
+        cost,
+    };
+    let cheapest = |measure: &dyn Fn() -> Cost| {
+        (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
+    };
+    let mut rows = Vec::new();
+    if peer != Peer::Scandium || case.chain == "p256x3" {
+        let full = |connections| case.clone().with_sessions(Sessions::Kept, connections);
+        rows.push(row(peer.name(), false, cheapest(&|| last_of(peer, &full(1), &full(1), 1, "full"))));
+        rows.push(row(peer.name(), true, last_of(peer, &full(2), &full(2), 2, "resumed")));
+    }
+    if peer == Peer::Terse {
+        let datagrams = case.datagrams.clone().unwrap_or_default();
+        let cached = Case { datagrams: Some(Datagrams { our_cache: Some("bithac"), ..datagrams }), ..case.clone() };
+        let server = Case { connections: 2, ..cached.clone() };
+        let bithac = cheapest(&|| last_of(peer, &cached, &server, 2, "bithac"));
+        rows.push(row("terse bithac", false, bithac));
+    }
+    rows
+}
+
+/// The last one of `connections`, which ours calls a handshake in `mode`.
+fn last_of(peer: Peer, client: &Case, server: &Case, connections: usize, mode: &str) -> Cost {
+    let mut pair = Pair::of(peer, client, peer, server, Loss::None);
+    for left in (0..connections).rev() {
+        if left > 0 && pair.client.leaves_first() {
+            continue;
+        }
+        pair.exchange();
+        if left > 0 {
+            pair.close();
+            let _ = pair.report();
+            pair.next();
+        }
+    }
+    let passed = pair.relay.passed();
+    let cost = Cost { client: cost(&passed, Side::Client), server: cost(&passed, Side::Server), ..Cost::default() };
+    if peer == Peer::Terse {
+        pair.close();
+        let report = pair.report().expect("terse reports");
+        assert_eq!(report.mode(), mode);
+        check(&report, cost);
+    }
+    cost
+}
+
+fn check(report: &Report, cost: Cost) {
+    assert_eq!(report.number("retransmissions"), 0);
+    let counted = |direction: &str| report.0[direction]["record_bytes"].as_u64();
+    assert_eq!(
+        (counted("sent"), counted("received")),
+        (Some(cost.client), Some(cost.server)),
+        "what the relay counted"
+    );
+}
+
+/// All that `side` sent but for data and alerts, which come after the handshake.
+fn cost(passed: &[Datagram], side: Side) -> u64 {
+    let datagrams = passed.iter().filter(|datagram| datagram.side == side);
+    let records = datagrams.flat_map(|datagram| records(&datagram.bytes, 0).expect("records"));
+    let is_of_handshake = |kind| [ContentType::CHANGE_CIPHER_SPEC, ContentType::HANDSHAKE].contains(&kind);
+    records.filter(|record| is_of_handshake(record.kind)).map(|record| record.len as u64).sum()
+}

@@ -1,0 +1,151 @@
+//! A client and a server, programs both, with a relay between them.
+//!
+//! With `TERSE_INTEROP_STAND_IN=openssl`, or another peer's name, that peer takes our place, and what only `terse` reports
+//! is not looked at. It tells a failure of ours from one of the peer's or of its driver.
+
+use std::{env, thread};
+
+use terse_tls::AlertDescription;
+
+use super::relay::{Datagram, Loss, Relay};
+use super::report::Report;
+use super::{PING, PONG};
+use crate::case::Case;
+use crate::peer::{Peer, Remote, Role};
+use crate::process::exhibit;
+
+/// Two programs that meet over UDP.
+pub struct Pair {
+    /// The client.
+    pub client: Box<dyn Remote>,
+    /// The server.
+    pub server: Box<dyn Remote>,
+    /// What is between them.
+    pub relay: Relay,
+    role: Role,
+    /// How clients are started.
+    client_is: (Peer, Case),
+}
+
+impl Pair {
+    /// Starts both sides. The client begins by itself.
+    pub fn new(peer: Peer, role: Role, case: &Case) -> Self {
+        Self::with_loss(peer, role, case, Loss::None)
+    }
+
+    /// The same over a network that loses datagrams.
+    pub fn with_loss(peer: Peer, role: Role, case: &Case, loss: Loss) -> Self {
+        Self::between(peer, role, case, case, loss)
+    }
+
+    /// The same, where each side is told something else.
+    pub fn between(peer: Peer, role: Role, ours: &Case, theirs: &Case, loss: Loss) -> Self {
+        let we = stand_in().unwrap_or(Peer::Terse);
+        let ours = if we == Peer::Terse { ours.clone() } else { seen_by_the_other(ours) };
+        let (client, client_case, server, server_case) = match role {
+            Role::Client => (we, &ours, peer, theirs),
+            Role::Server => (peer, theirs, we, &ours),
+        };
+        let mut pair = Self::of(client, client_case, server, server_case, loss);
+        pair.role = role;
+        pair
+    }
+
+    /// Any two.
+    pub fn of(client: Peer, client_case: &Case, server: Peer, server_case: &Case, loss: Loss) -> Self {
+        let (server, port) = server.server(server_case).expect("a program");
+        let relay = Relay::to(port, loss);
+        let client_is = (client, client_case.clone());
+        let client = client.client_over_datagrams(client_case, relay.port()).expect("a program");
+        Self { client, server, relay, role: Role::Client, client_is }
+    }
+
+    /// A new client takes the place of the one before, which has ended.
+    pub fn another_client(&mut self) {
+        let (client, case) = &self.client_is;
+        self.client = client.client_over_datagrams(case, self.relay.port()).expect("a program");
+    }
+
+    /// Our side.
+    pub fn ours(&mut self) -> &mut dyn Remote {
+        if self.role == Role::Client { &mut *self.client } else { &mut *self.server }
+    }
+
+    /// The peer.
+    pub fn theirs(&mut self) -> &mut dyn Remote {
+        if self.role == Role::Client { &mut *self.server } else { &mut *self.client }
+    }
+
+    /// A word each way.
+    pub fn exchange(&mut self) {
+        self.client.send(PING);
+        if self.server.echoes() {
+            self.client.expect(PING);
+        } else {
+            self.server.expect(PING);
+            self.server.send(PONG);
+            self.client.expect(PONG);
+        }
+    }
+
+    /// The client closes, and the server understands.
+    pub fn close(&mut self) {
+        self.client.close();
+        self.server.expect_close();
+    }
+
+    /// A connection that goes well, from its handshake to its end. Returns our report.
+    pub fn complete(&mut self, case: &Case) -> Option<Report> {
+        self.exchange();
+        self.close();
+        let role = self.role;
+        let report = self.report();
+        report.iter().for_each(|report| report.check(role, case));
+        report
+    }
+
+    /// Our report of a connection that has ended.
+    pub fn report(&mut self) -> Option<Report> {
+        self.ours().report().map(Report)
+    }
+
+    /// The next connection of the same two.
+    pub fn next(&mut self) {
+        self.server.next();
+        self.client.next();
+    }
+
+    /// Our side refuses the peer, which hears `alert`.
+    pub fn ours_refuses(&mut self, alert: AlertDescription) {
+        if let Some(report) = self.ours().report() {
+            assert!(report["error"].is_string(), "our side did not refuse: {report}");
+        }
+        self.theirs().expect_alert(alert);
+    }
+
+    /// The peer refuses our side with `alert`.
+    pub fn peer_refuses(&mut self, alert: AlertDescription) {
+        self.ours().expect_alert(alert);
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let line = |datagram: &Datagram| format!("{datagram}\n");
+            exhibit("the relay", self.relay.passed().iter().map(line).collect());
+        }
+    }
+}
+
+/// Who takes our place, if somebody does.
+pub fn stand_in() -> Option<Peer> {
+    let name = env::var("TERSE_INTEROP_STAND_IN").ok()?;
+    let peer = Peer::ALL.into_iter().find(|peer| peer.name() == name);
+    Some(peer.unwrap_or_else(|| panic!("no peer has the name {name}")))
+}
+
+/// What a peer in our place is told.
+fn seen_by_the_other(case: &Case) -> Case {
+    Case { datagrams: case.datagrams.as_ref().map(super::Datagrams::seen_by_the_other), ..case.clone() }
+}

@@ -1,0 +1,117 @@
+//! The records in datagrams, by their headers (RFC 6347, 4.1; RFC 9146, 4), and the fragments of handshake messages that
+//! are in the clear (RFC 6347, 4.2.2).
+
+use terse_tls::{ContentType, HandshakeType};
+
+use super::TLS12_CID;
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its outer type.
+    pub kind: ContentType,
+    /// Its epoch.
+    pub epoch: u16,
+    /// Its number in the epoch.
+    pub number: u64,
+    /// Its connection ID, if it has one.
+    pub connection_id: &'a [u8],
+    /// What comes after the header, protected unless the epoch is 0.
+    pub fragment: &'a [u8],
+    /// Its length with the header.
+    pub len: usize,
+}
+
+/// A handshake message, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The message.
+    pub kind: HandshakeType,
+    /// Its number.
+    pub message_seq: u16,
+    /// The length of all of it.
+    pub message_len: usize,
+    /// Where the part begins.
+    pub offset: usize,
+    /// The length of the part.
+    pub len: usize,
+}
+
+impl Fragment {
+    /// Whether it is all of the message.
+    pub const fn is_whole(&self) -> bool {
+        self.len == self.message_len
+    }
+}
+
+/// The records of a datagram, whose receiver has a connection ID of `id_len` bytes. `Err` holds what is no record.
+pub fn records(mut datagram: &[u8], id_len: usize) -> Result<Vec<Record<'_>>, &[u8]> {
+    let mut records = Vec::new();
+    while !datagram.is_empty() {
+        let (record, rest) = split(datagram, id_len).ok_or(datagram)?;
+        records.push(record);
+        datagram = rest;
+    }
+    Ok(records)
+}
+
+/// The first record, and what comes after it.
+fn split(bytes: &[u8], id_len: usize) -> Option<(Record<'_>, &[u8])> {
+    let (header, rest) = bytes.split_first_chunk::<11>()?;
+    let kind = ContentType(header[0]);
+    let (connection_id, rest) = rest.split_at_checked(if kind == TLS12_CID { id_len } else { 0 })?;
+    let (len, rest) = rest.split_first_chunk::<2>()?;
+    let (fragment, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
+    let epoch = u16::from_be_bytes([header[3], header[4]]);
+    let number = header[5..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    Some((Record { kind, epoch, number, connection_id, fragment, len: bytes.len() - rest.len() }, rest))
+}
+
+impl Record<'_> {
+    /// The handshake fragments in it, if it is not protected.
+    pub fn fragments(&self) -> Vec<Fragment> {
+        let mut fragments = Vec::new();
+        let is_clear = self.kind == ContentType::HANDSHAKE && self.epoch == 0;
+        let mut rest = if is_clear { self.fragment } else { &[] };
+        while let Some((header, body)) = rest.split_first_chunk::<12>() {
+            let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
+            let len = number(&header[9..]);
+            fragments.push(Fragment {
+                kind: HandshakeType(header[0]),
+                message_seq: u16::from_be_bytes([header[4], header[5]]),
+                message_len: number(&header[1..4]),
+                offset: number(&header[6..9]),
+                len,
+            });
+            rest = body.get(len..).unwrap_or_default();
+        }
+        fragments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_and_fragments() {
+        let hello = [&[1, 0, 0, 9, 0, 1, 0, 0, 4, 0, 0, 2][..], &[7, 7]].concat();
+        let clear = [&[22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 3, 0, 14][..], &hello].concat();
+        let protected = [&[25, 254, 253, 0, 1, 0, 0, 0, 0, 0, 7][..], b"id", &[0, 3, 9, 9, 9]].concat();
+        let datagram = [&clear[..], &protected].concat();
+        let records = records(&datagram, 2).unwrap();
+        assert_eq!(records.len(), 2);
+        assert_eq!((records[0].kind, records[0].epoch, records[0].len), (ContentType::HANDSHAKE, 0, 27));
+        let expected =
+            Fragment { kind: HandshakeType::CLIENT_HELLO, message_seq: 1, message_len: 9, offset: 4, len: 2 };
+        assert_eq!(records[0].fragments(), [expected]);
+        assert!(!expected.is_whole());
+        let connection_id = &b"id"[..];
+        let expected = Record { kind: TLS12_CID, epoch: 1, number: 7, connection_id, fragment: &[9, 9, 9], len: 18 };
+        assert_eq!(records[1], expected);
+        assert_eq!(records[1].fragments(), []);
+        for cut in 1..protected.len() {
+            assert_eq!(super::records(&protected[..cut], 2), Err(&protected[..cut]));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What `terse` says about a connection, and whether that is what the case asked for.
+
+use serde_json::{Value, json};
+use terse_tls::HandshakeType;
+
+use crate::case::Case;
+use crate::meeting::expected_peer;
+use crate::peer::Role;
+
+/// The report of a connection over datagrams.
+#[derive(Clone, Debug)]
+pub struct Report(pub Value);
+
+impl Report {
+    /// Checks that the connection went well and agreed on what `case` wants. `role` is ours.
+    pub fn check(&self, role: Role, case: &Case) {
+        let Self(report) = self;
+        assert!(report["error"].is_null(), "{report}");
+        assert_eq!((&report["version"], &report["transport"]), (&json!("DTLS 1.2"), &json!("datagram")));
+        if let [suite] = case.suites[..] {
+            assert_eq!(report["cipher_suite"], suite.to_string());
+        }
+        if let [group] = case.server_groups[..] {
+            assert_eq!(report["group"], group.to_string());
+        }
+        let (name, by) = expected_peer(role, case);
+        assert_eq!(report["peer"]["authenticated_by"], by.name());
+        if let Some(name) = name {
+            assert_eq!(report["peer"]["name"], name);
+        }
+    }
+
+    /// As in `full`, `resumed`.
+    pub fn mode(&self) -> &str {
+        self.0["mode"].as_str().unwrap_or_default()
+    }
+
+    /// A number, such as `retransmissions`.
+    pub fn number(&self, name: &str) -> u64 {
+        self.0[name].as_u64().unwrap_or_else(|| panic!("no number {name}: {}", self.0))
+    }
+
+    /// Bytes of this message that our side sent.
+    pub fn sent(&self, message: HandshakeType) -> u64 {
+        self.0["sent"]["messages"][message.to_string()].as_u64().unwrap_or(0)
+    }
+}

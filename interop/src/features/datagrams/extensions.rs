@@ -1,0 +1,119 @@
+//! What the hellos negotiate, and exporters.
+
+use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
+
+use super::super::extensions::{LIMIT, NO_LIMIT};
+use super::{Cell, Feature, case};
+use crate::case::Case;
+use crate::datagrams::records::records;
+use crate::datagrams::relay::Datagram;
+use crate::peer::{Peer, Role};
+use crate::pki::{SERVER_NAME, Side};
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::dtls("server_name", server_name),
+        Feature::dtls("no_server_name", |cell| cell.succeeds(&Case { sends_name: false, ..case() })),
+        Feature::dtls("alpn", alpn),
+        Feature::dtls("alpn_nothing_in_common", no_common_protocol),
+        Feature::dtls("exporter", exporter),
+        Feature::dtls("record_size_limit_of_ours", our_record_size_limit),
+        Feature::dtls("record_size_limit_of_the_peer", peer_record_size_limit),
+        Feature::dtls("max_fragment_length", max_fragment_length),
+        Feature::dtls("extended_master_secret_missing", no_extended_master_secret),
+    ]
+}
+
+/// Our server is told by every client in all other cells; it does not say what.
+fn server_name(cell: Cell) {
+    let case = Case { chain: "p256x2", shows_name: true, ..case() };
+    let mut pair = cell.pair(&case);
+    pair.exchange();
+    if cell.role == Role::Client {
+        pair.server.expect_server_name(SERVER_NAME);
+    }
+    pair.close();
+}
+
+/// The server's preference decides.
+fn alpn(cell: Cell) {
+    let case = Case { client_protocols: vec!["http/1.1", "coap"], server_protocols: vec!["coap"], ..case() };
+    let mut pair = cell.pair(&case);
+    pair.exchange();
+    pair.theirs().expect_protocol("coap");
+    pair.close();
+    pair.ours().expect_protocol("coap");
+}
+
+fn no_common_protocol(cell: Cell) {
+    let case = Case { client_protocols: vec!["mqtt"], server_protocols: vec!["coap"], ..case() };
+    match cell.role {
+        Role::Client => cell.peer_refuses(&case, AlertDescription::NO_APPLICATION_PROTOCOL),
+        Role::Server => cell.ours_refuses(&case, AlertDescription::NO_APPLICATION_PROTOCOL),
+    }
+}
+
+/// RFC 5705
+fn exporter(cell: Cell) {
+    let mut pair = cell.pair(&Case { exporter: true, ..case() });
+    pair.exchange();
+    let theirs = pair.theirs().keying_material();
+    pair.close();
+    assert_eq!(pair.ours().keying_material(), theirs);
+}
+
+/// RFC 8449: the peer sends nothing longer than we ask for.
+fn our_record_size_limit(cell: Cell) {
+    let case = Case { our_record_size_limit: Some(LIMIT), ..case() };
+    let passed = completed(cell, &case);
+    check_records(&passed, theirs(cell), LIMIT.into());
+}
+
+/// RFC 8449: we send nothing longer than the peer asks for.
+fn peer_record_size_limit(cell: Cell) {
+    let case = Case { peer_record_size: Some(LIMIT), our_record_size_limit: Some(NO_LIMIT), ..case() };
+    let passed = completed(cell, &case);
+    check_records(&passed, theirs(cell).other(), LIMIT.into());
+}
+
+/// RFC 6066, 4: in both directions.
+fn max_fragment_length(cell: Cell) {
+    // Mbed TLS 2.28 takes it for the length of a datagram, and so less for fragments.
+    let bytes = if cell.peer == Peer::MbedTls { 1024 } else { usize::from(LIMIT) };
+    let length = MaxFragmentLength::from_bytes(bytes).expect("one of the four lengths");
+    let passed = completed(cell, &Case { max_fragment_length: Some(length), ..case() });
+    check_records(&passed, Side::Client, bytes);
+    check_records(&passed, Side::Server, bytes);
+}
+
+/// What passed of a connection that went well.
+fn completed(cell: Cell, case: &Case) -> Vec<Datagram> {
+    let mut pair = cell.pair(case);
+    let _ = pair.complete(&cell.case(case));
+    pair.relay.passed()
+}
+
+const fn theirs(cell: Cell) -> Side {
+    match cell.role {
+        Role::Client => Side::Server,
+        Role::Server => Side::Client,
+    }
+}
+
+/// No record of `side` holds more than `limit` bytes, and a Certificate was cut for it. Limits of RFC 8449 and RFC 6066
+/// are agreed on with the ServerHello, and so hold for everything after it.
+fn check_records(passed: &[Datagram], side: Side, limit: usize) {
+    let datagrams = passed.iter().filter(|datagram| datagram.side == side);
+    let records: Vec<_> = datagrams.flat_map(|datagram| records(&datagram.bytes, 0).expect("records")).collect();
+    let of_handshake = records.iter().filter(|record| record.kind == ContentType::HANDSHAKE && record.epoch == 0);
+    let longest = of_handshake.map(|record| record.fragment.len()).max();
+    assert!(longest.is_some_and(|longest| (limit / 2..=limit).contains(&longest)), "the longest record: {longest:?}");
+    assert!(records.iter().flat_map(|record| record.fragments()).any(|fragment| !fragment.is_whole()));
+}
+
+/// RFC 7627, 5.3: refused, unless it is switched off.
+fn no_extended_master_secret(cell: Cell) {
+    let case = Case { peer_lacks_extended_master_secret: true, ..case() };
+    cell.ours_refuses(&case, AlertDescription::HANDSHAKE_FAILURE);
+    cell.succeeds(&Case { requires_extended_master_secret: false, ..case });
+}

@@ -1,0 +1,36 @@
+//! Keys instead of certificates: pre-shared keys (RFC 4279, RFC 8442), raw public keys (RFC 7250).
+
+use terse_tls::CipherSuite;
+
+use super::super::keys::{SHARED_KEY, SHARED_KEY_WITH_ECDHE};
+use super::{AWS_LC, Cell, Feature, RUSTCRYPTO};
+use crate::case::{Case, Means};
+
+pub(super) fn features() -> Vec<Feature> {
+    let plain = CipherSuite::TLS_PSK_WITH_AES_128_CCM_8;
+    let with_ecdhe = CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256;
+    vec![
+        Feature::dtls(SHARED_KEY, move |cell| pre_shared_key(cell, plain)),
+        Feature::dtls(SHARED_KEY_WITH_ECDHE, move |cell| pre_shared_key(cell, with_ecdhe)),
+        Feature::dtls("raw_public_keys", raw_public_keys),
+    ]
+}
+
+fn pre_shared_key(cell: Cell, suite: CipherSuite) {
+    for provider in [RUSTCRYPTO, AWS_LC] {
+        let case = Case { means: Means::PreSharedKey, suites: vec![suite], ..Case::new(provider) };
+        if let Some(report) = cell.pair(&case).complete(&cell.case(&case)) {
+            assert_eq!((report.mode(), report.number("signatures_verified")), ("psk", 0));
+        }
+    }
+}
+
+/// Both sides.
+fn raw_public_keys(cell: Cell) {
+    for provider in [RUSTCRYPTO, AWS_LC] {
+        let case = Case { means: Means::RawPublicKeys, ..Case::mutual(provider) };
+        if let Some(report) = cell.pair(&case).complete(&cell.case(&case)) {
+            assert_eq!(report.number("signatures_verified"), 0, "there is no chain");
+        }
+    }
+}

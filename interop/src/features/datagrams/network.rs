@@ -1,0 +1,128 @@
+//! The network: cookies, datagrams of several sizes, loss.
+
+use terse_tls::HandshakeType;
+
+use super::{Cell, Feature, case, with};
+use crate::case::Case;
+use crate::datagrams::pair::Pair;
+use crate::datagrams::records::{Fragment, records};
+use crate::datagrams::relay::{Datagram, Loss};
+use crate::datagrams::{Datagrams, HELLO_VERIFY_REQUEST, IP_AND_UDP};
+use crate::peer::{Peer, Role};
+use crate::pki::Side;
+
+/// Lengths of IP packets: about an IEEE 802.15.4 frame, what every host must take, IPv6's least, Ethernet.
+const MTUS: [(u16, &str); 5] =
+    [(128, "mtu_128"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1280"), (1500, "mtu_1500")];
+
+pub(super) fn features() -> Vec<Feature> {
+    let mtus = MTUS.map(|(mtu, name)| Feature::dtls(name, move |cell| with_mtu(cell, mtu)));
+    let others = vec![
+        Feature::dtls("hello_verify_request", cookie),
+        Feature::dtls("fragmented_client_hello", fragmented_client_hello),
+        Feature::dtls("each_datagram_lost_once", each_lost_once),
+        Feature::dtls("one_datagram_of_five_lost", |cell| lossy(cell, 5, 1500)),
+        Feature::dtls("one_datagram_of_eight_lost_mtu_256", |cell| lossy(cell, 8, 256)),
+        Feature::dtls("several_connections", several),
+    ];
+    mtus.into_iter().chain(others).collect()
+}
+
+/// RFC 6347, 4.2.1
+fn cookie(cell: Cell) {
+    let case = Case { cookie: true, ..case() };
+    let mut pair = cell.pair(&case);
+    let _ = pair.complete(&cell.case(&case));
+    let passed = pair.relay.passed();
+    let cookies =
+        fragments(&passed).filter(|(side, fragment)| *side == Side::Server && fragment.kind == HELLO_VERIFY_REQUEST);
+    assert_eq!(cookies.count(), 1, "HelloVerifyRequest");
+}
+
+/// Our side sends nothing longer than it was told; the peer is told the same, as near as it can be.
+fn with_mtu(cell: Cell, mtu: u16) {
+    let case = with(Datagrams { our_mtu: Some(mtu), peer_mtu: Some(mtu), ..Datagrams::default() });
+    let mut pair = cell.pair(&case);
+    let _ = pair.complete(&cell.case(&case));
+    let passed = pair.relay.passed();
+    let ours = if cell.role == Role::Client { Side::Client } else { Side::Server };
+    let longest = |side| passed.iter().filter(|one| one.side == side).map(|one| one.bytes.len()).max().unwrap_or(0);
+    let room = usize::from(mtu - IP_AND_UDP);
+    if crate::datagrams::pair::stand_in().is_none() {
+        assert!(longest(ours) <= room, "{} bytes of {room}", longest(ours));
+        // A Certificate of two does not fit into less, and datagrams are filled.
+        assert!(mtu > 576 || longest(ours) + 16 > room, "only {} bytes of {room}", longest(ours));
+    }
+}
+
+/// In the smallest datagrams, a ClientHello is longer than one.
+fn fragmented_client_hello(cell: Cell) {
+    let mtu = if cell.role == Role::Client { 128 } else { 256 };
+    // Names of many protocols make it long.
+    let client_protocols = vec![
+        "a-protocol-with-a-long-name-that-fills-the-hello",
+        "another-protocol-with-a-long-name-that-fills-the-hello",
+        "one-more-protocol-with-a-long-name-that-fills-the-hello",
+        "coap",
+    ];
+    let case = Case {
+        client_protocols,
+        server_protocols: vec!["coap"],
+        ..with(Datagrams { our_mtu: Some(mtu), peer_mtu: Some(mtu), ..Datagrams::default() })
+    };
+    let mut pair = cell.pair(&case);
+    let _ = pair.complete(&cell.case(&case));
+    let passed = pair.relay.passed();
+    let in_parts = fragments(&passed).any(|(_, part)| part.kind == HandshakeType::CLIENT_HELLO && !part.is_whole());
+    assert!(in_parts, "the ClientHello came whole");
+}
+
+/// All fragments of handshake messages that are in the clear.
+fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Fragment)> {
+    passed.iter().flat_map(|datagram| {
+        let records = records(&datagram.bytes, 0).unwrap_or_default();
+        let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).collect();
+        fragments.into_iter().map(|fragment| (datagram.side, fragment))
+    })
+}
+
+/// The first datagram, the second one, and so on, as far as the handshake goes.
+fn each_lost_once(cell: Cell) {
+    let case = cell.case(&Case { cookie: cell.peer != Peer::OpenSsl, ..case() });
+    for number in 0.. {
+        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::Only(number));
+        let _ = pair.complete(&case);
+        if !pair.relay.has_lost() {
+            break;
+        }
+    }
+}
+
+fn lossy(cell: Cell, many: u64, mtu: u16) {
+    let datagrams = Datagrams { our_mtu: Some(mtu), peer_mtu: Some(mtu), ..Datagrams::default() };
+    let case = cell.case(&with(datagrams));
+    let mut lost = false;
+    for seed in 0..3 {
+        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::OneOf(many, seed));
+        let _ = pair.complete(&case);
+        lost |= pair.relay.has_lost();
+    }
+    assert!(lost, "nothing was lost");
+}
+
+/// One server, several clients one after the other.
+fn several(cell: Cell) {
+    let client = cell.case(&case());
+    let server = Case { connections: 3, ..client.clone() };
+    let mut pair = match cell.role {
+        Role::Client => Pair::between(cell.peer, cell.role, &client, &server, Loss::None),
+        Role::Server => Pair::between(cell.peer, cell.role, &server, &client, Loss::None),
+    };
+    for round in 0..3 {
+        let _ = pair.complete(&client);
+        if round < 2 {
+            pair.server.next();
+            pair.another_client();
+        }
+    }
+}
