@@ -248,8 +248,8 @@ fn a_cookie_is_good_for_a_hello_with_another_session_id_and_extensions() {
     for end in [13, 13 + 4, 13 + 12] {
         longer(&mut hello[end - 2..end], 8); // of the record, of the message, of the fragment
     }
-    world.to_server(address(1, 4000), hello);
-    world.from_server();
+    world.hand_over(address(1, 4000), hello);
+    world.answers();
     assert_eq!(world.endpoint.connections().0, 1);
 }
 
