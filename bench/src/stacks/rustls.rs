@@ -43,6 +43,9 @@ impl Stack for Rustls {
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
+        if setting.version.is_datagram() {
+            return Err("rustls has no DTLS".into());
+        }
         let provider = Arc::new(self.provider(setting));
         let name = ServerName::try_from(SERVER_NAME).map_err(text)?;
         let (client, server) = (client(&provider, setting)?, server(&provider, setting, *self)?);
