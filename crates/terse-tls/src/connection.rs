@@ -474,9 +474,9 @@ impl Connection {
         self.sender.pending() > 0
     }
 
-    /// How many bytes of application data wait.
-    pub(crate) fn received_len(&self) -> usize {
-        self.receiver.plaintext_len()
+    /// All application data that waits: of one record.
+    pub(crate) fn take_received(&mut self) -> Vec<u8> {
+        self.receiver.take()
     }
 
     const fn is_datagram(&self) -> bool {

@@ -92,7 +92,7 @@ pub struct Endpoint {
     half_open: BTreeSet<ConnectionHandle>,
     timers: BTreeSet<(Instant, ConnectionHandle)>,
     /// Those that may have something to send, or another timer.
-    touched: BTreeSet<ConnectionHandle>,
+    touched: Vec<ConnectionHandle>,
     /// HelloVerifyRequests.
     replies: VecDeque<(SocketAddr, Vec<u8>)>,
     events: VecDeque<(ConnectionHandle, EndpointEvent)>,
@@ -121,7 +121,7 @@ impl Endpoint {
             by_cid: BTreeMap::new(),
             half_open: BTreeSet::new(),
             timers: BTreeSet::new(),
-            touched: BTreeSet::new(),
+            touched: Vec::new(),
             replies: VecDeque::new(),
             events: VecDeque::new(),
             received: 0,
@@ -163,7 +163,7 @@ impl Endpoint {
                 return Some((address, reply.len()));
             }
         }
-        while let Some(handle) = self.touched.first().copied() {
+        while let Some(handle) = self.touched.last().copied() {
             if let Some(entry) = self.connections.get_mut(&handle) {
                 let was_limited = entry.is_limited();
                 if let Some(len) = entry.transmit(now, out) {
@@ -172,7 +172,7 @@ impl Endpoint {
                 self.counters.amplification += u32::from(was_limited && entry.connection.has_output());
                 self.set_timer(handle);
             }
-            self.touched.remove(&handle);
+            self.touched.pop();
         }
         None
     }
@@ -203,14 +203,14 @@ impl Endpoint {
                 self.half_open.remove(&handle);
                 self.events.push_back((handle, EndpointEvent::Failed(error)));
             }
-            self.touched.insert(handle);
+            touch(&mut self.touched, handle);
         }
     }
 
     /// A connection, to send on it, to close it, to ask what it did.
     pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         let entry = self.connections.get_mut(&handle)?;
-        self.touched.insert(handle);
+        touch(&mut self.touched, handle);
         Some(&mut entry.connection)
     }
 
@@ -223,7 +223,7 @@ impl Endpoint {
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         if let Some(entry) = self.connections.get_mut(&handle) {
             entry.budget = None;
-            self.touched.insert(handle);
+            touch(&mut self.touched, handle);
         }
     }
 
@@ -240,7 +240,6 @@ impl Endpoint {
             self.by_cid.remove(cid);
         }
         self.half_open.remove(&handle);
-        self.touched.remove(&handle);
         let received = &mut self.received;
         self.events.retain(|(of, event)| {
             let is_dead = *of == handle && *event != EndpointEvent::Replaced;
@@ -278,7 +277,7 @@ impl Endpoint {
         {
             entry.add_budget(&self.limits, hello.first.bytes);
             entry.connection.peer_repeats(now);
-            self.touched.insert(handle);
+            touch(&mut self.touched, handle);
             return;
         }
         match self.hellos.check_cookie(now.monotonic, rng, from, hello) {
@@ -352,7 +351,7 @@ impl Endpoint {
     /// Hands a datagram to a connection.
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        self.touched.insert(handle);
+        touch(&mut self.touched, handle);
         let newest = entry.connection.newest();
         let len = datagram.len();
         if from == entry.address {
@@ -370,7 +369,7 @@ impl Endpoint {
                     return;
                 }
             }
-            let data = entry.receive();
+            let data = entry.connection.take_received();
             let is_done = data.is_empty() && (rest.is_empty() || entry.connection.signature_request().is_some());
             if self.received + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
@@ -449,6 +448,18 @@ impl Endpoint {
 
 /// How often a connection ID is drawn that may be taken.
 const MAX_DRAWS: usize = 32;
+
+/// Notes that a connection may have something to send: most often it is the one that was noted last.
+fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {
+    if touched.last() == Some(&handle) {
+        return;
+    }
+    if touched.len() == touched.capacity() {
+        touched.sort_unstable(); // before it grows, each is noted once
+        touched.dedup();
+    }
+    touched.push(handle);
+}
 
 impl EndpointEvent {
     const fn is_data(&self) -> bool {

@@ -1,8 +1,6 @@
 //! A connection of an endpoint, where its peer is, and how much may be sent there.
 
 use alloc::boxed::Box;
-use alloc::vec;
-use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::hellos::Hello;
@@ -88,13 +86,5 @@ impl Entry {
             *budget -= len; // at most `allowed`
         }
         Some(len)
-    }
-
-    /// Application data of one record.
-    pub(super) fn receive(&mut self) -> Vec<u8> {
-        let mut data = vec![0; self.connection.received_len()];
-        let len = self.connection.recv(&mut data);
-        data.truncate(len);
-        data
     }
 }

@@ -168,6 +168,9 @@ pub(crate) trait Incoming: Send + Sync {
     /// Moves application data to `out`.
     fn read(&mut self, out: &mut [u8]) -> usize;
 
+    /// Application data of a whole record, without a copy if none of it was read.
+    fn take(&mut self) -> Vec<u8>;
+
     /// Drops application data.
     fn discard(&mut self);
 

@@ -12,6 +12,7 @@ use crate::config::{Common, Datagrams};
 
 pub(crate) mod cookie;
 pub(crate) mod fragment;
+mod queue;
 mod receiver;
 pub(crate) mod retransmit;
 mod sender;

@@ -336,6 +336,11 @@ impl Incoming for Receiver {
         len
     }
 
+    fn take(&mut self) -> Vec<u8> {
+        self.plaintext.drain(..core::mem::take(&mut self.read));
+        core::mem::take(&mut self.plaintext)
+    }
+
     fn discard(&mut self) {
         crate::link::empty(&mut self.plaintext);
         self.read = 0;

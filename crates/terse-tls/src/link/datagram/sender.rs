@@ -4,11 +4,11 @@
 //! afresh, under new numbers.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
+use super::queue::Queue;
 use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
@@ -35,8 +35,7 @@ pub(super) struct Sender {
     next_seq: u16,
     flight: Flight,
     /// Records of application data and alerts, a datagram each.
-    queue: VecDeque<Vec<u8>>,
-    queued: usize,
+    queue: Queue,
     timer: Timer,
     /// How often the peer has a flight sent again, beyond what the timer does.
     max_repeats: u32,
@@ -97,8 +96,7 @@ impl Sender {
             epochs: vec![WriteEpoch::unprotected(0)],
             next_seq: 0,
             flight: Flight::default(),
-            queue: VecDeque::new(),
-            queued: 0,
+            queue: Queue::default(),
             timer: Timer::new(Settings {
                 initial: settings.initial_timeout,
                 min: settings.min_timeout,
@@ -321,11 +319,7 @@ impl Outgoing for Sender {
             if self.flight.is_last && self.flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT) {
                 self.flight = Flight { is_complete: true, ..Flight::default() };
             }
-            let Some(place) = self.queue.front().and_then(|record| out.get_mut(..record.len())) else { return 0 };
-            let record = self.queue.pop_front().unwrap_or_default();
-            self.queued -= record.len();
-            place.copy_from_slice(&record);
-            return record.len();
+            return self.queue.pop(out);
         }
         let limit = out.len().min(self.max_datagram);
         let len = self.send_flight(&mut out[..limit]).unwrap_or(0); // only if all numbers are used up
@@ -364,12 +358,9 @@ impl Outgoing for Sender {
         }
         let epoch = self.epoch();
         let (head, tail, _) = self.room(epoch);
-        let mut record = vec![0; head + fragment.len() + tail];
-        record[head..head + fragment.len()].copy_from_slice(fragment);
-        self.seal(epoch, content_type, &mut record)?;
-        self.produced += record.len() as u64;
-        self.queued += record.len();
-        self.queue.push_back(record);
+        let Self { queue, epochs, peer_cid, .. } = self;
+        queue.push((head, fragment, tail), |record| epochs[epoch].seal(content_type, peer_cid, record))?;
+        self.produced += (head + fragment.len() + tail) as u64;
         Ok(())
     }
 
@@ -478,7 +469,7 @@ impl Link for Sender {
     }
 
     fn pending(&self) -> usize {
-        self.queued + self.flight.next.map_or(0, |_| self.flight.bytes.len())
+        self.queue.len() + self.flight.next.map_or(0, |_| self.flight.bytes.len())
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {

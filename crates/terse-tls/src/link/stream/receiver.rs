@@ -178,6 +178,11 @@ impl Incoming for Receiver {
         len
     }
 
+    fn take(&mut self) -> Vec<u8> {
+        self.plaintext.drain(..core::mem::take(&mut self.read));
+        core::mem::take(&mut self.plaintext)
+    }
+
     /// Drops application data. What came in a record that failed the connection is not for the application.
     fn discard(&mut self) {
         empty(&mut self.plaintext);
