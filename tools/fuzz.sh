@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-all="records messages client server pair cache_file certificates"
+all="records messages client server pair datagram_client datagram_server endpoint reassembler replay cache_file certificates"
 targets=$all
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo=${CARGO:-cargo}
@@ -28,7 +28,7 @@ build() {
 # Longer inputs are slower, and find no more.
 max_len() {
     case $1 in
-        records | messages) echo 2048 ;;
+        records | messages | reassembler | replay) echo 2048 ;;
         *) echo 6144 ;;
     esac
 }
@@ -56,7 +56,7 @@ run() { # seconds target
         return 1
     fi
     rm -f "$log"
-    printf 'fuzz: %-12s %9s inputs in %s s, %s edges covered, %s inputs reached more than the corpus\n' \
+    printf 'fuzz: %-15s %9s inputs in %s s, %s edges covered, %s inputs reached more than the corpus\n' \
         "$2" "$runs" "$1" "$coverage" "$grown"
 }
 
@@ -106,7 +106,7 @@ case $command in
             mkdir -p "fuzz/corpus/$target"
             case $target in
                 # A recording of every mode, under its name: tests count on them.
-                client | server | pair) cp "$seeds/$target"/* "fuzz/corpus/$target" ;;
+                client | server | pair | datagram_client | datagram_server | endpoint) cp "$seeds/$target"/* "fuzz/corpus/$target" ;;
                 *) merge "$target" "$seeds/$target" ;;
             esac
         done

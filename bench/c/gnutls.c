@@ -1,6 +1,7 @@
 /* GnuTLS 3.7: everything as it is by default, but for the algorithms. */
 
 #include <errno.h>
+#include <gnutls/dtls.h>
 #include <gnutls/gnutls.h>
 
 #include "peer.h"
@@ -9,12 +10,14 @@ struct world {
     gnutls_certificate_credentials_t credentials[2];
     gnutls_priority_t priorities;
     gnutls_datum_t ticket_key;
+    gnutls_datum_t cookie_key;
     gnutls_datum_t session; /* the client's */
     gnutls_datum_t id;      /* the server's only session, in TLS 1.2 */
     gnutls_datum_t kept;
     char *name;
     int resumes;
     int tls13;
+    int datagrams;
 };
 
 struct connection {
@@ -23,6 +26,7 @@ struct connection {
     struct pipe *in;
     struct pipe *out;
     int side;
+    int must_prove_address;
 };
 
 static int gnutls_failed(const char *what, int code) {
@@ -52,6 +56,21 @@ static ssize_t push(gnutls_transport_ptr_t made, const void *data, size_t len) {
         return -1;
     }
     return (ssize_t)len;
+}
+
+/* What belongs together is one datagram, as with `sendmsg`. */
+static ssize_t push_datagram(gnutls_transport_ptr_t made, const giovec_t *parts, int count) {
+    unsigned char datagram[MTU];
+    size_t len = 0;
+    for (int part = 0; part < count; part++) {
+        if (parts[part].iov_len > sizeof datagram - len) {
+            gnutls_transport_set_errno(((struct connection *)made)->session, EMSGSIZE);
+            return -1;
+        }
+        memcpy(datagram + len, parts[part].iov_base, parts[part].iov_len);
+        len += parts[part].iov_len;
+    }
+    return push(made, datagram, len);
 }
 
 static gnutls_datum_t datum(const char *text) {
@@ -102,15 +121,19 @@ static void *make_world(const struct settings *settings) {
     struct world *world = calloc(1, sizeof *world);
     char priorities[200];
     snprintf(priorities, sizeof priorities,
-             "NONE:+AES-128-GCM:+AEAD:+SHA256:+COMP-NULL:+CTYPE-X509:+GROUP-SECP256R1:+VERS-TLS%s:+ECDHE-%s:%s",
-             settings->tls13 ? "1.3" : "1.2", settings->rsa ? "RSA" : "ECDSA",
+             "NONE:+AES-128-GCM:+AEAD:+SHA256:+COMP-NULL:+CTYPE-X509:+GROUP-SECP256R1:+VERS-%sTLS%s:+ECDHE-%s:%s",
+             settings->datagrams ? "D" : "", settings->tls13 ? "1.3" : "1.2", settings->rsa ? "RSA" : "ECDSA",
              settings->rsa ? "+SIGN-RSA-PSS-RSAE-SHA256:+SIGN-RSA-SHA256" : "+SIGN-ECDSA-SECP256R1-SHA256:+SIGN-ECDSA-SHA256");
     world->name = strdup(settings->name);
     world->resumes = settings->resumes;
     world->tls13 = settings->tls13;
+    world->datagrams = settings->datagrams;
     int result = gnutls_priority_init2(&world->priorities, priorities, NULL, 0);
     if (result >= 0) {
         result = gnutls_session_ticket_key_generate(&world->ticket_key);
+    }
+    if (result >= 0) {
+        result = gnutls_key_generate(&world->cookie_key, GNUTLS_COOKIE_KEY_SIZE);
     }
     for (int side = CLIENT; result >= 0 && side <= SERVER; side++) {
         result = use_certificates(world, settings, side);
@@ -153,6 +176,8 @@ static void *make_connection(void *made, int side) {
     unsigned flags = GNUTLS_NONBLOCK | (unsigned)(side == SERVER ? GNUTLS_SERVER : GNUTLS_CLIENT);
     connection->world = world;
     connection->side = side;
+    connection->must_prove_address = world->datagrams && side == SERVER;
+    flags |= world->datagrams ? GNUTLS_DATAGRAM : 0;
     int result = gnutls_init(&connection->session, world->resumes && world->tls13 ? flags : flags | GNUTLS_NO_TICKETS);
     if (result >= 0) {
         result = gnutls_priority_set(connection->session, world->priorities);
@@ -171,6 +196,11 @@ static void *make_connection(void *made, int side) {
     gnutls_transport_set_pull_function(connection->session, pull);
     gnutls_transport_set_pull_timeout_function(connection->session, pull_timeout);
     gnutls_transport_set_push_function(connection->session, push);
+    if (world->datagrams) {
+        gnutls_transport_set_vec_push_function(connection->session, push_datagram);
+        gnutls_dtls_set_mtu(connection->session, MTU);
+        gnutls_dtls_set_timeouts(connection->session, 600000, 600000); /* nothing is lost in memory */
+    }
     return connection;
 }
 
@@ -181,8 +211,36 @@ static struct connection *on(void *connection, struct pipe *in, struct pipe *out
     return here;
 }
 
+/* Takes the client's first ClientHello, and leaves the one with a cookie for the handshake. */
+static int prove_address(struct connection *connection) {
+    gnutls_datum_t *key = &connection->world->cookie_key;
+    gnutls_dtls_prestate_st state = {0};
+    unsigned char address[sizeof client_address], datagram[MTU];
+    size_t len;
+    memcpy(address, client_address, sizeof address);
+    unsigned char *hello = pipe_peek(connection->in, &len);
+    if (len == 0) {
+        return GNUTLS_E_AGAIN;
+    }
+    if (gnutls_dtls_cookie_verify(key, address, sizeof address, hello, len, &state) >= 0) {
+        gnutls_dtls_prestate_set(connection->session, &state);
+        connection->must_prove_address = 0;
+        return 0;
+    }
+    pipe_read(connection->in, datagram, sizeof datagram);
+    int result = gnutls_dtls_cookie_send(key, address, sizeof address, &state, connection, push);
+    return result < 0 ? result : GNUTLS_E_AGAIN;
+}
+
 static int handshake(void *made, struct pipe *in, struct pipe *out) {
-    int result = gnutls_handshake(on(made, in, out)->session);
+    struct connection *connection = on(made, in, out);
+    if (connection->must_prove_address) {
+        int result = prove_address(connection);
+        if (result != 0) {
+            return result == GNUTLS_E_AGAIN ? WAITS : gnutls_failed("cookie", result);
+        }
+    }
+    int result = gnutls_handshake(connection->session);
     if (result == GNUTLS_E_SUCCESS) {
         return DONE;
     }

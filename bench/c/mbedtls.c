@@ -4,6 +4,7 @@
 #include <mbedtls/entropy.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/ssl_cache.h>
+#include <mbedtls/ssl_cookie.h>
 #include <mbedtls/ssl_ticket.h>
 #include <mbedtls/version.h>
 #include <psa/crypto.h>
@@ -24,6 +25,9 @@ struct world {
     mbedtls_ssl_cache_context cache;
     mbedtls_ssl_ticket_context tickets;
     mbedtls_ssl_session session;
+#ifdef MBEDTLS_SSL_PROTO_DTLS
+    mbedtls_ssl_cookie_ctx cookies;
+#endif
     int has_session;
     int resumes;
     char *name;
@@ -52,6 +56,18 @@ static int receive(void *made, unsigned char *buffer, size_t room) {
 static int transmit(void *made, const unsigned char *data, size_t len) {
     struct connection *connection = made;
     return pipe_write(connection->out, data, len) > 0 ? (int)len : MBEDTLS_ERR_SSL_WANT_WRITE;
+}
+
+/* Nothing is lost in memory: no timer ever expires. */
+__attribute__((unused)) static void set_timer(void *made, uint32_t intermediate, uint32_t final) {
+    (void)made;
+    (void)intermediate;
+    (void)final;
+}
+
+__attribute__((unused)) static int timer(void *made) {
+    (void)made;
+    return 0;
 }
 
 #define PEM(text) (const unsigned char *)(text), strlen(text) + 1
@@ -102,7 +118,9 @@ static int set_up(struct world *world, const struct settings *settings, int side
     mbedtls_ssl_protocol_version version = settings->tls13 ? MBEDTLS_SSL_VERSION_TLS1_3 : MBEDTLS_SSL_VERSION_TLS1_2;
     mbedtls_ssl_config_init(config);
     int result = mbedtls_ssl_config_defaults(config, side == SERVER ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                             MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
+                                             settings->datagrams ? MBEDTLS_SSL_TRANSPORT_DATAGRAM
+                                                                 : MBEDTLS_SSL_TRANSPORT_STREAM,
+                                             MBEDTLS_SSL_PRESET_DEFAULT);
     mbedtls_ssl_conf_rng(config, mbedtls_ctr_drbg_random, &world->random);
     mbedtls_ssl_conf_min_tls_version(config, version);
     mbedtls_ssl_conf_max_tls_version(config, version);
@@ -112,6 +130,13 @@ static int set_up(struct world *world, const struct settings *settings, int side
     if (result == 0) {
         result = use_certificates(world, settings, side);
     }
+#ifdef MBEDTLS_SSL_PROTO_DTLS
+    if (result == 0 && side == SERVER) {
+        mbedtls_ssl_cookie_init(&world->cookies);
+        mbedtls_ssl_conf_dtls_cookies(config, mbedtls_ssl_cookie_write, mbedtls_ssl_cookie_check, &world->cookies);
+        result = mbedtls_ssl_cookie_setup(&world->cookies, mbedtls_ctr_drbg_random, &world->random);
+    }
+#endif
     return result != 0 ? result : set_resumption(world, settings, side);
 }
 
@@ -155,6 +180,33 @@ static void *make_world(const struct settings *settings) {
     return world;
 }
 
+#ifdef MBEDTLS_SSL_PROTO_DTLS
+static int set_up_datagrams(struct connection *connection) {
+    mbedtls_ssl_set_mtu(&connection->ssl, MTU);
+    mbedtls_ssl_set_timer_cb(&connection->ssl, NULL, set_timer, timer);
+    if (connection->side == CLIENT) {
+        return 0;
+    }
+    return mbedtls_ssl_set_client_transport_id(&connection->ssl, client_address, sizeof client_address);
+}
+
+/* The client has its cookie; its next ClientHello begins anew. */
+static int begin_anew(struct connection *connection) {
+    int result = mbedtls_ssl_session_reset(&connection->ssl);
+    return result != 0 ? result : set_up_datagrams(connection);
+}
+#else
+static int set_up_datagrams(struct connection *connection) {
+    (void)connection;
+    return 0;
+}
+
+static int begin_anew(struct connection *connection) {
+    (void)connection;
+    return FAILED;
+}
+#endif
+
 static void *make_connection(void *made, int side) {
     struct world *world = made;
     struct connection *connection = calloc(1, sizeof *connection);
@@ -164,6 +216,9 @@ static void *make_connection(void *made, int side) {
     mbedtls_ssl_init(&connection->ssl);
     int result = mbedtls_ssl_setup(&connection->ssl, &world->halves[side].config);
     mbedtls_ssl_set_bio(&connection->ssl, connection, transmit, receive, NULL);
+    if (result == 0) {
+        result = set_up_datagrams(connection);
+    }
     if (result == 0 && side == CLIENT) {
         result = mbedtls_ssl_set_hostname(&connection->ssl, world->name);
         if (result == 0 && world->has_session) {
@@ -188,6 +243,9 @@ static int handshake(void *made, struct pipe *in, struct pipe *out) {
     struct connection *connection = on(made, in, out);
     while (!mbedtls_ssl_is_handshake_over(&connection->ssl)) {
         int result = mbedtls_ssl_handshake_step(&connection->ssl);
+        if (result == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
+            result = begin_anew(connection);
+        }
         /* A resumed session is one without certificates. */
         int state = connection->ssl.MBEDTLS_PRIVATE(state);
         connection->resumed = connection->resumed && state != MBEDTLS_SSL_CERTIFICATE_REQUEST;

@@ -1,6 +1,7 @@
 /* OpenSSL 3: a BIO of our own on the pipes, everything else as it is by default. */
 
 #include <openssl/err.h>
+#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -87,9 +88,37 @@ static int use_certificates(SSL_CTX *context, const char *root, const char *chai
     return well;
 }
 
+/* As `openssl s_server` does it. */
+static int make_cookie(SSL *ssl, unsigned char *cookie, unsigned *len) {
+    (void)ssl;
+    return HMAC(EVP_sha1(), cookie_secret, sizeof cookie_secret, client_address, sizeof client_address, cookie, len) !=
+           NULL;
+}
+
+static int verify_cookie(SSL *ssl, const unsigned char *cookie, unsigned len) {
+    unsigned char expected[EVP_MAX_MD_SIZE];
+    unsigned expected_len;
+    return make_cookie(ssl, expected, &expected_len) && len == expected_len &&
+           CRYPTO_memcmp(cookie, expected, len) == 0;
+}
+
+/* Nothing is lost in memory, however slow the machine. */
+static unsigned no_timeout(SSL *ssl, unsigned microseconds) {
+    (void)ssl;
+    (void)microseconds;
+    return 600000000;
+}
+
+static const SSL_METHOD *protocol(const struct settings *settings, int side) {
+    if (settings->datagrams) {
+        return side == SERVER ? DTLS_server_method() : DTLS_client_method();
+    }
+    return side == SERVER ? TLS_server_method() : TLS_client_method();
+}
+
 static SSL_CTX *make_context(const struct settings *settings, int side) {
-    SSL_CTX *context = SSL_CTX_new(side == SERVER ? TLS_server_method() : TLS_client_method());
-    int version = settings->tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
+    SSL_CTX *context = SSL_CTX_new(protocol(settings, side));
+    int version = settings->datagrams ? DTLS1_2_VERSION : settings->tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
     const char *suite12 = settings->rsa ? "ECDHE-RSA-AES128-GCM-SHA256" : "ECDHE-ECDSA-AES128-GCM-SHA256";
     const char *schemes = settings->rsa ? "rsa_pss_rsae_sha256:RSA+SHA256" : "ECDSA+SHA256";
     if (context == NULL || !SSL_CTX_set_min_proto_version(context, version) ||
@@ -102,6 +131,11 @@ static SSL_CTX *make_context(const struct settings *settings, int side) {
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (side == SERVER ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
     SSL_CTX_set_session_id_context(context, (const unsigned char *)"bench", 5);
+    if (settings->datagrams) {
+        SSL_CTX_set_options(context, SSL_OP_NO_QUERY_MTU | (side == SERVER ? SSL_OP_COOKIE_EXCHANGE : 0));
+        SSL_CTX_set_cookie_generate_cb(context, make_cookie);
+        SSL_CTX_set_cookie_verify_cb(context, verify_cookie);
+    }
     if (!settings->tls13 || !settings->resumes) {
         SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
     }
@@ -135,6 +169,10 @@ static void *make_connection(void *made, int side) {
     BIO_set_data(bio, connection);
     BIO_set_init(bio, 1);
     SSL_set_bio(connection->ssl, bio, bio);
+    if (SSL_is_dtls(connection->ssl)) {
+        SSL_set_mtu(connection->ssl, MTU);
+        DTLS_set_timer_cb(connection->ssl, no_timeout);
+    }
     if (side == SERVER) {
         SSL_set_accept_state(connection->ssl);
         return connection;

@@ -14,13 +14,20 @@
 
 #define PIPE_CAPACITY 65536
 
-/* One direction of the wire: bytes from `start` to `end` wait to be read. */
+/* One direction of the wire: bytes from `start` to `end` wait to be read. Of datagrams, each has its length before it. */
 struct pipe {
     unsigned char bytes[PIPE_CAPACITY];
     size_t start;
     size_t end;
     uint64_t total;
+    int datagrams;
 };
+
+/* The length of a datagram, in little endian, takes so many bytes. */
+#define PREFIX 2
+
+/* The largest datagram that either side sends, in bytes. */
+#define MTU 1232
 
 /* What both sides are made for. Texts are PEM, and end with a zero. */
 struct settings {
@@ -29,8 +36,9 @@ struct settings {
     const char *chain[2]; /* the client's, the server's */
     const char *key[2];
     int tls13;
+    int datagrams; /* DTLS 1.2, and then the server makes sure of the client's address with a cookie */
     int rsa;
-    int resumes; /* by session ID in TLS 1.2, by ticket in TLS 1.3; otherwise there are neither */
+    int resumes; /* by session ID in (D)TLS 1.2, by ticket in TLS 1.3; otherwise there are neither */
 };
 
 enum { CLIENT, SERVER };
@@ -71,11 +79,30 @@ __attribute__((unused)) static int failed(const char *what, long code, const cha
     return FAILED;
 }
 
+/* Where the client is, for those who make cookies of that. */
+__attribute__((unused)) static const unsigned char client_address[6] = {192, 0, 2, 1, 0x16, 0x33};
+
+/* What the server makes cookies with. */
+__attribute__((unused)) static unsigned char cookie_secret[32] = "nobody else knows this, for sure";
+
+/* What can be read at once: all, or one datagram. */
+__attribute__((unused)) static unsigned char *pipe_peek(struct pipe *pipe, size_t *len) {
+    unsigned char *start = pipe->bytes + pipe->start;
+    *len = pipe->end - pipe->start;
+    if (pipe->datagrams && *len > 0) {
+        *len = start[0] | (size_t)start[1] << 8;
+        start += PREFIX;
+    }
+    return start;
+}
+
+/* What of a datagram there is no room for is lost. */
 __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer, size_t room) {
-    size_t len = pipe->end - pipe->start;
-    len = len < room ? len : room;
-    memcpy(buffer, pipe->bytes + pipe->start, len);
-    pipe->start += len;
+    size_t whole;
+    const unsigned char *start = pipe_peek(pipe, &whole);
+    size_t len = whole < room ? whole : room;
+    memcpy(buffer, start, len);
+    pipe->start = (size_t)(start - pipe->bytes) + (pipe->datagrams ? whole : len);
     if (pipe->start == pipe->end) {
         pipe->start = pipe->end = 0;
     }
@@ -84,8 +111,12 @@ __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer,
 
 /* All of it or nothing. */
 __attribute__((unused)) static size_t pipe_write(struct pipe *pipe, const void *data, size_t len) {
-    if (len > PIPE_CAPACITY - pipe->end) {
+    if (len + PREFIX > PIPE_CAPACITY - pipe->end || (pipe->datagrams && len > MTU)) {
         return 0;
+    }
+    if (pipe->datagrams) {
+        pipe->bytes[pipe->end++] = (unsigned char)len;
+        pipe->bytes[pipe->end++] = (unsigned char)(len >> 8);
     }
     memcpy(pipe->bytes + pipe->end, data, len);
     pipe->end += len;

@@ -1,6 +1,10 @@
 /* What both builds of wolfSSL have: the TLS that is measured, and no other. */
 
 #define WOLFSSL_TLS13
+#ifdef DATAGRAMS /* an object of its own: what has them takes more memory for TLS as well */
+#define WOLFSSL_DTLS
+#define WOLFSSL_DTLS_MTU
+#endif
 #define NO_OLD_TLS
 #define HAVE_TLS_EXTENSIONS
 #define HAVE_EXTENDED_MASTER

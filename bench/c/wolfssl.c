@@ -42,6 +42,11 @@ static int transmit(WOLFSSL *ssl, char *data, int len, void *made) {
 }
 
 static WOLFSSL_METHOD *method(const struct settings *settings, int side) {
+#ifdef WOLFSSL_DTLS
+    if (settings->datagrams) {
+        return side == SERVER ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
+    }
+#endif
     if (settings->tls13) {
         return side == SERVER ? wolfTLSv1_3_server_method() : wolfTLSv1_3_client_method();
     }
@@ -123,6 +128,21 @@ static void keep_session(struct connection *connection) {
 }
 #endif
 
+#ifdef WOLFSSL_DTLS
+static int set_up_datagrams(WOLFSSL *ssl, int side) {
+    wolfSSL_dtls_set_using_nonblock(ssl, 1);
+    return wolfSSL_dtls_set_mtu(ssl, MTU) == WOLFSSL_SUCCESS &&
+           wolfSSL_dtls_set_peer(ssl, (void *)(uintptr_t)client_address, sizeof client_address) == WOLFSSL_SUCCESS &&
+           (side == CLIENT || wolfSSL_DTLS_SetCookieSecret(ssl, cookie_secret, sizeof cookie_secret) == 0);
+}
+#else
+static int set_up_datagrams(WOLFSSL *ssl, int side) {
+    (void)ssl;
+    (void)side;
+    return 1;
+}
+#endif
+
 static void *make_connection(void *made, int side) {
     struct world *world = made;
     struct connection *connection = calloc(1, sizeof *connection);
@@ -131,6 +151,10 @@ static void *make_connection(void *made, int side) {
     connection->ssl = wolfSSL_new(world->contexts[side]);
     wolfSSL_SetIOReadCtx(connection->ssl, connection);
     wolfSSL_SetIOWriteCtx(connection->ssl, connection);
+    if (wolfSSL_dtls(connection->ssl) && !set_up_datagrams(connection->ssl, side)) {
+        failed("connection", side, "over datagrams");
+        return NULL;
+    }
     if (side == CLIENT) {
         size_t len = strlen(world->name);
         if (wolfSSL_UseSNI(connection->ssl, WOLFSSL_SNI_HOST_NAME, world->name, (word16)len) != WOLFSSL_SUCCESS ||

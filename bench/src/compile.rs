@@ -41,11 +41,14 @@ struct Parts {
 }
 
 impl Library {
-    /// Its shared object, or why there is none.
-    pub(crate) fn object(self) -> Result<PathBuf, String> {
+    /// Its shared object, or why there is none. Where we compile the library, those with `datagrams` are objects of their
+    /// own: TLS alone takes less memory.
+    pub(crate) fn object(self, datagrams: bool) -> Result<PathBuf, String> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let datagrams = datagrams && !matches!(self, Self::OpenSsl | Self::GnuTls);
         let mut hasher = DefaultHasher::new();
+        datagrams.hash(&mut hasher);
         for file in self.files().iter().chain(&["c/peer.h", "c/peer.map", "Cargo.toml", "src/compile.rs"]) {
             fs::read(own(file)).map_err(|error| format!("{file}: {error}"))?.hash(&mut hasher);
         }
@@ -54,7 +57,7 @@ impl Library {
         if !object.exists() {
             let work = directory().join(format!("{name}.{}", id()));
             fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
-            let made = self.compile(&work).and_then(|unfinished| {
+            let made = self.compile(&work, datagrams).and_then(|unfinished| {
                 fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))
             });
             // Nothing is lost if it stays.
@@ -64,8 +67,9 @@ impl Library {
         Ok(object)
     }
 
-    fn compile(self, work: &Path) -> Result<PathBuf, String> {
-        let Parts { objects, flags, libraries, packages } = self.parts(work)?;
+    fn compile(self, work: &Path, datagrams: bool) -> Result<PathBuf, String> {
+        let defined = if datagrams { &["-DDATAGRAMS"][..] } else { &[] };
+        let Parts { objects, flags, libraries, packages } = self.parts(work, defined)?;
         let object = work.join("peer.so");
         let mut command = cc();
         command.args(["-shared", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-Wl,-z,defs"]).args(flags);
@@ -75,7 +79,7 @@ impl Library {
         Ok(object)
     }
 
-    fn parts(self, work: &Path) -> Result<Parts, String> {
+    fn parts(self, work: &Path, defined: &[&str]) -> Result<Parts, String> {
         Ok(match self {
             Self::OpenSsl => Parts {
                 objects: Vec::new(),
@@ -83,9 +87,9 @@ impl Library {
                 libraries: &["-lssl", "-lcrypto"],
                 packages: "libssl-dev and build-essential",
             },
-            Self::WolfSslAsm => wolfssl(work, "c/wolfssl-asm", WOLFSSL_ASSEMBLY)?,
-            Self::WolfSslLow => wolfssl(work, "c/wolfssl-low", &[])?,
-            Self::MbedTls => mbedtls(work)?,
+            Self::WolfSslAsm => wolfssl(work, "c/wolfssl-asm", WOLFSSL_ASSEMBLY, defined)?,
+            Self::WolfSslLow => wolfssl(work, "c/wolfssl-low", &[], defined)?,
+            Self::MbedTls => mbedtls(work, defined)?,
             Self::GnuTls => Parts {
                 objects: Vec::new(),
                 flags: Vec::new(),
@@ -107,12 +111,13 @@ impl Library {
     }
 }
 
-fn wolfssl(work: &Path, settings: &str, assembly: &[&str]) -> Result<Parts, String> {
+fn wolfssl(work: &Path, settings: &str, assembly: &[&str], defined: &[&str]) -> Result<Parts, String> {
     if !assembly.is_empty() && !cfg!(target_arch = "x86_64") {
         return Err("its assembly is measured on x86-64 only".into());
     }
     let shipped = shipped("wolfssl-sys")?.join("wolfssl-src");
     let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
+    flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
     if !assembly.is_empty() {
         flags.push("-maes".into()); // intrinsics in aes.c
     }
@@ -120,14 +125,15 @@ fn wolfssl(work: &Path, settings: &str, assembly: &[&str]) -> Result<Parts, Stri
     from_sources(work, "wolfSSL", &sources, flags)
 }
 
-fn mbedtls(work: &Path) -> Result<Parts, String> {
+fn mbedtls(work: &Path, defined: &[&str]) -> Result<Parts, String> {
     let shipped = shipped("psa-crypto-sys")?.join("vendor");
     let configuration = own("c/mbedtls/config.h");
-    let flags = vec![
+    let mut flags = vec![
         format!("-DMBEDTLS_CONFIG_FILE=\"{}\"", configuration.display()),
         include(&shipped.join("include")),
         include(&shipped.join("library")),
     ];
+    flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
     let library = shipped.join("library");
     let files = fs::read_dir(&library).map_err(|error| format!("{}: {error}", library.display()))?;
     let is_source = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");

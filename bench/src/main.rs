@@ -131,11 +131,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if is_wanted(What::Instructions) && !instructions::is_possible() {
         eprintln!("instructions are not counted: valgrind is not installed");
     }
-    let names: Vec<&str> = present.iter().map(|stack| stack.name()).collect();
     let mut samples = Vec::new();
     for version in or_all(&arguments.versions, Version::ALL) {
         for profile in or_all(&arguments.profiles, Profile::ALL) {
             let field = Field { version, profile };
+            let has = |stack: &&&dyn Stack| stack.has(field.with(Mode::Full));
+            let names: Vec<&str> = present.iter().filter(has).map(|stack| stack.name()).collect();
             let part = measure(&present, field, effort, &is_wanted);
             print!("{}", table::render(&names, field, &part)); // a whole run is long
             samples.extend(part);
@@ -159,7 +160,7 @@ type Measurement = fn(&dyn Stack, Field) -> Result<Vec<Sample>, String>;
 
 fn measure(stacks: &[&dyn Stack], field: Field, effort: Effort, is_wanted: &dyn Fn(What) -> bool) -> Vec<Sample> {
     let stacks: Vec<_> = stacks.iter().copied().filter(|stack| stack.has(field.with(Mode::Full))).collect();
-    let place = format!("TLS {} {}", field.version, field.profile);
+    let place = format!("{} {}", field.version.title(), field.profile);
     let mut failed = |stack: &dyn Stack, error: String| eprintln!("{} {place}: {error}", stack.name());
     let mut samples = Vec::new();
     let each: [(What, &str, Measurement); 4] = [

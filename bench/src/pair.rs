@@ -13,6 +13,9 @@ pub struct Pair {
     server: Option<Box<dyn End>>,
     to_server: Box<Pipe>,
     to_client: Box<Pipe>,
+    done: [bool; 2],
+    /// What the server had sent when the client was connected.
+    from_server: u64,
 }
 
 /// What a handshake cost on the wire, in bytes of records.
@@ -34,31 +37,38 @@ impl Cost {
 }
 
 impl Pair {
-    /// Two sides that are not there yet, and the wire: it can be used for one connection after the other.
-    pub fn new() -> Self {
-        Self { client: None, server: None, to_server: Pipe::new(), to_client: Pipe::new() }
+    /// Two sides that are not there yet, and the wire, for a stream or for `datagrams`: it can be used for one connection
+    /// after the other.
+    pub fn new(datagrams: bool) -> Self {
+        let (to_server, to_client) = (Pipe::new(datagrams), Pipe::new(datagrams));
+        Self { client: None, server: None, to_server, to_client, done: [false; 2], from_server: 0 }
     }
 
     /// Makes both sides and connects them.
     pub fn connect(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<Cost, String> {
-        self.to_server.clear();
-        self.to_client.clear();
-        self.client = Some(call(probe, Side::Client, || world.connect(Side::Client))?);
-        self.server = Some(call(probe, Side::Server, || world.connect(Side::Server))?);
-        let mut cost = Cost::default();
-        let mut done = [false; 2];
+        self.start(world, probe)?;
+        self.complete(probe)
+    }
+
+    /// Makes both sides, and goes on until the server has sent its certificates, and waits for the client's.
+    pub fn half_open(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<(), String> {
+        self.start(world, probe)?;
         for _ in 0..MAX_TURNS {
-            if !done[0] {
-                done[0] = self.with(Side::Client, probe, |end, wire| end.handshake(wire))?;
-                cost.server = self.to_client.total();
+            self.turn(probe)?;
+            if self.to_client.total() > MORE_THAN_A_COOKIE {
+                return if self.done[1] { Err("the server waits for nothing".into()) } else { Ok(()) };
             }
-            if !done[1] {
-                done[1] = self.with(Side::Server, probe, |end, wire| end.handshake(wire))?;
-            }
-            if done == [true; 2] {
-                cost.client = self.to_server.total();
-                cost.tickets = self.to_client.total() - cost.server;
-                return Ok(cost);
+        }
+        Err("the server sends nothing".into())
+    }
+
+    /// Goes on until both sides are connected.
+    pub fn complete(&mut self, probe: &mut dyn Probe) -> Result<Cost, String> {
+        for _ in 0..MAX_TURNS {
+            self.turn(probe)?;
+            if self.done == [true; 2] {
+                let (client, server) = (self.to_server.total(), self.from_server);
+                return Ok(Cost { client, server, tickets: self.to_client.total() - server });
             }
         }
         Err("the two do not come to an end".into())
@@ -99,6 +109,27 @@ impl Pair {
         probe.call(Side::Server, &mut || drop(server.take()));
     }
 
+    fn start(&mut self, world: &dyn World, probe: &mut dyn Probe) -> Result<(), String> {
+        self.to_server.clear();
+        self.to_client.clear();
+        self.done = [false; 2];
+        self.client = Some(call(probe, Side::Client, || world.connect(Side::Client))?);
+        self.server = Some(call(probe, Side::Server, || world.connect(Side::Server))?);
+        Ok(())
+    }
+
+    /// Each side goes on once, unless it is connected.
+    fn turn(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+        if !self.done[0] {
+            self.done[0] = self.with(Side::Client, probe, |end, wire| end.handshake(wire))?;
+            self.from_server = self.to_client.total();
+        }
+        if !self.done[1] {
+            self.done[1] = self.with(Side::Server, probe, |end, wire| end.handshake(wire))?;
+        }
+        Ok(())
+    }
+
     fn with<T>(
         &mut self,
         side: Side,
@@ -114,14 +145,11 @@ impl Pair {
     }
 }
 
-impl Default for Pair {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// More than any handshake takes.
 const MAX_TURNS: usize = 20;
+
+/// A HelloVerifyRequest takes less, a server's certificates take more.
+const MORE_THAN_A_COOKIE: u64 = 300;
 
 /// Runs `run` through the probe.
 fn call<T>(probe: &mut dyn Probe, side: Side, run: impl FnOnce() -> T) -> T {

@@ -1,7 +1,8 @@
 //! What is measured, as a [`Stack`]: makes a [`World`] once for a [`Setting`], and any number of connections in it.
 //!
 //! What must always hold: a setting is the same for every stack: mutual authentication, key exchange with P-256,
-//! AES-128-GCM, SHA-256, the server's name sent and checked, chains of three certificates of which two are sent.
+//! AES-128-GCM, SHA-256, the server's name sent and checked, chains of three certificates of which two are sent; over
+//! datagrams a cookie before anything else.
 
 use core::fmt;
 
@@ -30,6 +31,10 @@ pub enum Version {
     #[value(name = "1.3")]
     #[serde(rename = "1.3")]
     Tls13,
+    /// DTLS 1.2
+    #[value(name = "dtls1.2")]
+    #[serde(rename = "dtls1.2")]
+    Dtls12,
 }
 
 /// What the certificates are made of.
@@ -48,7 +53,7 @@ pub enum Profile {
 pub enum Mode {
     /// Nothing; the server issues no tickets
     Full,
-    /// They resume the session before: by session ID in TLS 1.2, by ticket in TLS 1.3
+    /// They resume the session before: by session ID in (D)TLS 1.2, by ticket in TLS 1.3
     Resumed,
     /// The same, where the ticket of TLS 1.3 only names a session that the server keeps
     Kept,
@@ -106,8 +111,22 @@ pub trait End {
 }
 
 impl Version {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Tls12, Self::Tls13, Self::Dtls12];
+
+    /// Whether it runs over datagrams.
+    pub const fn is_datagram(self) -> bool {
+        matches!(self, Self::Dtls12)
+    }
+
+    /// For people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Tls12 => "TLS 1.2",
+            Self::Tls13 => "TLS 1.3",
+            Self::Dtls12 => "DTLS 1.2",
+        }
+    }
 }
 
 impl Profile {
@@ -150,6 +169,7 @@ impl fmt::Display for Version {
         f.write_str(match self {
             Self::Tls12 => "1.2",
             Self::Tls13 => "1.3",
+            Self::Dtls12 => "dtls1.2",
         })
     }
 }
@@ -177,6 +197,6 @@ impl fmt::Display for Mode {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TLS {} {} {}", self.version, self.profile, self.mode)
+        write!(f, "{} {} {}", self.version.title(), self.profile, self.mode)
     }
 }

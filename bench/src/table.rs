@@ -8,10 +8,11 @@ use crate::measure::{Field, Metric, Sample};
 
 /// The part for `field`. `stacks` gives the order of the columns.
 pub fn render(stacks: &[&str], field: Field, samples: &[Sample]) -> String {
-    let header = [format!("TLS {}, {}", field.version, field.profile)]
+    let header = [format!("{}, {}", field.version.title(), field.profile)]
         .into_iter()
         .chain(stacks.iter().map(|name| (*name).to_owned()))
-        .chain([format!("{OURS} : {RUSTLS}"), "our best : best peer".into()]);
+        .chain(stacks.contains(&RUSTLS).then(|| format!("{OURS} : {RUSTLS}")))
+        .chain(["our best : best peer".into()]);
     let mut metrics: Vec<Metric> = samples.iter().map(|sample| sample.metric).collect();
     metrics.sort();
     metrics.dedup();
@@ -39,10 +40,8 @@ fn row(stacks: &[&str], samples: &[Sample], metric: Metric) -> Vec<String> {
     [metric.label().to_owned()]
         .into_iter()
         .chain(stacks.iter().map(cell))
-        .chain([
-            ratio(of(OURS), of(RUSTLS)).unwrap_or_else(|| "-".into()),
-            best_ratio.map_or_else(|| "-".into(), |(ratio, best)| format!("{ratio} ({})", best.stack)),
-        ])
+        .chain(stacks.contains(&RUSTLS).then(|| ratio(of(OURS), of(RUSTLS)).unwrap_or_else(|| "-".into())))
+        .chain([best_ratio.map_or_else(|| "-".into(), |(ratio, best)| format!("{ratio} ({})", best.stack))])
         .collect()
 }
 

@@ -8,7 +8,7 @@ use terse_tls::resume::{
     ClientResumption, MemoryPskStore, MemorySessionStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
 use terse_tls::{
-    CertificateType, ClientAuthentication, ClientConfig, Common, HandshakeType, NamedGroup, ProtocolVersion,
+    CertificateType, ClientAuthentication, ClientConfig, Common, Datagrams, HandshakeType, NamedGroup, ProtocolVersion,
     ServerAddress, ServerConfig, SignatureScheme, Trace, TraceEvent,
 };
 
@@ -135,6 +135,9 @@ fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
 
 fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Failure> {
     common.versions = options.versions()?;
+    if options.dtls {
+        common.datagrams = Some(datagrams(options));
+    }
     common.trace = Some(seen.messages.clone());
     // As BoringSSL; `-expect-extended-master-secret` then has something to expect.
     common.require_extended_master_secret = options.expect.extended_master_secret;
@@ -156,6 +159,27 @@ fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Fai
     }
     Ok(())
 }
+
+/// With BoringSSL's times, which the runner knows. An alert in the clear ends a handshake at once: the runner
+/// waits for that.
+fn datagrams(options: &Options) -> Datagrams {
+    let timeout = options.initial_timeout.unwrap_or(400);
+    Datagrams {
+        max_datagram: options.mtu.unwrap_or(MAX_DATAGRAM),
+        initial_timeout: timeout,
+        min_timeout: timeout,
+        max_timeout: MAX_TIMEOUT,
+        max_retransmissions: 12,
+        believe_unprotected_alerts: true,
+        ..Datagrams::default()
+    }
+}
+
+/// The longest record, in a datagram of its own: BoringSSL holds application data to no size but this one.
+const MAX_DATAGRAM: usize = 13 + 8 + 0x4000 + 16;
+
+/// The longest that an answer is waited for, in milliseconds.
+pub(crate) const MAX_TIMEOUT: u64 = 60_000;
 
 /// That of BoringSSL, in seconds.
 const SESSION_LIFETIME: u32 = 7200;

@@ -1,12 +1,13 @@
 //! The connections of a run, one after the other: handshake, what the flags ask for, an echo until the runner closes.
 
-use terse_net::{Clock, OsRng};
+use terse_net::OsRng;
 use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{Connection, HandshakeType, ProtocolVersion};
 
+use crate::clock::ShiftedClock;
 use crate::config::{Config, Seen, Shared};
 use crate::options::{CredentialKind, CredentialOptions, Options, Refusal, Run};
-use crate::wire::{End, ShiftedClock, Wire};
+use crate::wire::{End, Wire};
 use crate::{Failure, expect, wire};
 
 /// Makes all connections. `version` becomes that of the last one.
@@ -16,10 +17,10 @@ pub(crate) fn connections(run: &Run, version: &mut Option<ProtocolVersion>) -> R
     for options in [&run.initial, &run.resume][..1 + usize::from(run.resume_count > 0)].iter() {
         Config::new(options, &shared, &Seen::default())?;
     }
-    let mut clock = ShiftedClock { clock: Clock::new(), shift: 0 };
+    let mut clock = ShiftedClock::new(run.initial.dtls);
     for number in 0..=run.resume_count {
         let options = if number == 0 { &run.initial } else { &run.resume };
-        connection(run, options, &shared, clock, number > 0, version)?;
+        connection(run, options, &shared, &mut clock, number > 0, version)?;
         clock.shift += options.resumption_delay;
     }
     Ok(())
@@ -29,7 +30,7 @@ fn connection(
     run: &Run,
     options: &Options,
     shared: &Shared,
-    clock: ShiftedClock,
+    clock: &mut ShiftedClock,
     is_resume: bool,
     version: &mut Option<ProtocolVersion>,
 ) -> Result<(), Failure> {
@@ -44,10 +45,11 @@ fn connection(
         Config::Client(config, server) => Connection::client(config, server, clock.now(), &mut OsRng)?,
         Config::Server(config) => Connection::server(config, clock.now())?,
     };
-    let wire = Wire::new(connection, socket, clock, options.slow);
+    let wire = Wire::new(connection, socket, *clock, options);
     let mut exchange = Exchange { wire, options, retry: &run.retry, shared, seen, is_resume };
     let result = exchange.run();
     *version = exchange.wire.connection.summary().version.or(*version);
+    *clock = exchange.wire.clock;
     exchange.wire.drain();
     result
 }
@@ -109,7 +111,8 @@ impl Exchange<'_> {
         if is_retry {
             self.options = self.retry;
         }
-        let hello_retry = self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
+        // In DTLS 1.2 a second one answers HelloVerifyRequest.
+        let hello_retry = !self.options.dtls && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
         let selected = self.selected_credential();
         let reason = expect::EarlyDataReason {
             summary,
@@ -201,7 +204,7 @@ impl Exchange<'_> {
         }
         let early_data = std::mem::take(&mut self.wire.early_data);
         self.wire.send(&complement(&early_data))?;
-        let mut buffer = vec![0; self.options.read_size.unwrap_or(512)];
+        let mut buffer = vec![0; self.options.read_size.unwrap_or(if self.options.dtls { 16384 } else { 512 })];
         loop {
             if self.options.key_update_before_read {
                 self.wire.connection.update_keys(false)?;

@@ -7,12 +7,14 @@
 use core::fmt;
 use std::process::ExitCode;
 
+mod clock;
 mod config;
 mod exchange;
 mod expect;
 mod identity;
 mod notes;
 mod options;
+mod packets;
 mod sessions;
 mod wire;
 

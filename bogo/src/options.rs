@@ -41,6 +41,11 @@ pub(crate) enum Refusal {
 pub(crate) struct Options {
     pub(crate) server: bool,
     pub(crate) slow: bool,
+    pub(crate) dtls: bool,
+    /// Of the datagrams that are sent, in bytes.
+    pub(crate) mtu: Option<usize>,
+    /// In milliseconds.
+    pub(crate) initial_timeout: Option<u64>,
     pub(crate) min_version: Option<u16>,
     pub(crate) max_version: Option<u16>,
     pub(crate) excluded_versions: Vec<u16>,
@@ -194,8 +199,11 @@ impl Options {
         match flag {
             "-server" => self.server = true,
             "-async" => self.slow = true,
-            "-min-version" => self.min_version = Some(number(flag, arguments)?),
-            "-max-version" => self.max_version = Some(number(flag, arguments)?),
+            "-dtls" => self.dtls = true,
+            "-mtu" => self.mtu = Some(number(flag, arguments)?),
+            "-initial-timeout-duration-ms" => self.initial_timeout = Some(number(flag, arguments)?),
+            "-min-version" => self.min_version = Some(version(flag, arguments)?.0),
+            "-max-version" => self.max_version = Some(version(flag, arguments)?.0),
             "-no-tls13" => self.excluded_versions.push(0x0304),
             "-no-tls12" => self.excluded_versions.push(0x0303),
             "-no-tls11" | "-no-tls1" => {}
@@ -262,13 +270,18 @@ impl Options {
     /// The versions that the flags leave, newest first.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Refusal> {
         let (min, max) = (self.min_version.unwrap_or(0), self.max_version.unwrap_or(u16::MAX));
+        let there_are = match self.dtls {
+            true => &[ProtocolVersion::TLS_1_2][..],
+            false => &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2],
+        };
         let is_left = |version: &ProtocolVersion| {
             (min..=max).contains(&version.0) && !self.excluded_versions.contains(&version.0)
         };
-        let left: Vec<_> = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2].into_iter().filter(is_left).collect();
-        match left.is_empty() {
-            false => Ok(left),
-            true => Err(Refusal::Unimplemented("TLS 1.0 and 1.1".into())),
+        let left: Vec<_> = there_are.iter().copied().filter(is_left).collect();
+        match (left.is_empty(), self.dtls) {
+            (false, _) => Ok(left),
+            (true, false) => Err(Refusal::Unimplemented("TLS 1.0 and 1.1".into())),
+            (true, true) => Err(Refusal::Unimplemented("DTLS 1.0 and 1.3".into())),
         }
     }
 }
@@ -295,7 +308,7 @@ impl Expectations {
     fn take(&mut self, flag: &str, arguments: &mut Arguments) -> Result<(), Refusal> {
         match flag {
             "-handshake-never-done" => self.never_done = true,
-            "-expect-version" => self.version = Some(ProtocolVersion(number(flag, arguments)?)),
+            "-expect-version" => self.version = Some(version(flag, arguments)?),
             "-expect-cipher" => self.cipher = Some(CipherSuite(number(flag, arguments)?)),
             "-expect-curve-id" => self.curve_id = Some(NamedGroup(number(flag, arguments)?)),
             "-expect-alpn" => self.alpn = Some(value(flag, arguments)?),
@@ -346,6 +359,12 @@ fn path(flag: &str, arguments: &mut Arguments) -> Result<PathBuf, Refusal> {
 
 fn number<T: std::str::FromStr>(flag: &str, arguments: &mut Arguments) -> Result<T, Refusal> {
     text(flag, arguments)?.parse().map_err(|_| Refusal::Malformed(format!("the value of {flag} is no number")))
+}
+
+/// The version of TLS that one of DTLS is made from, whose numbers count down (RFC 6347, 4.1).
+fn version(flag: &str, arguments: &mut Arguments) -> Result<ProtocolVersion, Refusal> {
+    let number: u16 = number(flag, arguments)?;
+    Ok(ProtocolVersion(if number >= 0xfe00 { 0x0201 + !number } else { number }))
 }
 
 fn base64(flag: &str, arguments: &mut Arguments) -> Result<Vec<u8>, Refusal> {

@@ -1,26 +1,26 @@
-//! A connection on the runner's socket: whole reads and writes, or byte by byte.
+//! A connection on the runner's socket: whole reads and writes, or byte by byte, or datagrams.
 //!
 //! What must always hold: an alert is handed to the socket before its error is returned.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
 
-use pki_types::UnixTime;
-use terse_net::{Clock, OsRng};
+use terse_net::OsRng;
 use terse_tls::crypto::Signing;
-use terse_tls::{Connection, Event, Now};
+use terse_tls::{Connection, Event};
 
 use crate::Failure;
-use crate::options::Run;
+use crate::clock::ShiftedClock;
+use crate::options::{Options, Refusal, Run};
+use crate::packets::{self, Packet};
 
 /// A connection, its socket, and what lies between them.
 pub(crate) struct Wire {
     pub(crate) connection: Connection,
     socket: TcpStream,
-    clock: ShiftedClock,
-    /// Byte by byte.
-    slow: bool,
+    pub(crate) clock: ShiftedClock,
+    /// What is sent and taken at once: a datagram, what there is, or a byte.
+    unit: Unit,
     input: Vec<u8>,
     /// Why nothing can be written any more.
     broken: Option<std::io::Error>,
@@ -37,20 +37,16 @@ pub(crate) enum End {
     Transport,
 }
 
-/// The machine's clocks, `shift` seconds ahead.
-#[derive(Clone, Copy)]
-pub(crate) struct ShiftedClock {
-    pub(crate) clock: Clock,
-    pub(crate) shift: u64,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Datagram,
+    Stretch,
+    Byte,
 }
 
-impl ShiftedClock {
-    pub(crate) fn now(&self) -> Now {
-        let now = self.clock.now();
-        let ahead = |unix: UnixTime| UnixTime::since_unix_epoch(Duration::from_secs(unix.as_secs() + self.shift));
-        Now { unix: now.unix.map(ahead), ..now }
-    }
-}
+/// How long it takes from one datagram to the next once the handshake is done, in nanoseconds: the peer's last flight asks
+/// for an answer five times in the same instant, and Terse answers once in a while.
+const BETWEEN_DATAGRAMS: u64 = 1_000_000_000;
 
 /// The runner listens, whichever side the shim is.
 pub(crate) fn connect(run: &Run) -> Result<TcpStream, Failure> {
@@ -65,12 +61,17 @@ pub(crate) fn connect(run: &Run) -> Result<TcpStream, Failure> {
 }
 
 impl Wire {
-    pub(crate) fn new(connection: Connection, socket: TcpStream, clock: ShiftedClock, slow: bool) -> Self {
+    pub(crate) fn new(connection: Connection, socket: TcpStream, clock: ShiftedClock, options: &Options) -> Self {
+        let unit = match (options.dtls, options.slow) {
+            (true, _) => Unit::Datagram,
+            (false, false) => Unit::Stretch,
+            (false, true) => Unit::Byte,
+        };
         Self {
             connection,
             socket,
             clock,
-            slow,
+            unit,
             input: Vec::new(),
             broken: None,
             end: None,
@@ -81,10 +82,17 @@ impl Wire {
 
     /// Sends what waits to be sent.
     pub(crate) fn flush(&mut self) {
-        let mut buffer = [0; 4096];
-        let buffer = if self.slow { &mut buffer[..1] } else { &mut buffer[..] };
-        while let Some(len) = self.connection.poll_transmit(self.clock.now(), buffer) {
-            self.write(&buffer[..len]);
+        let len = match self.unit {
+            Unit::Datagram => 0x1_0000,
+            Unit::Stretch => 4096,
+            Unit::Byte => 1,
+        };
+        let mut buffer = vec![0; len];
+        while let Some(len) = self.connection.poll_transmit(self.clock.now(), &mut buffer) {
+            match self.unit {
+                Unit::Datagram => self.write(&packets::datagram(&buffer[..len])),
+                _ => self.write(&buffer[..len]),
+            }
         }
     }
 
@@ -116,22 +124,25 @@ impl Wire {
     }
 
     fn take_input(&mut self) -> Result<(), Failure> {
-        if self.input.is_empty() {
+        if self.input.is_empty() && self.unit == Unit::Datagram {
+            match packets::read(&mut self.socket)? {
+                Some(Packet::Datagram(datagram)) => {
+                    self.input = datagram;
+                    if self.is_connected {
+                        self.clock.pass(BETWEEN_DATAGRAMS); // no timer runs that the runner could have expectations of
+                    }
+                }
+                Some(packet) => return self.command(&packet),
+                None => return self.handle_end(),
+            }
+        } else if self.input.is_empty() {
             let mut buffer = [0; 0x5000];
             match self.socket.read(&mut buffer)? {
-                0 => {
-                    if let Some(error) = self.broken.take() {
-                        return Err(error.into());
-                    }
-                    self.end.get_or_insert(End::Transport);
-                    let result = self.connection.handle_end_of_input(self.clock.now());
-                    // BoringSSL's shim takes the end of the transport for the end of the data, unless it is told not to.
-                    return if self.is_connected { Ok(()) } else { Ok(result?) };
-                }
+                0 => return self.handle_end(),
                 len => self.input.extend_from_slice(&buffer[..len]),
             }
         }
-        let len = if self.slow { 1 } else { self.input.len() };
+        let len = if self.unit == Unit::Byte { 1 } else { self.input.len() };
         match self.connection.handle_input(self.clock.now(), &mut OsRng, &mut self.input[..len]) {
             Ok(taken) => {
                 self.input.drain(..taken);
@@ -140,6 +151,33 @@ impl Wire {
             Err(error) => {
                 self.flush();
                 Err(error.into())
+            }
+        }
+    }
+
+    fn handle_end(&mut self) -> Result<(), Failure> {
+        if let Some(error) = self.broken.take() {
+            return Err(error.into());
+        }
+        self.end.get_or_insert(End::Transport);
+        let result = self.connection.handle_end_of_input(self.clock.now());
+        // BoringSSL's shim takes the end of the transport for the end of the data, unless it is told not to.
+        if self.is_connected { Ok(()) } else { Ok(result?) }
+    }
+
+    /// What the runner says beside the datagrams.
+    fn command(&mut self, packet: &Packet) -> Result<(), Failure> {
+        match *packet {
+            Packet::Datagram(_) => Ok(()),
+            Packet::Timeout(nanoseconds) => {
+                self.write(&[packets::TIMEOUT_ACK]);
+                self.clock.pass(nanoseconds);
+                Ok(self.connection.handle_timeout(self.clock.now())?)
+            }
+            Packet::ExpectNextTimeout(nanoseconds) => self.clock.expect(&self.connection, nanoseconds),
+            Packet::Mtu => Err(Refusal::Unimplemented("another MTU for a connection that there is".into()).into()),
+            Packet::UpdateTimeout => {
+                Err(Refusal::Unimplemented("another timeout for a connection that there is".into()).into())
             }
         }
     }

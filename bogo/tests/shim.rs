@@ -1,6 +1,6 @@
 //! Without BoringSSL: the file of disabled tests is sound, and the shim does what it says to the runner.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -37,6 +37,7 @@ fn unknown_flags_are_not_implemented() {
         &["-on-resume-no-such-flag", "value"],
         &["-curves", "25"], // P-521
         &["-max-version", "770"],
+        &["-dtls", "-max-version", "65279"], // DTLS 1.0
     ] {
         assert_eq!(code(Command::new(SHIM).args(flags)), Some(89), "{flags:?}");
     }
@@ -57,6 +58,71 @@ fn client_against_server() {
         let server = ["-server", "-cert-file", &files.chain, "-key-file", &files.key, "-expect-server-name", "test"];
         let server = [&both[..], &server, &["-shim-shuts-down"]].concat();
         assert_eq!(meet(&client, &server, 2), [0, 0], "{version} {slow}");
+    }
+}
+
+/// The same over datagrams, which go through the relay as they are.
+#[test]
+fn client_against_server_over_datagrams() {
+    let files = Files::new();
+    for extra in [&[][..], &["-async"], &["-mtu", "100"]] {
+        let both = ["-dtls", "-expect-version", "65277", "-resume-count", "1", "-check-close-notify"];
+        let both = [&both[..], extra].concat();
+        let client = [&both[..], &["-trust-cert", &files.root, "-host-name", "test"]].concat();
+        let server = ["-server", "-cert-file", &files.chain, "-key-file", &files.key, "-expect-server-name", "test"];
+        let server = [&both[..], &server, &["-shim-shuts-down"]].concat();
+        assert_eq!(meet(&client, &server, 2), [0, 0], "{extra:?}");
+    }
+}
+
+/// Over datagrams no time passes but that which the runner lets pass.
+#[test]
+fn the_runner_tells_the_time() {
+    const MILLISECOND: u64 = 1_000_000;
+    let expect = |milliseconds: u64| [b"E", &(milliseconds * MILLISECOND).to_be_bytes()[..]].concat();
+    let pass = |milliseconds: u64| [b"T", &(milliseconds * MILLISECOND).to_be_bytes()[..]].concat();
+    let (mut shim, mut stream) = alone(&["-dtls", "-mtu", "1000"]);
+    let hello = datagram(&mut stream);
+    for (timeout, again) in [(400, 1), (800, 2), (1600, 3)] {
+        stream.write_all(&[expect(timeout), pass(timeout - 1)].concat()).unwrap();
+        assert_eq!(byte(&mut stream), b't');
+        stream.write_all(&pass(1)).unwrap();
+        assert_eq!(byte(&mut stream), b't');
+        let repeated = datagram(&mut stream);
+        assert_eq!(repeated[11..], hello[11..]);
+        assert_eq!(repeated[10], again, "the number of the record");
+    }
+    stream.write_all(&expect(3100)).unwrap();
+    assert_eq!(ended(&mut shim, stream), 1, "it is 3200");
+
+    let (mut shim, mut stream) = alone(&["-dtls", "-initial-timeout-duration-ms", "250"]);
+    datagram(&mut stream);
+    stream.write_all(&[expect(250), pass(250)].concat()).unwrap();
+    assert_eq!(byte(&mut stream), b't');
+    datagram(&mut stream);
+    // It was doubled: for who expects the first value again, time passes twice as fast.
+    stream.write_all(&[expect(500), expect(250), pass(249)].concat()).unwrap();
+    assert_eq!(byte(&mut stream), b't');
+    stream.write_all(&pass(1)).unwrap();
+    assert_eq!(byte(&mut stream), b't');
+    datagram(&mut stream);
+    stream.write_all(&[b"E", &u64::MAX.to_be_bytes()[..]].concat()).unwrap();
+    assert_eq!(ended(&mut shim, stream), 1, "there is a timeout");
+
+    let (mut shim, mut stream) = alone(&["-dtls"]);
+    datagram(&mut stream);
+    stream.write_all(&expect(200)).unwrap();
+    assert_eq!(ended(&mut shim, stream), 1, "nothing was doubled yet");
+}
+
+/// What the runner asks for beside the flags, and Terse does not have, is not implemented.
+#[test]
+fn commands_that_are_not_implemented() {
+    for command in [b'M', b'U'] {
+        let (mut shim, mut stream) = alone(&["-dtls"]);
+        datagram(&mut stream);
+        stream.write_all(&[command, 0, 0, 1, 44]).unwrap();
+        assert_eq!(ended(&mut shim, stream), 89, "{command}");
     }
 }
 
@@ -92,6 +158,38 @@ const SHIM: &str = env!("CARGO_BIN_EXE_bogo-shim");
 
 fn code(command: &mut Command) -> Option<i32> {
     command.output().unwrap().status.code()
+}
+
+/// A shim that is a client, and the runner's end of its socket.
+fn alone(flags: &[&str]) -> (Child, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let shim = Command::new(SHIM).args(["-port", &port]).args(flags).stderr(Stdio::null()).spawn().unwrap();
+    let mut stream = listener.accept().unwrap().0;
+    stream.read_exact(&mut [0; 8]).unwrap();
+    (shim, stream)
+}
+
+fn byte(stream: &mut TcpStream) -> u8 {
+    let mut byte = [0];
+    stream.read_exact(&mut byte).unwrap();
+    byte[0]
+}
+
+fn datagram(stream: &mut TcpStream) -> Vec<u8> {
+    assert_eq!(byte(stream), b'P');
+    let mut len = [0; 4];
+    stream.read_exact(&mut len).unwrap();
+    let mut datagram = vec![0; u32::from_be_bytes(len) as usize];
+    stream.read_exact(&mut datagram).unwrap();
+    datagram
+}
+
+/// The shim's exit code, once it was let go.
+fn ended(shim: &mut Child, mut stream: TcpStream) -> i32 {
+    stream.shutdown(Shutdown::Write).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    shim.wait().unwrap().code().unwrap()
 }
 
 /// Both are clients of TCP; this is the wire between them. Returns how both ended.

@@ -3,14 +3,22 @@
 //! - [`records`], [`messages`]: the parts of the engine that read bytes, alone
 //! - [`client`], [`server`]: one side against whatever the other could send
 //! - [`pair`]: both, with somebody in between
+//! - [`datagram_client`], [`datagram_server`], [`endpoint`]: the same over datagrams, and a server for many clients
+//! - [`reassembler`], [`replay`]: parts that only datagrams need, alone
 //! - [`cache_file`], [`certificates`]: what else comes from outside
 //!
-//! What the last four are made of: a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`] of
-//! a handshake, the [`input`] as a list of operations, and the [`machine`] that they are done to.
+//! What those with connections are made of: a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`] of
+//! a handshake, the [`input`] as a list of operations, and the [`machine`], or
+//! [`datagram_machine`], that they are done to.
 
 pub mod cache_file;
 pub mod certificates;
 pub mod client;
+pub mod datagram_client;
+pub mod datagram_machine;
+pub mod datagram_server;
+pub mod datagrams;
+pub mod endpoint;
 pub mod input;
 pub mod machine;
 pub mod messages;
@@ -19,6 +27,8 @@ pub mod mutate;
 pub mod pair;
 pub mod pki;
 pub mod provider;
+pub mod reassembler;
 pub mod records;
+pub mod replay;
 pub mod seeds;
 pub mod server;

@@ -273,7 +273,7 @@ impl Machine {
                 Some(Event::Connected) => {
                     assert!(!self.connected, "connected twice");
                     self.connected = true;
-                    self.check_peer();
+                    check_peer(&self.connection, self.must_know_peer);
                 }
                 Some(Event::PeerClosed) => {
                     assert!(!self.peer_closed, "closed twice");
@@ -290,7 +290,7 @@ impl Machine {
         let before = self.failure.get_or_insert_with(|| error.clone());
         assert_eq!(*before, error, "the connection failed twice");
         assert!(!error.to_string().is_empty());
-        let is_told = self.closed || self.ear.alerts.load(Ordering::Relaxed) > 0;
+        let is_told = self.closed || self.ear.alerts() > 0;
         assert!(error.alert().is_none() || is_told, "no alert was sent for {error:?}");
     }
 
@@ -300,36 +300,7 @@ impl Machine {
             assert!(!self.connection.is_connected() && !self.connection.is_handshaking());
             assert!(self.connection.signature_request().is_none());
         }
-        let summary = self.connection.summary();
-        let Peer { identity, psk_identity, authenticated_by, .. } = &summary.peer;
-        match authenticated_by {
-            AuthenticatedBy::None => {}
-            AuthenticatedBy::Certificate => assert!(identity.is_some()),
-            AuthenticatedBy::CachedCertificate => {
-                assert!(identity.is_some() && matches!(summary.mode, Mode::Rfc7924 | Mode::Bithac));
-            }
-            AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
-            _ => panic!("authenticated in an unknown way"),
-        }
-        let mut out = [0; 32];
-        match self.connection.export_keying_material(b"label", None, &mut out) {
-            Ok(()) => assert!(self.connection.is_connected()),
-            // RFC 7627, 5.4: without the extended master secret, where that is allowed.
-            Err(Error::ApiMisuse(ApiMisuse::NoExporter)) => assert!(!self.requires_extended_master_secret),
-            Err(error) => {
-                assert_eq!(error, ApiMisuse::HandshakeNotFinished.into());
-                assert!(!self.connection.is_connected());
-            }
-        }
-    }
-
-    /// What holds once the handshake is complete.
-    fn check_peer(&self) {
-        let summary = self.connection.summary();
-        assert!(summary.version.is_some() && summary.cipher_suite.is_some());
-        if self.must_know_peer {
-            assert_ne!(summary.peer.authenticated_by, AuthenticatedBy::None, "an unknown peer");
-        }
+        check_connection(&self.connection, self.requires_extended_master_secret);
     }
 
     /// A protected record as the transparent provider would make it, with a tag of `tag`.
@@ -370,6 +341,40 @@ impl Machine {
     }
 }
 
+/// What holds of any connection at any time.
+pub(crate) fn check_connection(connection: &Connection, requires_extended_master_secret: bool) {
+    let summary = connection.summary();
+    let Peer { identity, psk_identity, authenticated_by, .. } = &summary.peer;
+    match authenticated_by {
+        AuthenticatedBy::None => {}
+        AuthenticatedBy::Certificate => assert!(identity.is_some()),
+        AuthenticatedBy::CachedCertificate => {
+            assert!(identity.is_some() && matches!(summary.mode, Mode::Rfc7924 | Mode::Bithac));
+        }
+        AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
+        _ => panic!("authenticated in an unknown way"),
+    }
+    let mut out = [0; 32];
+    match connection.export_keying_material(b"label", None, &mut out) {
+        Ok(()) => assert!(connection.is_connected()),
+        // RFC 7627, 5.4: without the extended master secret, where that is allowed.
+        Err(Error::ApiMisuse(ApiMisuse::NoExporter)) => assert!(!requires_extended_master_secret),
+        Err(error) => {
+            assert_eq!(error, ApiMisuse::HandshakeNotFinished.into());
+            assert!(!connection.is_connected());
+        }
+    }
+}
+
+/// What holds once the handshake is complete. With `must_know`, there are no handshakes with just anybody.
+pub(crate) fn check_peer(connection: &Connection, must_know: bool) {
+    let summary = connection.summary();
+    assert!(summary.version.is_some() && summary.cipher_suite.is_some());
+    if must_know {
+        assert_ne!(summary.peer.authenticated_by, AuthenticatedBy::None, "an unknown peer");
+    }
+}
+
 /// A handshake message with its header.
 pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let [_, len @ ..] = (body.len() as u32).to_be_bytes();
@@ -378,8 +383,14 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 /// Counts the alerts that were sent.
 #[derive(Default)]
-struct Ear {
+pub(crate) struct Ear {
     alerts: AtomicU32,
+}
+
+impl Ear {
+    pub(crate) fn alerts(&self) -> u32 {
+        self.alerts.load(Ordering::Relaxed)
+    }
 }
 
 impl Trace for Ear {

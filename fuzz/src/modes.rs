@@ -15,7 +15,7 @@ use terse_tls::resume::{
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
-    ClientAuthentication, ClientConfig, Common, MaxFragmentLength, Now, ProtocolVersion, ServerConfig, Trust,
+    ClientAuthentication, ClientConfig, Common, Datagrams, MaxFragmentLength, Now, ProtocolVersion, ServerConfig, Trust,
 };
 
 use crate::pki::{self, CLIENT, SERVER};
@@ -40,38 +40,59 @@ pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
     &modes[usize::from(byte) % modes.len()]
 }
 
+/// The modes over datagrams, in DTLS 1.2, with [`provider::transparent`].
+pub static DATAGRAMS: LazyLock<Vec<Mode>> = LazyLock::new(|| {
+    in_versions(&provider::transparent(), "dtls12", &[ProtocolVersion::TLS_1_2], Some(Datagrams::default()))
+});
+
 fn all(provider: &CryptoProvider) -> Vec<Mode> {
+    let (tls13, tls12) = (ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2);
+    [
+        in_versions(provider, "tls13", &[tls13], None),
+        in_versions(provider, "tls12", &[tls12], None),
+        in_versions(provider, "both", &[tls13, tls12], None),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn in_versions(
+    provider: &CryptoProvider,
+    suffix: &str,
+    versions: &[ProtocolVersion],
+    datagrams: Option<Datagrams>,
+) -> Vec<Mode> {
     let mut modes = Vec::new();
-    let both = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
-    let of = [("tls13", vec![ProtocolVersion::TLS_1_3]), ("tls12", vec![ProtocolVersion::TLS_1_2]), ("both", both)];
-    for (suffix, versions) in of {
-        let in_versions = |mut setup: Setup| {
-            setup.client.common.versions.clone_from(&versions);
-            setup.server.common.versions.clone_from(&versions);
-            setup
-        };
-        let [plain, mutual] = [plain(provider), mutual(provider)].map(in_versions);
-        let mut add = |name: &str, setup| modes.push(Mode { name: format!("{name}-{suffix}"), setup });
-        add("full", plain.clone());
-        add("mutual", mutual.clone());
-        add("optional", optional(mutual.clone()));
-        add("retry", plain.clone().with_hello_retry(false));
-        add("cookie", mutual.clone().with_hello_retry(true));
-        add("rfc7924", mutual.clone().with_frozen_cache(Schemes::RFC7924));
-        add("bithac", mutual.clone().with_frozen_cache(Schemes::BITHAC));
-        add("resumed", plain.clone().with_frozen_session());
-        add("resumed-mutual", stored(mutual.clone()));
-        add("resumed-or-cached", stored(mutual.clone().with_frozen_cache(Schemes::BITHAC)));
-        add("slow", in_versions(slow(provider)));
-        add("psk", in_versions(psk(provider)));
-        add("psk-or-certificate", with_psks(mutual.clone()));
-        add("raw", in_versions(raw(provider)));
-        add("raw-cached", in_versions(raw(provider)).with_frozen_cache(Schemes::BITHAC));
-        if suffix != "tls12" {
-            add("early", early(plain.clone()));
-            add("early-rejected", rejecting(early(mutual.clone())));
-            add("psk-imported", in_versions(imported(provider)));
+    let in_versions = |mut setup: Setup| {
+        for side in Side::BOTH {
+            let common = setup.common(side);
+            common.versions = versions.to_vec();
+            common.datagrams = datagrams;
         }
+        setup
+    };
+    let [plain, mutual] = [plain(provider), mutual(provider)].map(in_versions);
+    let mut add = |name: &str, setup| modes.push(Mode { name: format!("{name}-{suffix}"), setup });
+    add("full", plain.clone());
+    add("mutual", mutual.clone());
+    add("optional", optional(mutual.clone()));
+    add("retry", plain.clone().with_hello_retry(false));
+    add("cookie", mutual.clone().with_hello_retry(true));
+    add("rfc7924", mutual.clone().with_frozen_cache(Schemes::RFC7924));
+    add("bithac", mutual.clone().with_frozen_cache(Schemes::BITHAC));
+    add("resumed", plain.clone().with_frozen_session());
+    add("resumed-mutual", stored(mutual.clone()));
+    add("resumed-or-cached", stored(mutual.clone().with_frozen_cache(Schemes::BITHAC)));
+    add("slow", in_versions(slow(provider)));
+    add("psk", in_versions(psk(provider)));
+    add("psk-or-certificate", with_psks(mutual.clone()));
+    add("raw", in_versions(raw(provider)));
+    add("raw-cached", in_versions(raw(provider)).with_frozen_cache(Schemes::BITHAC));
+    if versions.contains(&ProtocolVersion::TLS_1_3) {
+        add("early", early(plain.clone()));
+        add("early-rejected", rejecting(early(mutual.clone())));
+        add("psk-imported", in_versions(imported(provider)));
     }
     modes
 }
@@ -204,7 +225,8 @@ impl ServerSessionStore for OneRecord {
 pub struct Tweaks(pub [u8; 2]);
 
 impl Tweaks {
-    const fn has(self, bit: usize) -> bool {
+    /// Whether a bit is set.
+    pub const fn has(self, bit: usize) -> bool {
         self.0[bit / 8] >> (bit % 8) & 1 == 1
     }
 
@@ -271,6 +293,12 @@ impl Tweaks {
         }
         if self.has(5) {
             common.suites.reverse();
+        }
+        if let Some(datagrams) = &mut common.datagrams {
+            datagrams.connection_id = self.has(14).then_some(3);
+            if self.has(15) {
+                datagrams.max_datagram = 200;
+            }
         }
         common.require_extended_master_secret = self.requires_extended_master_secret();
     }

@@ -14,6 +14,8 @@ use crate::machine::Machine;
 use crate::modes::{Mode, TRANSPARENT, Tweaks};
 use crate::{pki, records};
 
+mod datagrams;
+
 /// A name and an input.
 pub type Seed = (String, Vec<u8>);
 
@@ -30,6 +32,9 @@ pub fn all() -> Vec<(&'static str, Vec<Seed>)> {
         ("cache_file", files()),
         ("certificates", certificates()),
     ]
+    .into_iter()
+    .chain(datagrams::all())
+    .collect()
 }
 
 /// What client and server of a mode received, and what their applications did, as inputs for either.

@@ -25,6 +25,13 @@
 #define MBEDTLS_SSL_IN_CONTENT_LEN 16384
 #define MBEDTLS_SSL_OUT_CONTENT_LEN 2048
 
+#ifdef DATAGRAMS /* an object of its own: what has them takes more memory for TLS as well */
+#define MBEDTLS_SSL_PROTO_DTLS
+#define MBEDTLS_SSL_DTLS_ANTI_REPLAY
+#define MBEDTLS_SSL_DTLS_HELLO_VERIFY
+#define MBEDTLS_SSL_COOKIE_C
+#endif
+
 #define MBEDTLS_AES_C
 #define MBEDTLS_AESNI_C
 #define MBEDTLS_AES_ROM_TABLES

@@ -3,8 +3,12 @@
 //!
 //! Peak: from the connection's making until the handshake is complete. Idle: after it, buffers included. These libraries
 //! do nothing between calls, so there is nothing to wait for.
+//!
+//! Over datagrams also what a server has of each of many clients: half-open, which have proved their address and were sent
+//! the server's certificates, and established ones.
 
 use super::{Field, Metric, Sample, Warm};
+use crate::pair::Pair;
 use crate::probe::HeapProbe;
 use crate::stack::{Mode, Side, Stack};
 
@@ -21,8 +25,35 @@ pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
         warm.end(&mut probe)?;
     }
     let metrics = [Metric::ClientHeapPeak, Metric::ClientHeapIdle, Metric::ServerHeapPeak, Metric::ServerHeapIdle];
-    Ok(metrics.into_iter().zip(most).map(|(metric, most)| field.sample(stack, metric, most as f64)).collect())
+    let mut samples: Vec<_> =
+        metrics.into_iter().zip(most).map(|(metric, most)| field.sample(stack, metric, most as f64)).collect();
+    if field.version.is_datagram() {
+        samples.extend(many(&warm, stack, field)?);
+    }
+    Ok(samples)
 }
+
+/// What a server has of each of many clients.
+fn many(warm: &Warm, stack: &dyn Stack, field: Field) -> Result<[Sample; 2], String> {
+    let mut pairs: Vec<_> = (0..MANY).map(|_| Pair::new(true)).collect();
+    let mut probe = HeapProbe::new();
+    for pair in &mut pairs {
+        pair.half_open(warm.world(), &mut probe)?;
+    }
+    let half_open = probe.heap(Side::Server).in_use;
+    for pair in &mut pairs {
+        pair.complete(&mut probe)?;
+    }
+    let established = probe.heap(Side::Server).in_use;
+    for pair in &mut pairs {
+        pair.end(&mut probe);
+    }
+    let each = |metric, all: i64| field.sample(stack, metric, all as f64 / f64::from(MANY));
+    Ok([each(Metric::ServerHeapHalfOpen, half_open), each(Metric::ServerHeapEstablished, established)])
+}
+
+/// So that what a table of connections sets aside in advance counts for little.
+const MANY: u32 = 64;
 
 /// A signature's length is chance, and so may be a buffer's.
 const REPEATS: usize = 3;

@@ -50,6 +50,8 @@ pub enum Metric {
     ClientHeapIdle,
     ServerHeapPeak,
     ServerHeapIdle,
+    ServerHeapHalfOpen,
+    ServerHeapEstablished,
     ClientStack,
     ServerStack,
     ClientInstructions,
@@ -59,6 +61,7 @@ pub enum Metric {
     RateRfc7924,
     RateBithac,
     BulkLargeWrites,
+    BulkDatagrams,
     BulkSmallWrites,
 }
 
@@ -77,6 +80,8 @@ impl Metric {
             Self::ClientHeapIdle => "client heap, idle, bytes",
             Self::ServerHeapPeak => "server heap, peak, bytes",
             Self::ServerHeapIdle => "server heap, idle, bytes",
+            Self::ServerHeapHalfOpen => "server heap, each half-open, bytes",
+            Self::ServerHeapEstablished => "server heap, each established, bytes",
             Self::ClientStack => "client stack, bytes",
             Self::ServerStack => "server stack, bytes",
             Self::ClientInstructions => "client instructions, thousand",
@@ -86,6 +91,7 @@ impl Metric {
             Self::RateRfc7924 => "handshakes/CPU s, rfc7924",
             Self::RateBithac => "handshakes/CPU s, bithac",
             Self::BulkLargeWrites => "MB/CPU s, writes of 16 kB",
+            Self::BulkDatagrams => "MB/CPU s, datagrams of 1,200 B",
             Self::BulkSmallWrites => "MB/CPU s, writes of 128 B",
         }
     }
@@ -100,6 +106,7 @@ impl Metric {
                 | Self::RateRfc7924
                 | Self::RateBithac
                 | Self::BulkLargeWrites
+                | Self::BulkDatagrams
                 | Self::BulkSmallWrites
         )
     }
@@ -153,7 +160,8 @@ pub struct Warm {
 impl Warm {
     /// Makes the world, and the connections that later ones begin from.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
-        let mut warm = Self { world: stack.world(setting)?, pair: Pair::new(), mode: setting.mode };
+        let mut warm =
+            Self { world: stack.world(setting)?, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
         let first = warm.pair.mode();
         warm.end(&mut Unwatched)?;
@@ -195,6 +203,11 @@ impl Warm {
         cost.tickets += first - self.pair.confirm(&mut Unwatched)?;
         self.end(&mut Unwatched)?;
         Ok(cost)
+    }
+
+    /// Where connections are made.
+    pub fn world(&self) -> &dyn World {
+        self.world.as_ref()
     }
 
     /// The open connection.

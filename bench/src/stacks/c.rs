@@ -21,7 +21,8 @@ use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 pub(super) struct Peer {
     name: &'static str,
     library: Library,
-    functions: OnceLock<Result<&'static Functions, String>>,
+    /// For streams, for datagrams.
+    functions: [OnceLock<Result<&'static Functions, String>>; 2],
 }
 
 #[repr(C)]
@@ -44,6 +45,7 @@ struct Settings {
     chain: [*const c_char; 2],
     key: [*const c_char; 2],
     tls13: c_int,
+    datagrams: c_int,
     rsa: c_int,
     resumes: c_int,
 }
@@ -53,16 +55,16 @@ const DONE: c_int = 1;
 
 impl Peer {
     pub(super) const fn new(name: &'static str, library: Library) -> Self {
-        Self { name, library, functions: OnceLock::new() }
+        Self { name, library, functions: [const { OnceLock::new() }; 2] }
     }
 
-    fn functions(&self) -> Result<&'static Functions, String> {
-        self.functions.get_or_init(|| load(self.library)).clone()
+    fn functions(&self, datagrams: bool) -> Result<&'static Functions, String> {
+        self.functions[usize::from(datagrams)].get_or_init(|| load(self.library, datagrams)).clone()
     }
 }
 
-fn load(library: Library) -> Result<&'static Functions, String> {
-    let path = library.object()?;
+fn load(library: Library, datagrams: bool) -> Result<&'static Functions, String> {
+    let path = library.object(datagrams)?;
     // SAFETY: the object is ours; loading it runs nothing but what its library does at its start.
     let object = unsafe { Object::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())?;
     // SAFETY: `peer` is a constant `struct peer`, of which `Functions` is the declaration here.
@@ -84,7 +86,7 @@ impl Stack for Peer {
     }
 
     fn version(&self) -> Result<String, String> {
-        Ok(text((self.functions()?.version)()))
+        Ok(text((self.functions(false)?.version)()))
     }
 
     fn has(&self, setting: Setting) -> bool {
@@ -94,7 +96,7 @@ impl Stack for Peer {
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
-        let functions = self.functions()?;
+        let functions = self.functions(setting.version.is_datagram())?;
         let pki = Pki::shared(setting.profile.chain(), None);
         let text = |text: &str| CString::new(text).map_err(|error| error.to_string());
         let issued = [Holds::Client, Holds::Server].map(|side| pki.issued(side, Holder::Member));
@@ -108,6 +110,7 @@ impl Stack for Peer {
             chain: [chains[0].as_ptr(), chains[1].as_ptr()],
             key: [keys[0].as_ptr(), keys[1].as_ptr()],
             tls13: c_int::from(setting.version == Version::Tls13),
+            datagrams: c_int::from(setting.version.is_datagram()),
             rsa: c_int::from(setting.profile == Profile::Rsa3),
             resumes: c_int::from(setting.mode == Mode::Resumed),
         };

@@ -39,10 +39,13 @@ impl Stack for Rustls {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        matches!(setting.mode, Mode::Full | Mode::Resumed)
+        matches!(setting.mode, Mode::Full | Mode::Resumed) && !setting.version.is_datagram()
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
+        if setting.version.is_datagram() {
+            return Err("rustls has no DTLS".into());
+        }
         let provider = Arc::new(self.provider(setting));
         let name = ServerName::try_from(SERVER_NAME).map_err(text)?;
         let (client, server) = (client(&provider, setting)?, server(&provider, setting, *self)?);
@@ -59,8 +62,8 @@ impl Rustls {
         };
         let suite = match (setting.version, setting.profile) {
             (Version::Tls13, _) => CipherSuite::TLS13_AES_128_GCM_SHA256,
-            (Version::Tls12, Profile::Ec3) => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            (Version::Tls12, Profile::Rsa3) => CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            (_, Profile::Ec3) => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            (_, Profile::Rsa3) => CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         };
         let schemes: &[SignatureScheme] = match setting.profile {
             Profile::Ec3 => &[SignatureScheme::ECDSA_NISTP256_SHA256],
@@ -84,8 +87,8 @@ impl Rustls {
 
 fn versions(setting: Setting) -> [&'static rustls::SupportedProtocolVersion; 1] {
     match setting.version {
-        Version::Tls12 => [&TLS12],
         Version::Tls13 => [&TLS13],
+        _ => [&TLS12],
     }
 }
 
@@ -123,7 +126,7 @@ fn server(provider: &Arc<CryptoProvider>, setting: Setting, rustls: Rustls) -> R
     let builder = builder.with_client_cert_verifier(clients.build().map_err(text)?);
     let mut config = builder.with_single_cert(chain, key).map_err(text)?;
     match (setting.mode, setting.version) {
-        (Mode::Resumed, Version::Tls12) => config.session_storage = ServerSessionMemoryCache::new(8),
+        (Mode::Resumed, Version::Tls12 | Version::Dtls12) => config.session_storage = ServerSessionMemoryCache::new(8),
         (Mode::Resumed, Version::Tls13) => config.ticketer = rustls.ticketer()?,
         _ => {
             config.send_tls13_tickets = 0;

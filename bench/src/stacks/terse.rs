@@ -1,4 +1,4 @@
-//! Terse, with both providers.
+//! Terse, with both providers: over streams a connection on each side, over datagrams an endpoint for the server.
 
 use std::sync::Arc;
 
@@ -7,12 +7,16 @@ use terse_net::OsRng;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{
-    CipherSuite, ClientConfig, Connection, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
+    CipherSuite, ClientConfig, Connection, Datagrams, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
     SignatureScheme, summary,
 };
 
-use crate::pipe::Wire;
+use crate::pipe::{MTU, Wire};
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
+
+mod endpoint;
+
+use endpoint::Server;
 
 /// Terse with one provider.
 pub(super) struct Terse {
@@ -41,7 +45,17 @@ impl Stack for Terse {
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
         let case = case(self.provider, setting);
-        Ok(Box::new(TerseWorld { client: case.client_config(), server: case.server_config(), address: case.address() }))
+        let (mut client, mut server) = (case.client_config(), case.server_config());
+        if setting.version.is_datagram() {
+            let datagrams = Some(Datagrams { max_datagram: MTU, ..Datagrams::default() });
+            Arc::make_mut(&mut client).common.datagrams = datagrams;
+            Arc::make_mut(&mut server).common.datagrams = datagrams;
+        }
+        let server = match setting.version.is_datagram() {
+            true => Servers::Endpoint(Server::new(server)?),
+            false => Servers::Connections(server),
+        };
+        Ok(Box::new(TerseWorld { client, server, address: case.address() }))
     }
 }
 
@@ -49,10 +63,10 @@ impl Stack for Terse {
 fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     let (version, suite) = match (setting.version, setting.profile) {
         (Version::Tls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
-        (Version::Tls12, Profile::Ec3) => {
+        (Version::Tls12 | Version::Dtls12, Profile::Ec3) => {
             (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
         }
-        (Version::Tls12, Profile::Rsa3) => {
+        (Version::Tls12 | Version::Dtls12, Profile::Rsa3) => {
             (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256)
         }
     };
@@ -88,8 +102,13 @@ const CAPACITY: usize = 8;
 
 struct TerseWorld {
     client: Arc<ClientConfig>,
-    server: Arc<ServerConfig>,
+    server: Servers,
     address: ServerAddress,
+}
+
+enum Servers {
+    Connections(Arc<ServerConfig>),
+    Endpoint(Server),
 }
 
 impl World for TerseWorld {
@@ -97,7 +116,10 @@ impl World for TerseWorld {
         let now = clock().now();
         let connection = match side {
             Side::Client => Connection::client(self.client.clone(), self.address.clone(), now, &mut OsRng),
-            Side::Server => Connection::server(self.server.clone(), now),
+            Side::Server => match &self.server {
+                Servers::Connections(config) => Connection::server(config.clone(), now),
+                Servers::Endpoint(server) => return Ok(Box::new(server.end())),
+            },
         };
         Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false }))
     }
@@ -111,10 +133,17 @@ struct TerseEnd {
 impl TerseEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
-        let waiting = wire.input.waiting();
-        if !waiting.is_empty() {
+        loop {
+            let waiting = wire.input.waiting();
+            if waiting.is_empty() {
+                break;
+            }
+            let len = waiting.len();
             let taken = self.connection.handle_input(clock().now(), &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
+            if taken < len {
+                break; // application data waits
+            }
         }
         while let Some(len) = self.connection.poll_transmit(clock().now(), wire.output.room()) {
             wire.output.produce(len);
@@ -133,12 +162,7 @@ impl End for TerseEnd {
     }
 
     fn mode(&self) -> Mode {
-        match self.connection.summary().mode {
-            summary::Mode::Resumed => Mode::Resumed,
-            summary::Mode::Rfc7924 => Mode::Rfc7924,
-            summary::Mode::Bithac => Mode::Bithac,
-            _ => Mode::Full,
-        }
+        mode(&self.connection)
     }
 
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
@@ -157,6 +181,16 @@ impl End for TerseEnd {
             }
             len => Ok(len),
         }
+    }
+}
+
+/// What the handshake was.
+fn mode(connection: &Connection) -> Mode {
+    match connection.summary().mode {
+        summary::Mode::Resumed => Mode::Resumed,
+        summary::Mode::Rfc7924 => Mode::Rfc7924,
+        summary::Mode::Bithac => Mode::Bithac,
+        _ => Mode::Full,
     }
 }
 

@@ -103,19 +103,25 @@ struct Notes {
 impl Notes {
     fn read(directory: &Path) -> Self {
         let mut notes = Self { versions: BTreeMap::new(), unimplemented: BTreeMap::new() };
-        for side in ["client", "server"] {
-            let files = std::fs::read_dir(directory.join("tls").join(side)).into_iter().flatten().flatten();
+        for (protocol, side) in [("tls", "client"), ("tls", "server"), ("dtls", "client"), ("dtls", "server")] {
+            let files = std::fs::read_dir(directory.join(protocol).join(side)).into_iter().flatten().flatten();
             for file in files {
                 let file_name = file.file_name().into_string().unwrap_or_default();
                 let (Some(name), Ok(text)) = (file_name.strip_suffix("-note"), std::fs::read_to_string(file.path()))
                 else {
                     continue;
                 };
-                match text.split_once(' ') {
-                    Some(("version", "TLS 1.2")) => drop(notes.versions.insert(name.into(), Column::Tls12)),
-                    Some(("version", "TLS 1.3")) => drop(notes.versions.insert(name.into(), Column::Tls13)),
-                    Some(("unimplemented", what)) => drop(notes.unimplemented.insert(name.into(), what.into())),
-                    _ => {}
+                let column = match (protocol, text.as_str()) {
+                    ("tls", "version TLS 1.2") => Some(Column::Tls12),
+                    ("tls", "version TLS 1.3") => Some(Column::Tls13),
+                    ("dtls", "version TLS 1.2") => Some(Column::Dtls12),
+                    _ => None,
+                };
+                if let Some(column) = column {
+                    notes.versions.insert(name.into(), column);
+                }
+                if let Some(what) = text.strip_prefix("unimplemented ") {
+                    notes.unimplemented.insert(name.into(), what.into());
                 }
             }
         }
@@ -127,27 +133,30 @@ impl Notes {
 enum Column {
     Tls12,
     Tls13,
-    /// Named after both or none, and no version was settled.
+    Dtls12,
+    /// Named after several versions or none, and no version was settled.
     Either,
-    /// DTLS, QUIC, or a version before TLS 1.2.
+    /// QUIC, DTLS 1.3, or a version before TLS 1.2 or DTLS 1.2.
     Other,
 }
 
 /// By its name, or by the version that was spoken.
 fn column(name: &str, notes: &Notes) -> Column {
     let parts: BTreeSet<&str> = name.split('-').collect();
-    if name.contains("DTLS") || parts.contains("QUIC") || parts.contains("TLS1") || parts.contains("TLS11") {
+    if ["QUIC", "TLS1", "TLS11", "DTLS1"].iter().any(|other| parts.contains(other)) || name.contains("DTLS13") {
         return Column::Other;
     }
-    match (parts.contains("TLS12"), parts.contains("TLS13")) {
-        (true, false) => Column::Tls12,
-        (false, true) => Column::Tls13,
+    match (name.contains("DTLS"), parts.contains("TLS12") || parts.contains("DTLS12"), parts.contains("TLS13")) {
+        (true, _, true) => Column::Other,
+        (true, true, false) => Column::Dtls12,
+        (false, true, false) => Column::Tls12,
+        (false, false, true) => Column::Tls13,
         _ => notes.versions.get(name).copied().unwrap_or(Column::Either),
     }
 }
 
 #[derive(Default)]
-struct Table(BTreeMap<String, [usize; 4]>);
+struct Table(BTreeMap<String, [usize; 5]>);
 
 impl Table {
     fn count(&mut self, row: &str, column: Column) {
@@ -156,11 +165,11 @@ impl Table {
 
     /// The largest rows first.
     fn print(&self, title: &str) {
-        println!("| {title} | TLS 1.2 | TLS 1.3 | either | other | sum |\n|---|---|---|---|---|---|");
+        println!("| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | either | other | sum |\n|---|---|---|---|---|---|---|");
         let mut rows: Vec<_> = self.0.iter().map(|(row, counts)| (counts.iter().sum::<usize>(), row, counts)).collect();
         rows.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
-        for (sum, row, [tls12, tls13, either, other]) in rows {
-            println!("| {row} | {tls12} | {tls13} | {either} | {other} | {sum} |");
+        for (sum, row, [tls12, tls13, dtls12, either, other]) in rows {
+            println!("| {row} | {tls12} | {tls13} | {dtls12} | {either} | {other} | {sum} |");
         }
         println!();
     }

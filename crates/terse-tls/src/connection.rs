@@ -242,6 +242,9 @@ impl Connection {
                 true => InvalidMessage::HandshakeTooLarge.into(), // somebody answers, but not so that it can be taken
                 false => Error::TimedOut,
             };
+            if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
+                self.send_alert(Alert { level: Alert::FATAL, description });
+            }
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }

@@ -84,7 +84,8 @@ pub struct Endpoint {
     config: Arc<ServerConfig>,
     limits: EndpointLimits,
     hellos: Hellos,
-    connections: BTreeMap<ConnectionHandle, Entry>,
+    /// Boxed, since nodes of the map have room for more entries than are there.
+    connections: BTreeMap<ConnectionHandle, Box<Entry>>,
     by_address: BTreeMap<SocketAddr, ConnectionHandle>,
     by_cid: BTreeMap<Box<[u8]>, ConnectionHandle>,
     /// Those whose handshake is not complete, the oldest first.
@@ -296,7 +297,7 @@ impl Endpoint {
         // A connection that has an ID is not known by its address, which somebody else may have got since.
         let is_replaced = |entry: &Entry| entry.cid.is_none() || !entry.connection.is_connected();
         if let Some(handle) = known
-            && self.connections.get(&handle).is_some_and(is_replaced)
+            && self.connections.get(&handle).is_some_and(|entry| is_replaced(entry))
         {
             let was_known = !self.half_open.contains(&handle);
             self.remove(handle);
@@ -330,7 +331,8 @@ impl Endpoint {
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        self.connections.insert(handle, Entry::new(connection, from, cid, hello, &self.limits));
+        let entry = Entry::new(connection, from, cid, hello, &self.limits);
+        self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []);
     }
 

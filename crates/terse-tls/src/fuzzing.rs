@@ -3,9 +3,11 @@
 //! What must always hold: each takes any bytes, and panics if what the part promises does not hold.
 
 mod certificates;
+mod datagrams;
 mod messages;
 mod records;
 
 pub use certificates::{verify_chain, verify_raw_public_key};
+pub use datagrams::{reassemble, repeated, window};
 pub use messages::{MESSAGES, message};
 pub use records::{Keys, loopback, receive};

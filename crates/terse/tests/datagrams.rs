@@ -210,7 +210,7 @@ fn options_that_make_no_sense() {
         ("--early-data x --resume-file @sessions", ["--early-data with --dtls", "TLS 1.3"]),
         ("--psk-import --psk-identity a --psk-file @key.psk", ["--psk-import with --dtls", "TLS 1.3"]),
         ("--suite TLS_AES_128_GCM_SHA256", ["no --suite is one of DTLS 1.2", "such as TLS_ECDHE_ECDSA"]),
-        ("--mtu 100", ["--mtu", "100 is not in 128"]),
+        ("--mtu 99", ["--mtu", "99 is not in 100"]),
         ("--connection-id 21", ["--connection-id", "21 is not in"]),
     ] {
         pki.client_at("127.0.0.1:9", &format!("--dtls {options}")).refused(2, &parts);

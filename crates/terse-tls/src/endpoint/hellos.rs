@@ -97,7 +97,8 @@ impl Hellos {
             rest = next;
             let (fragment, body) = record[header.header_len()..].split_first_chunk::<{ fragment::HEADER_LEN }>()?;
             let fragment = FragmentHeader::parse(fragment);
-            let body = body.get(..fragment.fragment_length).filter(|_| fragment.message_seq <= MAX_SEQ);
+            let is_within = fragment.fragment_offset + fragment.fragment_length <= fragment.length;
+            let body = body.get(..fragment.fragment_length).filter(|_| is_within && fragment.message_seq <= MAX_SEQ);
             let Some(body) = body else {
                 counters.malformed += 1;
                 return None;

@@ -17,7 +17,7 @@ use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Encoded, HandshakeType};
 
 /// What protects records.
-pub struct Keys(EpochKeys);
+pub struct Keys(pub(super) EpochKeys);
 
 impl Keys {
     /// Some keys for a suite of `provider`. `None`: it has no such suite.

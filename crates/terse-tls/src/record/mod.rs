@@ -3,7 +3,7 @@
 use crate::crypto::NONCE_LEN;
 
 pub(crate) mod datagram12;
-mod replay;
+pub(crate) mod replay;
 pub(crate) mod stream;
 mod tls12;
 mod tls13;

@@ -22,21 +22,23 @@ impl Protocol {
     }
 
     /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at 1.1
-    /// (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, and 3.3 is nothing.
+    /// (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, all that is less is newer, and all that is more is older.
     pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {
-        match (self, version.0.to_be_bytes()) {
-            (Self::Tls, _) => version,
-            (Self::Dtls, [3, 2]) => ProtocolVersion(0xfeff),
-            (Self::Dtls, [0xfe, 0xff]) => ProtocolVersion(0x0302),
-            (Self::Dtls, [3, minor]) => ProtocolVersion(u16::from_be_bytes([0xfe, !minor.wrapping_sub(1)])),
-            (Self::Dtls, [0xfe, minor]) => ProtocolVersion(u16::from_be_bytes([3, (!minor).wrapping_add(1)])),
-            (Self::Dtls, _) => version,
-        }
+        ProtocolVersion(match (self, version.0) {
+            (Self::Tls, number) => number,
+            (Self::Dtls, 0x0302) => 0xfeff, // there is no DTLS 1.1: 1.0 is TLS 1.1
+            (Self::Dtls, 0xfeff) => 0x0302,
+            (Self::Dtls, 0x0301) => 0xfefe,
+            (Self::Dtls, 0xfefe) => 0x0301,
+            (Self::Dtls, number) => 0x0201_u16.wrapping_add(!number),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use core::cmp::Ordering::{Greater, Less};
+
     use super::*;
 
     #[test]
@@ -50,9 +52,18 @@ mod tests {
 
     #[test]
     fn every_version_comes_back() {
-        let odd = [0x0301, 0x0302, 0xfeff, 0xfe00, 0xfefe]; // TLS 1.0 and its complement have no counterpart
-        for version in (0..=u16::MAX).filter(|version| !odd.contains(version)).map(ProtocolVersion) {
+        for version in (0..=u16::MAX).map(ProtocolVersion) {
             assert_eq!(Protocol::Dtls.version(Protocol::Dtls.version(version)), version);
+        }
+    }
+
+    #[test]
+    fn versions_of_dtls_count_down() {
+        let known = ProtocolVersion::TLS_1_2;
+        for (dtls, order) in
+            [(0xffff, Less), (0xfeff, Less), (0xfefe, Less), (0xfefc, Greater), (0xfe00, Greater), (0xfdff, Greater)]
+        {
+            assert_eq!(Protocol::Dtls.version(ProtocolVersion(dtls)).cmp(&known), order, "{dtls:x}");
         }
     }
 }

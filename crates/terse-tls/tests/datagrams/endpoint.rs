@@ -8,9 +8,10 @@ use terse_testkit::pair::at;
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
+use terse_tls::summary::Mode;
 use terse_tls::{
     AddressChange, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now,
-    Undefended,
+    ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -67,8 +68,8 @@ impl World {
         let client = self.client(address);
         self.run();
         assert!(self.clients[client].connection.is_connected());
-        let connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
-        (client, connected.last().expect("a connection").0)
+        let mut connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
+        (client, connected.next_back().expect("a connection").0)
     }
 
     /// What `client` has to send.
@@ -84,7 +85,7 @@ impl World {
     }
 
     /// Hands a datagram to the server.
-    fn to_server(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
+    fn hand_over(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
         if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
             client.traffic[0] += datagram.len();
         }
@@ -92,7 +93,7 @@ impl World {
     }
 
     /// What the server has to send.
-    fn from_server(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+    fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut buffer = [0; 2048];
         let mut datagrams = Vec::new();
         while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
@@ -109,10 +110,10 @@ impl World {
             for client in 0..self.clients.len() {
                 for datagram in self.transmit(client) {
                     idle = false;
-                    self.to_server(self.clients[client].address, datagram);
+                    self.hand_over(self.clients[client].address, datagram);
                 }
             }
-            for (to, mut datagram) in self.from_server() {
+            for (to, mut datagram) in self.answers() {
                 idle = false;
                 let Some(client) = self.clients.iter_mut().find(|client| client.address == to) else { continue };
                 client.traffic[1] += datagram.len();
@@ -169,8 +170,8 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
         let attacker = world.client(address(66, 6666));
         let hello = world.transmit(attacker).remove(0);
         for port in 1..1000 {
-            world.to_server(address(1, port), hello.clone());
-            let sent: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+            world.hand_over(address(1, port), hello.clone());
+            let sent: usize = world.answers().iter().map(|(_, datagram)| datagram.len()).sum();
             assert!(sent <= 3 * hello.len());
         }
         world.endpoint.connections().1
@@ -182,9 +183,9 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
 /// The ClientHello with the cookie that the server sent to `client`.
 fn with_cookie(world: &mut World, client: usize) -> Vec<u8> {
     for datagram in world.transmit(client) {
-        world.to_server(world.clients[client].address, datagram);
+        world.hand_over(world.clients[client].address, datagram);
     }
-    for (_, mut datagram) in world.from_server() {
+    for (_, mut datagram) in world.answers() {
         world.clients[client].connection.handle_input(world.now, &mut world.rng, &mut datagram).unwrap();
     }
     world.transmit(client).remove(0)
@@ -197,14 +198,15 @@ fn a_cookie_is_good_for_its_address_its_hello_and_its_time() {
         let client = world.client(address(1, 4000));
         let mut hello = with_cookie(&mut world, client);
         let from = change(&mut world, &mut hello);
-        world.to_server(from, hello);
-        world.from_server();
+        world.hand_over(from, hello);
+        world.answers();
         world.endpoint.connections().0 == 1
     };
     let undefended = Undefended { cookie: true, ..Undefended::default() };
     let (with, without) = (EndpointLimits::default(), EndpointLimits { undefended, ..EndpointLimits::default() });
     assert!(attack(with, &|_, _| address(1, 4000)));
-    let attacks: [(&str, &dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr); 5] = [
+    type Attack<'a> = (&'a str, &'a dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr);
+    let attacks: [Attack<'_>; 5] = [
         ("another port", &|_, _| address(1, 4001)),
         ("another address", &|_, _| address(2, 4000)),
         ("another hello", &|_, hello| {
@@ -246,8 +248,8 @@ fn a_cookie_is_good_for_a_hello_with_another_session_id_and_extensions() {
     for end in [13, 13 + 4, 13 + 12] {
         longer(&mut hello[end - 2..end], 8); // of the record, of the message, of the fragment
     }
-    world.to_server(address(1, 4000), hello);
-    world.from_server();
+    world.hand_over(address(1, 4000), hello);
+    world.answers();
     assert_eq!(world.endpoint.connections().0, 1);
 }
 
@@ -268,12 +270,12 @@ fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
         let mut world = World::new(setup(None), limits);
         let client = world.client(address(1, 4000));
         let hello = world.transmit(client).remove(0);
-        world.to_server(address(1, 4000), hello.clone());
-        let first: usize = world.from_server().iter().map(|(_, datagram)| datagram.len()).sum();
+        world.hand_over(address(1, 4000), hello.clone());
+        let first: usize = world.answers().iter().map(|(_, datagram)| datagram.len()).sum();
         for _ in 0..20 {
             world.wait(60_000);
             world.endpoint.handle_timeout(world.now);
-            world.from_server();
+            world.answers();
         }
         (hello.len(), first, world.endpoint.counters().amplification)
     };
@@ -312,9 +314,9 @@ fn first_messages_in_fragments_have_few_places() {
     let attacker = world.client(address(66, 6666));
     let fragment = world.transmit(attacker).remove(0);
     for port in 1..1000 {
-        world.to_server(address(1, port), fragment.clone());
+        world.hand_over(address(1, port), fragment.clone());
     }
-    assert_eq!(world.from_server(), []);
+    assert_eq!(world.answers(), []);
     assert_eq!(world.endpoint.counters().hellos_dropped, 999 - 10);
     world.clients.clear();
     world.connected(address(2, 4000));
@@ -327,15 +329,26 @@ fn fragments_at_odds_with_each_other_begin_nothing() {
     let fragments = [world.transmit(one), world.transmit(other)];
     let mut longer = fragments[0][0].clone();
     longer[13 + 3] ^= 1; // the length of the message
-    world.to_server(address(1, 4000), longer);
+    world.hand_over(address(1, 4000), longer);
     for fragment in &fragments[0] {
-        world.to_server(address(1, 4000), fragment.clone());
+        world.hand_over(address(1, 4000), fragment.clone());
     }
-    assert_eq!(world.from_server(), [], "what came first is gone, and so is what came with it");
+    assert_eq!(world.answers(), [], "what came first is gone, and so is what came with it");
     for fragment in &fragments[0] {
-        world.to_server(address(1, 4000), fragment.clone());
+        world.hand_over(address(1, 4000), fragment.clone());
     }
-    assert_eq!(world.from_server().len(), 1, "but the client asks again");
+    assert_eq!(world.answers().len(), 1, "but the client asks again");
+}
+
+#[test]
+fn a_hello_that_goes_past_its_end_begins_nothing() {
+    let mut world = World::new(setup(None), EndpointLimits::default());
+    let client = world.client(address(1, 1));
+    let mut hello = with_cookie(&mut world, client);
+    hello[13 + 8] = 1; // fragment_offset
+    world.hand_over(address(1, 1), hello);
+    assert_eq!(world.endpoint.connections(), (0, 0));
+    assert_eq!(world.endpoint.counters().malformed, 1);
 }
 
 #[test]
@@ -346,8 +359,8 @@ fn the_oldest_that_did_not_get_far_makes_room() {
     for port in 2..20 {
         let client = world.client(address(1, port));
         let hello = with_cookie(&mut world, client);
-        world.to_server(address(1, port), hello);
-        world.from_server(); // which nobody answers
+        world.hand_over(address(1, port), hello);
+        world.answers(); // which nobody answers
     }
     assert_eq!(world.endpoint.connections(), (4, 3));
     assert_eq!(world.endpoint.counters().half_open_dropped, 18 - 3);
@@ -373,7 +386,7 @@ fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
     let mut world = World::new(setup(None), EndpointLimits::default());
     let (_, before) = world.connected(address(1, 4000));
     let hello = world.clients[0].sent[0].clone();
-    world.to_server(address(1, 4000), hello);
+    world.hand_over(address(1, 4000), hello);
     world.run();
     assert_eq!(world.heard_by(before, b"not moved by a hello without a cookie"), [0]);
     world.clients.clear();
@@ -457,7 +470,7 @@ fn an_old_record_moves_nobody() {
         let mut forged = seen.clone();
         *forged.last_mut().unwrap() ^= 1;
         for datagram in [seen, forged, late] {
-            world.to_server(address(66, 6666), datagram);
+            world.hand_over(address(66, 6666), datagram);
             world.run();
             if world.endpoint.address(handle) != Some(address(1, 4000)) {
                 return true;
@@ -511,11 +524,11 @@ fn what_belongs_to_nobody_is_counted() {
         (address(2, 4000), b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         (address(2, 4000), Vec::new()),
     ] {
-        world.to_server(from, datagram);
+        world.hand_over(from, datagram);
     }
     let counters = *world.endpoint.counters();
     assert_eq!((counters.unknown_connection_id, counters.unknown_address, counters.malformed), (1, 1, 3));
-    assert_eq!(world.from_server(), []);
+    assert_eq!(world.answers(), []);
     assert_eq!(world.events, []);
 }
 
@@ -526,7 +539,7 @@ fn data_that_nobody_reads_is_dropped() {
     for _ in 0..5 {
         world.clients[client].connection.send(&[7; 400]).unwrap();
         for datagram in world.transmit(client) {
-            world.to_server(address(1, 4000), datagram);
+            world.hand_over(address(1, 4000), datagram);
         }
     }
     assert_eq!(world.endpoint.counters().data_dropped, 3);
@@ -554,15 +567,33 @@ fn a_client_that_does_not_answer_is_given_up() {
     let mut world = World::new(setup(None), EndpointLimits::default());
     let client = world.client(address(1, 4000));
     let hello = with_cookie(&mut world, client);
-    world.to_server(address(1, 4000), hello);
-    let flight: usize = world.from_server().len();
+    world.hand_over(address(1, 4000), hello);
+    let flight: usize = world.answers().len();
     let mut times = Vec::new();
     while let Some(time) = world.endpoint.poll_timeout() {
         world.now.monotonic = time;
         world.endpoint.handle_timeout(world.now);
-        assert!(world.from_server().len() >= flight || !world.events.is_empty());
+        assert!(world.answers().len() >= flight || !world.events.is_empty());
         times.push(time.0);
     }
     assert_eq!(times, [1, 3, 7, 15, 31, 63, 123, 183].map(|second| second * 1000));
     assert!(matches!(world.events[..], [(_, EndpointEvent::Failed(terse_tls::Error::TimedOut))]));
+}
+
+/// A client that shows a session of the other protocol, and has its secret: the server makes nothing of it.
+#[test]
+fn a_session_of_tls_is_none_of_dtls() {
+    let mutual = || Setup::mutual(PROVIDER, PROVIDER, "p256x3").only(ProtocolVersion::TLS_1_2);
+    let mut of_tls = mutual().with_frozen_session();
+    let mut stream = of_tls.pair(1);
+    stream.handshake().unwrap();
+    assert_eq!(stream.server.summary().mode, Mode::Resumed, "the session is good");
+    of_tls = of_tls.over(Datagrams::default());
+    let mut pair = of_tls.datagram_pair(1);
+    pair.run_well().unwrap();
+    assert_eq!(pair.server.summary().mode, Mode::Full);
+    assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"), "it was offered");
+    let mut pair = mutual().over(Datagrams::default()).with_frozen_session().datagram_pair(1);
+    pair.run_well().unwrap();
+    assert_eq!(pair.server.summary().mode, Mode::Resumed, "one of its own is taken");
 }

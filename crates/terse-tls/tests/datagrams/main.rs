@@ -9,6 +9,7 @@
 //! - [`attacks`]: by those who have no keys
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
+//! - [`versions`]: which version a server takes
 
 extern crate alloc;
 
@@ -25,6 +26,7 @@ mod random;
 mod single;
 mod timers;
 mod trace;
+mod versions;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

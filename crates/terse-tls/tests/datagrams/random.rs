@@ -45,16 +45,13 @@ fn runs(percent: u64, seeds: u64, others: bool) -> [usize; 3] {
     outcomes
 }
 
-/// A flight is tried eight times.
+/// A flight is tried eight times. The last one needs two datagrams each time, the question and the answer: of eight attempts
+/// at 20 % loss all fail once in 3,500 handshakes, at 40 % once in 35.
 #[test]
 fn random_losses() {
-    for percent in [5, 10, 20] {
-        let [_, failed, half] = runs(percent, 2, false);
-        assert_eq!((failed, half), (0, 0), "{percent} %");
-    }
-    for percent in [30, 40] {
+    for (percent, least) in [(5, 150), (10, 150), (20, 100), (30, 10), (40, 10)] {
         let [connected, failed, half] = runs(percent, 2, false);
-        assert!(connected > 10 * (failed + half), "{percent} %");
+        assert!(connected >= least * (failed + half) && connected >= least, "{percent} %");
     }
 }
 

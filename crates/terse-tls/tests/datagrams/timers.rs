@@ -3,7 +3,7 @@
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
-use terse_tls::{AlertDescription, Datagrams, Error, InvalidMessage};
+use terse_tls::{AlertDescription, ContentType, Datagrams, Error, InvalidMessage};
 
 use crate::modes::{CHAIN, PROVIDER, mutual};
 use crate::outcome::SEED;
@@ -186,6 +186,8 @@ fn a_message_that_is_too_long_is_the_reason_in_the_end() {
     let mut pair = setup.datagram_pair(SEED);
     pair.run_well().unwrap_err();
     assert_eq!(pair.failure(Side::Client), Some(&InvalidMessage::HandshakeTooLarge.into()));
+    let last = pair.sent.iter().rfind(|datagram| datagram.from == Side::Client).unwrap();
+    assert_eq!((last.bytes[0], &last.bytes[13..]), (ContentType::ALERT.0, &[2, 50][..]), "decode_error, not silence");
 }
 
 /// A server that closes at once still answers a client that did not get its last flight.

@@ -19,7 +19,7 @@ pub(crate) struct DatagramOptions {
     #[arg(long)]
     dtls: bool,
     /// Send IP packets of at most N bytes; those that come in may have any size [default: 1280]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(128..), requires = "dtls")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(100..), requires = "dtls")]
     mtu: Option<u16>,
     /// Timers for slow networks: 9 s before the first flight is sent again, and two minutes for all of --timeout (RFC 7925)
     #[arg(long, requires = "dtls")]

@@ -159,11 +159,13 @@ impl Reassembler {
     }
 
     /// Whether nothing is kept.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }
 
     /// How many bytes of heap this takes.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn buffered(&self) -> usize {
         let heap = |partial: &Partial| partial.bytes.capacity() + partial.came.capacity() * size_of::<Range<usize>>();
         self.partial.capacity() * size_of::<Partial>() + self.partial.iter().map(heap).sum::<usize>()

@@ -427,7 +427,7 @@ impl Flights for Sender {
         // Duplicates, and what crosses an answer on its way, are not worth another one. After losses the next attempt of
         // this side is early enough; for the last flight there is none, and the peer's may be due much earlier.
         let (value, undoubled) = (self.timer.value(), self.timer.undoubled());
-        let least = if value > undoubled && !flight.is_last { value } else { undoubled / 2 };
+        let least = if value > undoubled && !flight.is_last { value } else { undoubled / 4 };
         let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < least);
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
         // Nor is anybody who asks without end.

@@ -64,7 +64,7 @@ codec_test!(record_size_limit: RecordSizeLimit, 64u16.., |limit| RecordSizeLimit
 codec_test!(
     connection_id: ConnectionId<'_>,
     bytes(0..256),
-    |cid| ConnectionId(&cid)
+    |cid| ConnectionId(cid)
 );
 codec_test!(
     key_share_entry: KeyShareEntry<'_>,

@@ -194,15 +194,15 @@ fn the_last_flight_is_sent_again_when_the_peer_repeats_its_own() {
     let mut sender = after_the_last_flight();
     assert_eq!(sender.deadline(), None);
     sender.handled(Instant(10), true);
-    sender.repeat(Instant(499));
-    assert_eq!(transmit_at(&mut sender, 499).len(), 0, "a duplicate on the way");
-    sender.repeat(Instant(500));
-    assert_eq!(transmit_at(&mut sender, 500).len(), 1);
+    sender.repeat(Instant(249));
+    assert_eq!(transmit_at(&mut sender, 249).len(), 0, "a duplicate on the way");
+    sender.repeat(Instant(250));
+    assert_eq!(transmit_at(&mut sender, 250).len(), 1);
     assert_eq!(sender.deadline(), None);
-    sender.repeat(Instant(500 + KEPT));
-    assert_eq!(transmit_at(&mut sender, 500 + KEPT).len(), 1);
-    sender.repeat(Instant(500 + 2 * KEPT + 1));
-    assert_eq!(transmit_at(&mut sender, 500 + 2 * KEPT + 1).len(), 0, "it is too old");
+    sender.repeat(Instant(250 + KEPT));
+    assert_eq!(transmit_at(&mut sender, 250 + KEPT).len(), 1);
+    sender.repeat(Instant(250 + 2 * KEPT + 1));
+    assert_eq!(transmit_at(&mut sender, 250 + 2 * KEPT + 1).len(), 0, "it is too old");
     assert_eq!(sender.flight.bytes.capacity(), 0);
 }
 
@@ -219,10 +219,10 @@ fn the_last_flight_is_sent_again_soon_after_losses() {
     sender.handled(Instant(7_500), true);
     transmit_at(&mut sender, 7_500);
     assert_eq!(sender.timer.value(), 8_000);
-    sender.repeat(Instant(7_999));
-    assert_eq!(transmit_at(&mut sender, 7_999).len(), 0);
-    sender.repeat(Instant(8_000));
-    assert_eq!(transmit_at(&mut sender, 8_000).len(), 1);
+    sender.repeat(Instant(7_749));
+    assert_eq!(transmit_at(&mut sender, 7_749).len(), 0);
+    sender.repeat(Instant(7_750));
+    assert_eq!(transmit_at(&mut sender, 7_750).len(), 1);
 }
 
 /// A few bytes ask for many, and start the timer again: whoever asks without end gets no end of them, and does not keep

@@ -1,0 +1,57 @@
+//! Datagrams on the runner's socket, and what it says beside them (`ssl/test/runner/packet_adapter.go`).
+//!
+//! What must always hold: a packet is read whole, or not at all.
+
+use std::io::{Error, ErrorKind, Read, Result};
+
+/// What the runner sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Packet {
+    Datagram(Vec<u8>),
+    /// So many nanoseconds pass, after [`TIMEOUT_ACK`].
+    Timeout(u64),
+    /// The connection's next timeout is in so many nanoseconds; `None`: there is none.
+    ExpectNextTimeout(Option<u64>),
+    /// The size of datagrams is another one from here on.
+    Mtu,
+    /// The first timeout of a flight is another one from here on.
+    UpdateTimeout,
+}
+
+/// To the runner, before time passes: what came before this was sent before.
+pub(crate) const TIMEOUT_ACK: u8 = b't';
+
+/// The next packet; `None` at the end.
+pub(crate) fn read(socket: &mut impl Read) -> Result<Option<Packet>> {
+    let mut opcode = [0];
+    if socket.read(&mut opcode)? == 0 {
+        return Ok(None);
+    }
+    let packet = match opcode[0] {
+        b'P' => {
+            let mut datagram = vec![0; u32::from_be_bytes(array(socket)?) as usize];
+            socket.read_exact(&mut datagram)?;
+            Packet::Datagram(datagram)
+        }
+        b'T' => Packet::Timeout(u64::from_be_bytes(array(socket)?)),
+        b'E' => match u64::from_be_bytes(array(socket)?) {
+            u64::MAX => Packet::ExpectNextTimeout(None),
+            nanoseconds => Packet::ExpectNextTimeout(Some(nanoseconds)),
+        },
+        b'M' => array::<4>(socket).map(|_| Packet::Mtu)?,
+        b'U' => array::<4>(socket).map(|_| Packet::UpdateTimeout)?,
+        _ => return Err(Error::new(ErrorKind::InvalidData, "an opcode that does not exist")),
+    };
+    Ok(Some(packet))
+}
+
+fn array<const LEN: usize>(socket: &mut impl Read) -> Result<[u8; LEN]> {
+    let mut bytes = [0; LEN];
+    socket.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The packet that brings a datagram to the runner.
+pub(crate) fn datagram(datagram: &[u8]) -> Vec<u8> {
+    [b"P", &(datagram.len() as u32).to_be_bytes()[..], datagram].concat()
+}

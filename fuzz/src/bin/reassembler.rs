@@ -1,0 +1,5 @@
+//! The fuzz target `reassembler`: see [`terse_fuzz::reassembler`].
+#![no_main]
+#![allow(unsafe_code)] // libFuzzer calls into this binary by an unmangled name
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| terse_fuzz::reassembler::run(data));

@@ -1,0 +1,333 @@
+//! One connection over datagrams, what is done to it, and what must hold of it whatever that is.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use terse_testkit::pair::at;
+use terse_testkit::pki::server_address;
+use terse_testkit::rng::SeededRng;
+use terse_tls::crypto::{CryptoError, CryptoProvider, Rng as _};
+use terse_tls::{
+    ApiMisuse, ClientAuthentication, ClientConfig, Common, Connection, Error, Event, Instant, InvalidMessage, Now,
+    ServerConfig,
+};
+
+use crate::datagrams::{Forge, Protection, shape_of};
+use crate::input::{Operation, Shape};
+use crate::machine::{Ear, check_connection, check_peer};
+use crate::modes::Tweaks;
+use crate::provider::SIGNATURE;
+
+/// A connection under test.
+pub struct DatagramMachine {
+    /// Itself.
+    pub connection: Connection,
+    /// What it sent and nobody took.
+    pub output: Vec<Vec<u8>>,
+    /// Application data that it received.
+    pub received: Vec<Vec<u8>>,
+    /// Whether it said that it is connected.
+    pub connected: bool,
+    provider: CryptoProvider,
+    rng: SeededRng,
+    now: Now,
+    /// What the peer puts into its records.
+    cid: Vec<u8>,
+    forge: Forge,
+    /// Datagrams that came, of the first one maybe the rest.
+    waiting: VecDeque<Vec<u8>>,
+    failure: Option<Error>,
+    peer_closed: bool,
+    closed: bool,
+    has_sent: bool,
+    signs_at_once: bool,
+    must_know_peer: bool,
+    requires_extended_master_secret: bool,
+    max_datagram: usize,
+    max_output: usize,
+    ear: Arc<Ear>,
+}
+
+impl DatagramMachine {
+    /// A client. Its ClientHello is sent.
+    pub fn client(mut config: ClientConfig, tweaks: Tweaks) -> Self {
+        let ear = Arc::new(Ear::default());
+        config.common.trace = Some(ear.clone());
+        let (now, mut rng, common) = (tweaks.now(), SeededRng::new(1), config.common.clone());
+        // The first thing that is drawn.
+        let mut cid = vec![0; common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0).into()];
+        SeededRng::new(1).fill(&mut cid).expect("it never fails");
+        let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
+        let mut machine = Self::new(connection, &common, cid, tweaks, rng, ear);
+        machine.settle();
+        machine
+    }
+
+    /// A server.
+    pub fn server(mut config: ServerConfig, tweaks: Tweaks) -> Self {
+        let ear = Arc::new(Ear::default());
+        config.common.trace = Some(ear.clone());
+        let common = config.common.clone();
+        let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
+        let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
+        let machine = Self::new(connection, &common, Vec::new(), tweaks, SeededRng::new(2), ear);
+        Self { must_know_peer, ..machine }
+    }
+
+    fn new(
+        connection: Connection,
+        common: &Common,
+        cid: Vec<u8>,
+        tweaks: Tweaks,
+        rng: SeededRng,
+        ear: Arc<Ear>,
+    ) -> Self {
+        let max_datagram = common.datagrams.expect("a connection over datagrams").max_datagram;
+        Self {
+            connection,
+            output: Vec::new(),
+            received: Vec::new(),
+            connected: false,
+            provider: common.provider,
+            rng,
+            now: tweaks.now(),
+            cid,
+            forge: Forge::default(),
+            waiting: VecDeque::new(),
+            failure: None,
+            peer_closed: false,
+            closed: false,
+            has_sent: false,
+            signs_at_once: tweaks.signs_at_once(),
+            must_know_peer: true,
+            requires_extended_master_secret: tweaks.requires_extended_master_secret(),
+            max_datagram,
+            max_output: common.max_send_buffer + MAX_FLIGHT,
+            ear,
+        }
+    }
+
+    /// Does what `operation` says.
+    pub fn apply(&mut self, operation: &Operation) {
+        if shape_of(operation.shape) == Shape::Call {
+            return self.call(operation.kind, &operation.body);
+        }
+        let protection = self.protection();
+        for datagram in self.forge.datagrams(operation, &protection) {
+            self.receive(datagram);
+        }
+    }
+
+    /// A datagram comes.
+    pub fn receive(&mut self, datagram: Vec<u8>) {
+        if self.waiting.len() < MAX_WAITING {
+            self.waiting.push_back(datagram);
+        }
+        self.settle();
+    }
+
+    /// What an application could do.
+    pub fn call(&mut self, kind: u8, body: &[u8]) {
+        match kind % 16 {
+            0 => self.send(body),
+            1 => {
+                let mut out = vec![0; body.len()];
+                let len = self.connection.recv(&mut out);
+                assert_eq!(len, 0, "what came is read at once");
+            }
+            2 => {
+                self.connection.close();
+                self.closed = true;
+            }
+            3 => assert!(matches!(self.connection.update_keys(true), Err(Error::ApiMisuse(_)))),
+            4 => {
+                let mut out = [0; 40];
+                let result = self.connection.export_keying_material(body, body.get(1..), &mut out);
+                assert!(result.is_ok() <= self.connection.is_connected());
+            }
+            5 => {
+                self.connection.give_up(self.now);
+                self.closed = true;
+            }
+            6 => self.pass(u64::from(kind) * 250 + body.len() as u64),
+            7 => self.sign(Ok(body)),
+            8 => self.sign(Err(CryptoError::SigningFailed)),
+            9 => assert!(!format!("{:?} {:?}", self.connection, self.connection.summary()).is_empty()),
+            10 => self.expire(),
+            _ => {
+                if let Some(Instant(deadline)) = self.connection.poll_timeout() {
+                    self.pass(deadline.saturating_sub(self.now.monotonic.0));
+                    self.expire();
+                }
+            }
+        }
+        self.settle();
+    }
+
+    /// Nothing more comes: what was sent is sent again, until the application has enough of it.
+    pub fn end(mut self) -> Self {
+        self.signs_at_once = true;
+        self.settle();
+        for _ in 0..MAX_EXPIRIES {
+            self.call(11, &[]);
+        }
+        assert_eq!(self.connection.poll_timeout(), None, "a flight is sent again for ever");
+        self.call(2, &[]);
+        self
+    }
+
+    /// Why the connection ended, if an error ended it.
+    pub const fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// How records to this side are protected.
+    pub fn protection(&self) -> Protection {
+        Protection::of(&self.provider, self.connection.summary().cipher_suite, self.cid.clone())
+    }
+
+    fn send(&mut self, data: &[u8]) {
+        let (was_over, max) = (self.closed || self.failure.is_some(), self.connection.max_message());
+        match self.connection.send(data) {
+            Ok(taken) => {
+                assert!(taken == 0 || taken == data.len(), "a part of a datagram is sent");
+                assert!(!was_over && self.connection.is_connected() && data.len() <= max);
+            }
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
+    }
+
+    fn sign(&mut self, signature: Result<&[u8], CryptoError>) {
+        match self.connection.provide_signature(self.now, &mut self.rng, signature) {
+            Err(Error::ApiMisuse(ApiMisuse::NoSignatureDue)) | Ok(()) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn pass(&mut self, milliseconds: u64) {
+        let Instant(now) = self.now.monotonic;
+        let time = now.saturating_add(milliseconds);
+        let unix = at((time / 1000).min(3_600)).unix; // never so far that what a mode begins with is over
+        self.now = Now { monotonic: Instant(time), unix: self.now.unix.and(unix) };
+    }
+
+    /// A timer that has expired sends something, or ends the connection; one that has not does nothing.
+    fn expire(&mut self) {
+        let deadline = self.connection.poll_timeout();
+        let is_due = deadline.is_some_and(|deadline| deadline <= self.now.monotonic);
+        let result = self.connection.handle_timeout(self.now);
+        if let Err(error) = &result {
+            let is_too_long = *error == InvalidMessage::HandshakeTooLarge.into();
+            assert!(is_too_long || matches!(error, Error::TimedOut | Error::AlertReceived(_)), "{error:?}");
+            self.fail(error.clone());
+        }
+        assert!(result.is_ok() || is_due, "ended before it was time");
+        let sent = self.transmit();
+        if is_due && result.is_ok() {
+            assert!(sent > 0, "the timer expired, and nothing is sent");
+            assert!(self.connection.poll_timeout().is_none_or(|next| next > self.now.monotonic));
+        } else if !is_due {
+            assert_eq!(self.connection.poll_timeout(), deadline);
+        }
+    }
+
+    /// Has the connection take what waits, send what it has, and report what happened.
+    fn settle(&mut self) {
+        loop {
+            if self.signs_at_once && self.connection.signature_request().is_some() {
+                self.sign(Ok(SIGNATURE));
+            }
+            let next = self.waiting.pop_front();
+            let is_last = next.is_none();
+            if let Some(mut datagram) = next {
+                match self.connection.handle_input(self.now, &mut self.rng, &mut datagram) {
+                    Ok(taken) if taken < datagram.len() => self.waiting.push_front(datagram.split_off(taken)),
+                    Ok(_) => {}
+                    Err(error) => self.fail(error),
+                }
+            }
+            let needs_signature = self.connection.signature_request().is_some();
+            let has_rest = self.waiting.front().is_some();
+            self.transmit();
+            self.report();
+            let has_read = self.read();
+            if needs_signature && !self.signs_at_once {
+                break;
+            }
+            if is_last && !has_read && !has_rest && self.connection.signature_request().is_none() {
+                break;
+            }
+        }
+        self.check();
+    }
+
+    /// One datagram at a time waits to be read.
+    fn read(&mut self) -> bool {
+        let mut out = [0; 0x4000];
+        let len = self.connection.recv(&mut out);
+        if len > 0 {
+            self.received.push(out[..len].to_vec());
+        }
+        assert_eq!(self.connection.recv(&mut out), 0, "more than one datagram was kept");
+        len > 0
+    }
+
+    /// Returns how many datagrams were sent.
+    fn transmit(&mut self) -> usize {
+        let (mut out, mut count, mut bytes) = ([0; 0x1000], 0, 0);
+        while let Some(len) = self.connection.poll_transmit(self.now, &mut out) {
+            assert!(len > 0 && len <= self.max_datagram, "a datagram of {len} bytes");
+            self.output.push(out[..len].to_vec());
+            (count, bytes) = (count + 1, bytes + len);
+            assert!(bytes <= self.max_output, "more waits to be sent than was promised");
+        }
+        self.has_sent |= count > 0;
+        count
+    }
+
+    fn report(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Connected => {
+                    assert!(!self.connected, "connected twice");
+                    self.connected = true;
+                    check_peer(&self.connection, self.must_know_peer);
+                }
+                Event::PeerClosed => {
+                    assert!(!self.peer_closed, "closed twice");
+                    self.peer_closed = true;
+                }
+                Event::NeedSignature => {}
+                event => panic!("{event:?} over datagrams"),
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        let before = self.failure.get_or_insert_with(|| error.clone());
+        assert_eq!(*before, error, "the connection failed twice");
+        assert!(error.alert().is_none() || self.closed || self.ear.alerts() > 0, "no alert was sent for {error:?}");
+    }
+
+    /// What holds at any time.
+    fn check(&self) {
+        if self.failure.is_some() {
+            assert!(!self.connection.is_connected() && !self.connection.is_handshaking());
+            assert!(self.connection.signature_request().is_none());
+        }
+        check_connection(&self.connection, self.requires_extended_master_secret);
+        let timer = self.connection.poll_timeout();
+        let is_waiting = self.connection.is_handshaking() && self.connection.signature_request().is_none();
+        // Without a timer, a loss would be for ever; after the handshake, nobody is waited for.
+        assert_eq!(timer.is_some(), is_waiting && self.has_sent, "{timer:?} {:?}", self.connection);
+    }
+}
+
+/// The longest flight twice, in datagrams of 50 bytes, and the datagram that overfilled the buffer.
+const MAX_FLIGHT: usize = 0x1_0000;
+
+/// Datagrams that are kept for a connection that waits for a signature.
+const MAX_WAITING: usize = 8;
+
+/// More often than a flight is sent again.
+const MAX_EXPIRIES: usize = 10;

@@ -1,0 +1,331 @@
+//! The fuzz target `endpoint`: a server for many clients, and datagrams from four addresses, whose senders have the keys of
+//! all connections.
+//!
+//! What must always hold: limits are kept; an address that did not show that it receives what is sent there is sent three
+//! times what came from there at most; a handle that is over says nothing more; a connection that waits has a timer.
+
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use terse_testkit::pair::at;
+use terse_testkit::rng::SeededRng;
+use terse_tls::crypto::{CryptoError, CryptoProvider};
+use terse_tls::{
+    AddressChange, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now, ServerConfig,
+};
+
+use crate::datagrams::{Forge, Protection, server_hello, shape_of};
+use crate::input::{Input, Operation, Shape};
+use crate::machine::check_connection;
+use crate::modes::{DATAGRAMS, Tweaks, choose};
+use crate::provider::SIGNATURE;
+
+/// Runs one input, an [`Input`] whose operations become datagrams: see [`crate::datagrams`].
+pub fn run(data: &[u8]) {
+    replay(&Input::parse(data));
+}
+
+/// The server after `input`.
+pub fn replay(input: &Input) -> Server {
+    let (mode, tweaks) = (choose(&DATAGRAMS, input.mode), Tweaks(input.tweaks));
+    let mut server = Server::new(tweaks.server(mode), tweaks);
+    input.operations.iter().for_each(|operation| server.apply(operation));
+    server.end();
+    server
+}
+
+/// An endpoint under test.
+pub struct Server {
+    /// How many connections were complete.
+    pub connected: usize,
+    /// Application data that came.
+    pub received: Vec<Vec<u8>>,
+    endpoint: Endpoint,
+    provider: CryptoProvider,
+    limits: EndpointLimits,
+    max_datagram: usize,
+    requires_extended_master_secret: bool,
+    signs_at_once: bool,
+    rng: SeededRng,
+    now: Now,
+    peers: [Peer; 4],
+    /// Who sends.
+    current: usize,
+    handles: BTreeMap<ConnectionHandle, Progress>,
+}
+
+/// Who is at an address.
+struct Peer {
+    address: SocketAddr,
+    forge: Forge,
+    protection: Protection,
+    received: usize,
+    sent: usize,
+    /// It receives what is sent there.
+    is_proven: bool,
+    output: Vec<Vec<u8>>,
+}
+
+/// What a connection said about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    Connected,
+    Closed,
+    Failed,
+    /// Gone.
+    Over,
+}
+
+impl Server {
+    /// Without connections.
+    pub fn new(config: ServerConfig, tweaks: Tweaks) -> Self {
+        let mut rng = SeededRng::new(3);
+        let (provider, settings) = (config.common.provider, config.common.datagrams.expect("for datagrams"));
+        let limits = EndpointLimits {
+            max_connections: 3,
+            max_half_open: 2,
+            max_first_messages: 2,
+            max_received: MAX_RECEIVED,
+            require_cookie: !tweaks.has(11),
+            address_change: if tweaks.has(12) { AddressChange::Follow } else { AddressChange::Limited },
+            ..EndpointLimits::default()
+        };
+        let peers = [0, 1, 2, 3].map(|host: u8| Peer {
+            address: SocketAddr::from(([192, 0, 2, host], 5684)),
+            forge: Forge::default(),
+            protection: Protection::of(&provider, None, Vec::new()),
+            received: 0,
+            sent: 0,
+            is_proven: false,
+            output: Vec::new(),
+        });
+        Self {
+            connected: 0,
+            received: Vec::new(),
+            endpoint: Endpoint::new(Arc::new(config), limits, &mut rng).expect("an endpoint"),
+            provider,
+            limits,
+            max_datagram: settings.max_datagram,
+            requires_extended_master_secret: tweaks.requires_extended_master_secret(),
+            signs_at_once: tweaks.signs_at_once(),
+            rng,
+            now: tweaks.now(),
+            peers,
+            current: 0,
+            handles: BTreeMap::new(),
+        }
+    }
+
+    /// Does what `operation` says.
+    pub fn apply(&mut self, operation: &Operation) {
+        if shape_of(operation.shape) == Shape::Call {
+            self.call(operation.kind, &operation.body);
+        } else {
+            let Peer { forge, protection, .. } = &mut self.peers[self.current];
+            for datagram in forge.datagrams(operation, protection) {
+                self.receive(datagram);
+            }
+        }
+    }
+
+    /// How records to the connection of whoever sends are protected.
+    pub const fn protection(&self) -> &Protection {
+        &self.peers[self.current].protection
+    }
+
+    /// What was sent to whoever sends.
+    pub fn take_output(&mut self) -> Vec<Vec<u8>> {
+        core::mem::take(&mut self.peers[self.current].output)
+    }
+
+    fn receive(&mut self, mut datagram: Vec<u8>) {
+        let peer = &mut self.peers[self.current];
+        peer.received += datagram.len();
+        peer.is_proven |= datagram.windows(COOKIE.len()).any(|window| window == COOKIE);
+        self.endpoint.handle_datagram(self.now, &mut self.rng, peer.address, &mut datagram);
+        self.settle();
+    }
+
+    /// What an application, and time, could do; or the network, which brings what one peer sends from elsewhere.
+    fn call(&mut self, kind: u8, body: &[u8]) {
+        let first = usize::from(body.first().copied().unwrap_or_default());
+        let handle = self.handles.keys().copied().nth(first % self.handles.len().max(1));
+        match (kind % 16, handle) {
+            (0, Some(handle)) => {
+                let connection = self.endpoint.connection(handle);
+                if let Some(Err(error)) = connection.map(|connection| connection.send(body)) {
+                    assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}");
+                }
+            }
+            (1, Some(handle)) => {
+                if let Some(connection) = self.endpoint.connection(handle) {
+                    connection.close();
+                }
+            }
+            (2, Some(handle)) => self.remove(handle),
+            (3, Some(handle)) => {
+                self.endpoint.confirm_address(handle);
+                self.prove(handle);
+            }
+            (4, Some(handle)) => self.sign(handle, if first == 0 { Err(CryptoError::SigningFailed) } else { Ok(body) }),
+            (5, _) => self.pass(u64::from(kind) * 250),
+            (6, _) => {
+                if let Some(Instant(deadline)) = self.endpoint.poll_timeout() {
+                    self.pass(deadline.saturating_sub(self.now.monotonic.0));
+                }
+                self.expire();
+            }
+            (7, _) => self.expire(),
+            (8, _) => assert!(!format!("{:?} {:?}", self.endpoint, self.endpoint.counters().by_name()).is_empty()),
+            (9 | 10, _) => self.current = first % self.peers.len(),
+            (11 | 12, _) => {
+                let other = first % self.peers.len();
+                if let Ok([here, there]) = self.peers.get_disjoint_mut([self.current, other]) {
+                    core::mem::swap(&mut here.forge, &mut there.forge);
+                    core::mem::swap(&mut here.protection, &mut there.protection);
+                }
+            }
+            _ => {}
+        }
+        self.settle();
+    }
+
+    /// Nothing more comes, and the application is done.
+    fn end(&mut self) {
+        for _ in 0..MAX_EXPIRIES {
+            self.call(6, &[]);
+        }
+        assert_eq!(self.endpoint.poll_timeout(), None, "a flight is sent again for ever");
+        for handle in self.handles.keys().copied().collect::<Vec<_>>() {
+            self.remove(handle);
+        }
+        let complete = self.endpoint.connections();
+        assert_eq!(complete.0, complete.1, "a connection that nobody was told of");
+    }
+
+    fn remove(&mut self, handle: ConnectionHandle) {
+        self.endpoint.remove(handle);
+        self.handles.insert(handle, Progress::Over);
+        assert!(self.endpoint.connection(handle).is_none() && self.endpoint.address(handle).is_none());
+    }
+
+    fn prove(&mut self, handle: ConnectionHandle) {
+        let address = self.endpoint.address(handle);
+        self.peers.iter_mut().filter(|peer| Some(peer.address) == address).for_each(|peer| peer.is_proven = true);
+    }
+
+    fn sign(&mut self, handle: ConnectionHandle, signature: Result<&[u8], CryptoError>) {
+        let Some(connection) = self.endpoint.connection(handle) else { return };
+        if connection.signature_request().is_some() {
+            let result = connection.provide_signature(self.now, &mut self.rng, signature);
+            assert!(!matches!(result, Err(Error::ApiMisuse(_))), "{result:?}");
+        }
+    }
+
+    fn pass(&mut self, milliseconds: u64) {
+        let Instant(now) = self.now.monotonic;
+        let time = now.saturating_add(milliseconds);
+        let unix = at((time / 1000).min(3_600)).unix; // never so far that what a mode begins with is over
+        self.now = Now { monotonic: Instant(time), unix: self.now.unix.and(unix) };
+    }
+
+    fn expire(&mut self) {
+        self.endpoint.handle_timeout(self.now);
+        self.transmit();
+        let next = self.endpoint.poll_timeout();
+        assert!(next.is_none_or(|next| next > self.now.monotonic), "what has expired is still due");
+    }
+
+    fn settle(&mut self) {
+        self.transmit();
+        self.report();
+        self.transmit();
+        let (all, half_open) = self.endpoint.connections();
+        assert!(all <= self.limits.max_connections && half_open <= self.limits.max_half_open);
+        for (handle, progress) in &self.handles {
+            if let (Some(connection), Progress::Connected) = (self.endpoint.connection(*handle), progress) {
+                check_connection(connection, self.requires_extended_master_secret);
+            }
+        }
+        self.transmit();
+    }
+
+    fn transmit(&mut self) {
+        let (mut out, mut count) = (vec![0; self.max_datagram], 0);
+        while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut out) {
+            let datagram = &out[..len];
+            let peer = self.peers.iter_mut().find(|peer| peer.address == to).expect("an address that sent something");
+            peer.sent += len;
+            count += 1;
+            assert!(len > 0 && count < MAX_DATAGRAMS, "more waits to be sent than was promised");
+            let allowed = 3 * peer.received;
+            assert!(peer.is_proven || peer.sent <= allowed, "{} bytes to {to} for {}", peer.sent, peer.received);
+            if let Some((suite, cid)) = server_hello(datagram) {
+                peer.protection = Protection::of(&self.provider, Some(suite), cid);
+            }
+            peer.output.push(datagram.to_vec());
+        }
+    }
+
+    fn report(&mut self) {
+        let mut waits = 0;
+        while let Some((handle, event)) = self.endpoint.poll_event() {
+            let before = self.handles.get(&handle).copied();
+            let is_over = before == Some(Progress::Failed) && event != EndpointEvent::Replaced;
+            assert!(!is_over && before != Some(Progress::Over), "{event:?} after the end");
+            let progress = match event {
+                EndpointEvent::Connected => {
+                    assert_eq!(before, None, "connected twice");
+                    self.connected += 1;
+                    self.prove(handle);
+                    Some(Progress::Connected)
+                }
+                EndpointEvent::Data(data) => {
+                    waits += data.len();
+                    assert!(before.is_some() && !data.is_empty() && waits <= MAX_RECEIVED);
+                    self.received.push(data);
+                    before
+                }
+                EndpointEvent::PeerClosed => {
+                    assert_eq!(before, Some(Progress::Connected), "closed twice");
+                    Some(Progress::Closed)
+                }
+                EndpointEvent::AddressChanged { from, to } => {
+                    assert!(from != to && before.is_some());
+                    if self.limits.address_change == AddressChange::Follow {
+                        self.prove(handle);
+                    }
+                    before
+                }
+                EndpointEvent::NeedSignature => {
+                    if self.signs_at_once {
+                        self.sign(handle, Ok(SIGNATURE));
+                    }
+                    before
+                }
+                EndpointEvent::Failed(error) => {
+                    assert!(!matches!(error, Error::ApiMisuse(_)), "{error:?}");
+                    Some(Progress::Failed)
+                }
+                EndpointEvent::Replaced => Some(Progress::Over),
+                event => panic!("an unknown event: {event:?}"),
+            };
+            if let Some(progress) = progress {
+                self.handles.insert(handle, progress);
+            }
+        }
+    }
+}
+
+/// What the transparent provider makes of every client.
+const COOKIE: [u8; 8] = [0x5c; 8];
+
+/// Small, so that the fuzzer gets there.
+const MAX_RECEIVED: usize = 0x200;
+
+/// The longest flights of all connections, in the smallest datagrams.
+const MAX_DATAGRAMS: usize = 1_000;
+
+/// More often than all flights are sent again.
+const MAX_EXPIRIES: usize = 60;
