@@ -40,8 +40,8 @@ static int datagrams_from_a_client(int listener) {
     unsigned char start[14]; /* the header of the record, and the type of the message */
     fcntl(listener, F_SETFL, 0);
     if (getpeername(listener, (struct sockaddr *)&client, &(socklen_t){sizeof client}) == 0) {
-        connect(listener, &nobody, sizeof nobody); /* which gives up the port */
-        if (bind(listener, (struct sockaddr *)&own, sizeof own) != 0) {
+        connect(listener, &nobody, sizeof nobody); /* which gives up the port if it was picked by the system */
+        if (bind(listener, (struct sockaddr *)&own, sizeof own) != 0 && errno != EINVAL) {
             refuse("listening: %s", strerror(errno));
         }
     }

@@ -61,6 +61,22 @@ fn both_versions_in_full_and_resumed() {
     }
 }
 
+#[test]
+fn datagrams_in_full_and_resumed() {
+    require_peers();
+    let rows = bytes::datagrams();
+    for ours in rows.iter().filter(|row| row.name == "terse") {
+        let is_like_ours = |row: &&Row| {
+            (row.certificates, row.resumed) == (ours.certificates, ours.resumed) && !row.name.starts_with("terse")
+        };
+        let best = rows.iter().filter(is_like_ours).map(|row| row.cost.total()).min().expect("peers are there");
+        assert!(ours.cost.total() <= best, "{ours:#?} and the best peer's {best} bytes");
+        let cached = rows.iter().find(|row| (row.name, row.certificates) == ("terse bithac", ours.certificates));
+        let cached = cached.expect("a row of the table").cost.total();
+        assert!(ours.resumed || cached < ours.cost.total(), "{rows:#?}");
+    }
+}
+
 /// Those that are missing are left out, unless none may be.
 fn require_peers() {
     let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");

@@ -174,15 +174,16 @@ public final class Scandium {
         public void contextEstablished(Handshaker handshaker, DTLSContext context) {
             say("suite " + Integer.toHexString(context.getSession().getCipherSuite().getCode()));
             say("resumed " + (handshaker.isFullHandshake() ? "no" : "yes"));
-            String label = words.get("exporter");
-            if (label != null) {
-                byte[] exported = context.exportKeyMaterial(label.getBytes(StandardCharsets.UTF_8), null, 32);
-                say("keying material " + HexFormat.of().formatHex(exported));
-            }
         }
 
         @Override
         public void handshakeCompleted(Handshaker handshaker) {
+            String label = words.get("exporter");
+            if (label != null) {
+                byte[] bytes = label.getBytes(StandardCharsets.UTF_8);
+                byte[] exported = handshaker.getDtlsContext().exportKeyMaterial(bytes, null, 32);
+                say("keying material " + HexFormat.of().formatHex(exported));
+            }
             if (handshaker.getSession().getHostName() != null) {
                 say("server name " + handshaker.getSession().getHostName());
             }

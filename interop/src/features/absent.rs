@@ -60,9 +60,12 @@ const NO_CUT_HELLO: &str = "its server takes no ClientHello that is cut";
 
 const CUTS_NO_HELLO: &str = "its client does not cut its ClientHello";
 
+const PASSES_OVER: &str = "gnutls-cli passes over the first alert that answers its ClientHello, whoever sends it";
+
 const SAYS_NOTHING: &str = "it leaves without an alert, which over UDP is not noticed";
 
 const ABSENT: &[Fact] = &[
+    fact("each_datagram_lost_once", Peer::WolfSsl55, Some(Role::Client), "its server sends its last flight only once"),
     fact("ed25519", Peer::OpenSsl, None, "OpenSSL has no Ed25519 in DTLS").dtls(),
     fact("ed25519", Peer::Scandium, None, "not tried: it needs a provider that Java 17 has not registered"),
     fact("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", Peer::Scandium, None, "Scandium has no ChaCha20"),
@@ -83,11 +86,17 @@ const ABSENT: &[Fact] = &[
     fact("mtu_128", Peer::WolfSsl55, Some(Role::Client), NO_CUT_HELLO),
     fact("mtu_128", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO),
     fact("mtu_128", Peer::MbedTls, Some(Role::Client), NO_CUT_HELLO),
+    fact("mtu_128", Peer::Scandium, Some(Role::Client), NO_CUT_HELLO),
+    fact("server_refuses_when_no_suite_is_common", Peer::GnuTls, Some(Role::Server), PASSES_OVER).dtls(),
+    fact("alpn_nothing_in_common", Peer::GnuTls, Some(Role::Server), PASSES_OVER).dtls(),
     fact("server_refuses_missing_certificate", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
     fact("server_refuses_missing_certificate", Peer::WolfSsl55, Some(Role::Client), SAYS_NOTHING).dtls(),
     fact("server_refuses_missing_certificate", Peer::MbedTls, Some(Role::Client), SAYS_NOTHING).dtls(),
     fact("server_refuses_when_no_suite_is_common", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
     fact("alpn_nothing_in_common", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("exporter", Peer::Scandium, Some(Role::Server), "Scandium 3.14's client fails when it is asked to export"),
+    fact("exporter", Peer::GnuTls, Some(Role::Client), "gnutls-serv does not print it over UDP").dtls(),
+    fact("record_size_limit_of_the_peer", Peer::GnuTls, None, "GnuTLS's programs do not ask for it over UDP").dtls(),
     fact("connection_id_of_both", Peer::OpenSsl, None, NO_CONNECTION_IDS),
     fact("connection_id_of_ours", Peer::OpenSsl, None, NO_CONNECTION_IDS),
     fact("connection_id_of_the_peer", Peer::OpenSsl, None, NO_CONNECTION_IDS),

@@ -82,7 +82,11 @@ fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     let datagrams = case.datagrams.clone().unwrap_or_default();
     let mut words = Command::new(command().unwrap_or_else(|reason| panic!("{reason}")));
     words.args([role, "--dtls", "--tls", "1.2", "--json"]);
-    let mut option = |name: &str, value: Option<String>| drop(value.map(|value| words.args([name, &value])));
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.args([name, &value]);
+        }
+    };
     option("--mtu", datagrams.our_mtu.map(|mtu| mtu.to_string()));
     option("--connection-id", datagrams.our_connection_id.map(|len| len.to_string()));
     option("--record-size-limit", case.our_record_size_limit.map(|limit| limit.to_string()));

@@ -21,7 +21,7 @@ fn with_caching(cell: Cell, scheme: &'static str) {
     };
     match cell.role {
         Role::Client if stand_in().is_none() => client(cell, &cell.case(&case), scheme),
-        _ => server(cell, &cell.case(&Case { connections: 2, ..case })),
+        _ => server(cell, &cell.case(&case)),
     }
 }
 
@@ -50,13 +50,18 @@ fn client(cell: Cell, case: &Case, scheme: &str) {
 }
 
 fn server(cell: Cell, case: &Case) {
-    let mut pair = Pair::new(cell.peer, cell.role, case);
+    let server = Case { connections: 2, ..case.clone() };
+    let mut pair = match cell.role {
+        Role::Client => Pair::between(cell.peer, cell.role, case, &server, Loss::None),
+        Role::Server => Pair::between(cell.peer, cell.role, &server, case, Loss::None),
+    };
     for round in 0..2 {
         if let Some(report) = pair.complete(case) {
             assert_eq!(report.mode(), "full");
         }
         if round == 0 {
-            pair.next();
+            pair.server.next();
+            pair.another_client();
         }
     }
 }
