@@ -88,7 +88,9 @@ final class Settings {
         if (word("schemes") != null) {
             schemes = list("schemes", code -> new SignatureAndHashAlgorithm(code >> 8, code & 0xff));
         }
-        builder.set(DtlsConfig.DTLS_SIGNATURE_AND_HASH_ALGORITHMS, schemes);
+        if (word("identity") == null) { // with which Scandium does not start
+            builder.set(DtlsConfig.DTLS_SIGNATURE_AND_HASH_ALGORITHMS, schemes);
+        }
     }
 
     private void setDatagrams() {

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 fn print_table(_: &str, title: &str, rows: &[Row]) {
     println!("\n{title}: record bytes\n");
     println!(
-        "{:12}{:9}{:14}{:9}{:>8}{:>8}{:>8}{:>10}{:>9}",
+        "{:14}{:9}{:14}{:9}{:>8}{:>8}{:>8}{:>10}{:>9}",
         "", "version", "certificates", "", "client", "server", "both", "at most", "tickets"
     );
     for row in rows {
@@ -67,7 +67,7 @@ fn print_table(_: &str, title: &str, rows: &[Row]) {
         let version = row.protocol();
         let mode = if *resumed { "resumed" } else { "full" };
         let numbers = format!("{client:8}{server:8}{total:8}{worst:>10}{tickets:>9}");
-        println!("{}", format!("{name:12}{version:9}{certificates:14}{mode:9}{numbers}").trim_end());
+        println!("{}", format!("{name:14}{version:9}{certificates:14}{mode:9}{numbers}").trim_end());
     }
 }
 

@@ -75,7 +75,10 @@ fn rows_of(peer: Peer, case: &Case, repeats: usize) -> Vec<Row> {
     if peer != Peer::Scandium || case.chain == "p256x3" {
         let full = |connections| case.clone().with_sessions(Sessions::Kept, connections);
         rows.push(row(peer.name(), false, cheapest(&|| last_of(peer, &full(1), &full(1), 1, "full"))));
-        rows.push(row(peer.name(), true, last_of(peer, &full(2), &full(2), 2, "resumed")));
+        if peer != Peer::Scandium {
+            // Its client keeps its port, and so its connections are one to the relay.
+            rows.push(row(peer.name(), true, last_of(peer, &full(2), &full(2), 2, "resumed")));
+        }
     }
     if peer == Peer::Terse {
         let datagrams = case.datagrams.clone().unwrap_or_default();

@@ -66,6 +66,7 @@ const SAYS_NOTHING: &str = "it leaves without an alert, which over UDP is not no
 
 const ABSENT: &[Fact] = &[
     fact("each_datagram_lost_once", Peer::WolfSsl55, Some(Role::Client), "its server sends its last flight only once"),
+    fact("resumption_of_sealed_sessions", Peer::Scandium, Some(Role::Server), "Scandium has no tickets"),
     fact("ed25519", Peer::OpenSsl, None, "OpenSSL has no Ed25519 in DTLS").dtls(),
     fact("ed25519", Peer::Scandium, None, "not tried: it needs a provider that Java 17 has not registered"),
     fact("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", Peer::Scandium, None, "Scandium has no ChaCha20"),
