@@ -13,7 +13,7 @@ use crate::pki::Side;
 
 /// Lengths of IP packets: about an IEEE 802.15.4 frame, what every host must take, IPv6's least, Ethernet.
 const MTUS: [(u16, &str); 5] =
-    [(128, "mtu_128"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1280"), (1500, "mtu_1500")];
+    [(127, "mtu_127"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1270"), (1500, "mtu_1500")];
 
 pub(super) fn features() -> Vec<Feature> {
     let mtus = MTUS.map(|(mtu, name)| Feature::dtls(name, move |cell| with_mtu(cell, mtu)));
@@ -57,7 +57,7 @@ fn with_mtu(cell: Cell, mtu: u16) {
 
 /// In the smallest datagrams, a ClientHello is longer than one.
 fn fragmented_client_hello(cell: Cell) {
-    let mtu = if cell.role == Role::Client { 128 } else { 256 };
+    let mtu = if cell.role == Role::Client { 127 } else { 256 };
     // Names of many protocols make it long.
     let client_protocols = vec![
         "a-protocol-with-a-long-name-that-fills-the-hello",
