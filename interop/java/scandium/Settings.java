@@ -101,7 +101,9 @@ final class Settings {
         }
         if (word("datagram") != null) {
             final int headers = 28; // of IPv4 and UDP
-            builder.set(DtlsConfig.DTLS_MAX_TRANSMISSION_UNIT, number("datagram", 0) + headers);
+            final int least = 128; // with less it sends nothing
+            final int unit = Math.max(least, number("datagram", 0) + headers);
+            builder.set(DtlsConfig.DTLS_MAX_TRANSMISSION_UNIT, unit);
         }
         if (word("connection-id") != null) {
             builder.set(DtlsConfig.DTLS_CONNECTION_ID_LENGTH, number("connection-id", 0));

@@ -13,7 +13,7 @@ use crate::pki::Side;
 
 /// Lengths of IP packets: about an IEEE 802.15.4 frame, what every host must take, IPv6's least, Ethernet.
 const MTUS: [(u16, &str); 5] =
-    [(127, "mtu_127"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1270"), (1500, "mtu_1500")];
+    [(127, "mtu_127"), (256, "mtu_256"), (576, "mtu_576"), (1280, "mtu_1280"), (1500, "mtu_1500")];
 
 pub(super) fn features() -> Vec<Feature> {
     let mtus = MTUS.map(|(mtu, name)| Feature::dtls(name, move |cell| with_mtu(cell, mtu)));
