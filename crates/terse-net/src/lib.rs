@@ -27,6 +27,7 @@ mod report;
 mod rng;
 mod saved_file;
 mod session_file;
+mod signer;
 mod stream;
 mod timed;
 
@@ -41,5 +42,6 @@ pub use report::Report;
 pub use rng::OsRng;
 pub use saved_file::{Damage, SavedFileError};
 pub use session_file::SessionFile;
-pub use stream::{Signer, Stream};
+pub use signer::Signer;
+pub use stream::Stream;
 pub use timed::Timed;

@@ -6,9 +6,9 @@
 use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
 
-use terse_tls::crypto::CryptoError;
-use terse_tls::{Connection, Error, Event, SignatureRequest};
+use terse_tls::{Connection, Error, Event};
 
+use crate::signer::{Signer, sign};
 use crate::{Clock, NetError, OsRng};
 
 /// A connection over a blocking byte stream, such as a [`std::net::TcpStream`] or a [`crate::Timed`].
@@ -26,9 +26,6 @@ pub struct Stream<S> {
     signer: Option<Signer>,
     early_data: Vec<u8>,
 }
-
-/// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
-pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoError> + Send>;
 
 /// Room for the largest record (RFC 9846, 5.2) in one read.
 const BUFFER_LEN: usize = 5 + 0x4000 + 256;
@@ -216,12 +213,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     fn sign(&mut self) -> Result<(), NetError> {
-        let signature = match (self.connection.signature_request(), &mut self.signer) {
-            (Some(request), Some(signer)) => signer(request),
-            _ => Err(CryptoError::SigningFailed),
-        };
-        let signature = signature.as_deref().map_err(|error| *error);
-        let result = self.connection.provide_signature(self.clock.now(), &mut self.rng, signature);
+        let result = sign(&mut self.signer, &mut self.connection, self.clock.now(), &mut self.rng);
         result.map_err(|error| self.failed(error))
     }
 

@@ -5,18 +5,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::cache::{self, ClientSession};
-use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig, TraceEvent};
+use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
-use crate::error::{ApiMisuse, Error, InvalidMessage};
+use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
 use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
-use crate::link::datagram::FirstMessage;
 use crate::link::{self, Flights, Incoming, Outgoing};
 use crate::resume::{Begun, Demands};
-use crate::summary::{Summary, Transport};
+use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
+mod datagram;
 mod drive;
 
 /// A TLS connection, client or server.
@@ -124,30 +124,14 @@ impl Connection {
         Ok(connection)
     }
 
-    /// A server that waits for a client.
+    /// A server that waits for a client. Over datagrams it takes the first one for its only peer: an
+    /// [`Endpoint`](crate::Endpoint) is for those that anybody can reach, and for connection IDs.
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         config.check()?;
-        Ok(Self::server_with(config, None, now))
-    }
-
-    /// A server over datagrams to which a ClientHello came. The configuration was checked.
-    pub(crate) fn accept(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, hello: &FirstMessage, now: Now) -> Self {
-        let settings = config.common.datagrams.unwrap_or_default();
-        let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
+        let (receiver, sender) = link::server(&config);
         let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
         connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
-        connection.summary.received.datagrams = hello.datagrams;
-        connection.summary.received.record_bytes = hello.bytes as u64;
-        connection.has_rest = true; // the first input is what is left of its datagram: nothing
-        connection
-    }
-
-    /// A server whose peer knows it by `cid` (RFC 9146). The configuration was checked.
-    pub(crate) fn server_with(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, now: Now) -> Self {
-        let (receiver, sender) = link::server(&config, cid);
-        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
-        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
-        connection
+        Ok(connection)
     }
 
     fn new(config: Config, receiver: Box<dyn Incoming>, sender: Box<dyn Outgoing>, now: Now) -> Self {
@@ -219,39 +203,6 @@ impl Connection {
             }
         }
         None
-    }
-
-    /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        self.sender.deadline().filter(|_| self.failure.is_none())
-    }
-
-    /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when it was
-    /// sent often enough, or when the peer refused and did not think better of it.
-    pub fn handle_timeout(&mut self, now: Now) -> Result<(), Error> {
-        if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
-            return Ok(());
-        }
-        if let Some(description) = self.receiver.unprotected_alert() {
-            let error = Error::AlertReceived(description);
-            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
-            return Err(error);
-        }
-        if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
-            let error = match self.receiver.saw_too_large() {
-                true => InvalidMessage::HandshakeTooLarge.into(), // somebody answers, but not so that it can be taken
-                false => Error::TimedOut,
-            };
-            if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
-                self.send_alert(Alert { level: Alert::FATAL, description });
-            }
-            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
-            return Err(error);
-        }
-        if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
-            trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
-        }
-        Ok(())
     }
 
     /// Takes application data to send. Returns how many bytes were taken: fewer than given while more than
@@ -455,32 +406,6 @@ impl Connection {
             }
             _ => Err(ApiMisuse::HandshakeNotFinished.into()),
         }
-    }
-
-    /// The peer did not get the answer to its last flight.
-    pub(crate) fn peer_repeats(&mut self, now: Now) {
-        if let Some(flights) = self.sender.flights() {
-            flights.repeat(now.monotonic);
-        }
-    }
-
-    /// Epoch and number of the newest authentic record that is protected.
-    pub(crate) fn newest(&self) -> Option<(u16, u64)> {
-        self.receiver.newest()
-    }
-
-    /// Whether anything waits to be sent.
-    pub(crate) fn has_output(&self) -> bool {
-        self.sender.pending() > 0
-    }
-
-    /// All application data that waits: of one record.
-    pub(crate) fn take_received(&mut self) -> Vec<u8> {
-        self.receiver.take()
-    }
-
-    const fn is_datagram(&self) -> bool {
-        matches!(self.summary.transport, Transport::Datagram)
     }
 
     fn can_update_keys(&self) -> bool {

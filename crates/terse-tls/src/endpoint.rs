@@ -110,7 +110,7 @@ impl Endpoint {
     pub fn new(config: Arc<ServerConfig>, limits: EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
         config.check()?;
         if config.common.datagrams.is_none() {
-            return Err(ApiMisuse::EmptyConfiguration("datagrams").into());
+            return Err(ApiMisuse::NoDatagrams.into());
         }
         Ok(Self {
             hellos: Hellos::new(&config.common, &limits, rng)?,
@@ -320,7 +320,7 @@ impl Endpoint {
             self.counters.refused += 1;
             return;
         }
-        let Ok(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
+        let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
         let connection = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now);
         let handle = ConnectionHandle(self.next_handle);
         self.next_handle += 1;
@@ -335,17 +335,17 @@ impl Endpoint {
         self.feed(handle, now, rng, from, &mut []);
     }
 
-    /// A connection ID that no connection has.
-    fn new_cid(&self, rng: &mut dyn Rng) -> Result<Option<Box<[u8]>>, Error> {
-        let Some(len) = self.settings().connection_id else { return Ok(None) };
+    /// A connection ID that no connection has, if they are wanted. `None`: there is none, or no randomness.
+    fn new_cid(&self, rng: &mut dyn Rng) -> Option<Option<Box<[u8]>>> {
+        let Some(len) = self.settings().connection_id else { return Some(None) };
         let mut cid = vec![0; len.into()].into_boxed_slice();
         for _ in 0..MAX_DRAWS {
-            rng.fill(&mut cid)?;
+            rng.fill(&mut cid).ok()?;
             if cid.is_empty() || !self.by_cid.contains_key(&cid) {
-                return Ok(Some(cid));
+                return Some(Some(cid));
             }
         }
-        Err(ApiMisuse::DatagramOutOfRange.into()) // so short that all are taken
+        None // so short that all are taken
     }
 
     /// Hands a datagram to a connection.

@@ -8,12 +8,12 @@ use core::time::Duration;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
-use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription, Connection, Error, Event, Instant};
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
 use crate::error::NoAnswer;
-use crate::{Clock, NetError, OsRng, Signer};
+use crate::signer::{Signer, sign};
+use crate::{Clock, NetError, OsRng};
 
 /// A client's connection over datagrams, on a UDP socket that is connected to the server.
 ///
@@ -257,12 +257,7 @@ impl DatagramClient {
     }
 
     fn sign(&mut self) -> Result<(), NetError> {
-        let signature = match (self.connection.signature_request(), &mut self.signer) {
-            (Some(request), Some(signer)) => signer(request),
-            _ => Err(CryptoError::SigningFailed),
-        };
-        let signature = signature.as_deref().map_err(|error| *error);
-        let result = self.connection.provide_signature(self.clock.now(), &mut self.rng, signature);
+        let result = sign(&mut self.signer, &mut self.connection, self.clock.now(), &mut self.rng);
         result.map_err(|error| self.failed(error))
     }
 

@@ -10,14 +10,14 @@ use core::time::Duration;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 
-use terse_tls::crypto::CryptoError;
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Error, Instant,
     ServerConfig,
 };
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
-use crate::{Clock, NetError, OsRng, Signer};
+use crate::signer::{Signer, sign};
+use crate::{Clock, NetError, OsRng};
 
 /// A server for datagrams on one UDP socket: an [`Endpoint`], a clock, and time limits.
 ///
@@ -216,11 +216,7 @@ impl DatagramServer {
 
     fn sign(&mut self, handle: ConnectionHandle) -> Result<(), Error> {
         let Some(connection) = self.endpoint.connection(handle) else { return Ok(()) };
-        let signature = match (connection.signature_request(), &mut self.signer) {
-            (Some(request), Some(signer)) => signer(request),
-            _ => Err(CryptoError::SigningFailed),
-        };
-        connection.provide_signature(self.clock.now(), &mut self.rng, signature.as_deref().map_err(|error| *error))
+        sign(&mut self.signer, connection, self.clock.now(), &mut self.rng)
     }
 
     /// Reads a datagram and hands it over. `false`: none came in time.

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pki_types::SubjectPublicKeyInfoDer;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
-use terse_tls::crypto::{Rng, Signing, SigningKey};
+use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerEarlyData, ServerResumption, TicketKeys};
 use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{

@@ -18,7 +18,7 @@ pub struct Datagrams {
     /// How often a flight is sent again before the connection is given up ([`crate::Error::TimedOut`]).
     pub max_retransmissions: u8,
     /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
-    /// that are sent may have one, those that come here need none.
+    /// that are sent may have one, those that come here need none. A server answers them if it is an [`crate::Endpoint`].
     pub connection_id: Option<u8>,
     /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
     /// this it is believed only when the peer does not go on before the next timeout.

@@ -9,7 +9,7 @@ use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Handshake, Message, Output, Receive};
-use crate::link::{Incoming, Received, Sent};
+use crate::link::{Incoming, Received};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
@@ -199,30 +199,24 @@ impl Connection {
         self.summary.version.map_or_else(|| self.config.common().enables(version), |selected| selected == version)
     }
 
-    /// Counts what was sent as datagrams of a flight.
-    pub(super) fn count_sent(&mut self, sent: &Sent) {
-        self.summary.retransmissions += sent.retransmissions;
-        let summary = &mut self.summary.sent;
-        for (kind, len) in &sent.more {
-            summary.count_message(*kind, *len);
-        }
-        summary.datagrams += sent.datagrams;
-        summary.record_bytes += sent.record_bytes;
-    }
-
     /// The connection is over: tells the peer and the cache.
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
         self.receiver.discard();
         self.early_data = Progress::Due;
-        if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
-            self.send_alert(Alert { level: Alert::FATAL, description });
-        }
+        self.tell_peer(&error);
         let failure = match error {
             Error::AlertReceived(AlertDescription::CLOSE_NOTIFY) => cache::Failure::TimeoutOrClose,
             _ => cache::Failure::AlertOrFailedCheck,
         };
         self.abandon(error.clone(), failure, now);
         error
+    }
+
+    /// Sends the alert that is due for a fatal error.
+    pub(super) fn tell_peer(&mut self, error: &Error) {
+        if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
+            self.send_alert(Alert { level: Alert::FATAL, description });
+        }
     }
 
     pub(super) fn abandon(&mut self, error: Error, failure: cache::Failure, now: Now) {

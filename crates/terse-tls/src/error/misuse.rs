@@ -59,6 +59,8 @@ pub enum ApiMisuse {
     MessageTooLong,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     DatagramOutOfRange,
+    /// An endpoint whose configuration is for a stream.
+    NoDatagrams,
     /// A timeout of retransmission is 0, or their order is wrong: `min`, `initial` and `max` must not decrease.
     TimeoutsOutOfRange,
 }
@@ -92,6 +94,7 @@ impl fmt::Display for ApiMisuse {
             Self::DatagramOutOfRange => {
                 f.write_str("max_datagram must be between 50 and 65507 bytes, and leave room for the connection IDs")
             }
+            Self::NoDatagrams => f.write_str("an endpoint is for datagrams: set Common::datagrams"),
             Self::TimeoutsOutOfRange => {
                 f.write_str("the timeouts of retransmission must be 1 ms or more, the smallest first and the largest last")
             }

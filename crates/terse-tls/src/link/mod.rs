@@ -14,6 +14,7 @@ use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol};
 
 pub(crate) mod datagram;
+mod plaintext;
 pub(crate) mod stream;
 
 /// The two halves of a client's link.
@@ -31,11 +32,11 @@ pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Halves,
     Ok(datagram::halves(common, settings, cid))
 }
 
-/// The two halves of a server's link. Over datagrams it answers a client's connection ID with `cid`.
-pub(crate) fn server(config: &ServerConfig, cid: Option<Box<[u8]>>) -> Halves {
+/// The two halves of a server's link. It answers no connection ID: [`datagram::accept`] does.
+pub(crate) fn server(config: &ServerConfig) -> Halves {
     match &config.common.datagrams {
         None => stream_halves(&config.common, false),
-        Some(settings) => datagram::halves(&config.common, settings, cid),
+        Some(settings) => datagram::halves(&config.common, settings, None),
     }
 }
 

@@ -10,8 +10,8 @@ use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::summary::Mode;
 use terse_tls::{
-    AddressChange, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now,
-    ProtocolVersion, Undefended,
+    AddressChange, ApiMisuse, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits,
+    Instant, Now, ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -596,4 +596,28 @@ fn a_session_of_tls_is_none_of_dtls() {
     let mut pair = mutual().over(Datagrams::default()).with_frozen_session().datagram_pair(1);
     pair.run_well().unwrap();
     assert_eq!(pair.server.summary().mode, Mode::Resumed, "one of its own is taken");
+}
+
+#[test]
+fn an_endpoint_is_for_datagrams() {
+    let setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3");
+    let endpoint = Endpoint::new(Arc::new(setup.server), EndpointLimits::default(), &mut SeededRng::new(1));
+    assert_eq!(endpoint.err(), Some(ApiMisuse::NoDatagrams.into()));
+}
+
+/// With IDs of one byte there are 256, and no client gets that of another one.
+#[test]
+fn there_are_no_more_connections_than_connection_ids() {
+    let mut world = World::new(setup(Some(1)), EndpointLimits { max_half_open: 1_000, ..EndpointLimits::default() });
+    for port in 1..400 {
+        let client = world.client(address(1, port));
+        let hello = with_cookie(&mut world, client);
+        world.hand_over(address(1, port), hello);
+        world.answers();
+        world.clients.clear();
+    }
+    let (all, _) = world.endpoint.connections();
+    let refused = world.endpoint.counters().refused;
+    assert_eq!(all + refused as usize, 399);
+    assert!(all <= 256 && all > 200, "{all}");
 }

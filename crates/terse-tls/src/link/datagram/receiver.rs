@@ -9,6 +9,7 @@ use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembl
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
+use crate::link::plaintext::Plaintext;
 use crate::link::{Incoming, Received};
 use crate::record::datagram12::{Header, MAX_FRAGMENT, ReadEpoch, Refused};
 use crate::schedule::EpochKeys;
@@ -35,9 +36,7 @@ pub(super) struct Receiver {
     /// The first message was there from the beginning, and is still to be handled.
     has_first: bool,
     messages: Reassembler,
-    /// Application data that waits to be read, from `read` on.
-    plaintext: Vec<u8>,
-    read: usize,
+    plaintext: Plaintext,
     /// What protected records to this side are to carry.
     cid: Box<[u8]>,
     expects_cid: bool,
@@ -63,8 +62,7 @@ impl Receiver {
             held_due: 0,
             has_first: false,
             messages: Reassembler::new(max_message, 0),
-            plaintext: Vec::new(),
-            read: 0,
+            plaintext: Plaintext::new(),
             cid: cid.unwrap_or_default(),
             expects_cid: false,
             limit: MAX_FRAGMENT,
@@ -156,9 +154,7 @@ impl Receiver {
             ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch tells
             ContentType::ALERT => Ok(self.alert(content, is_protected)),
             ContentType::APPLICATION_DATA if is_protected => {
-                self.plaintext.clear();
-                self.plaintext.extend_from_slice(content);
-                self.read = 0;
+                self.plaintext.set(content);
                 Ok(if content.is_empty() { Received::Nothing } else { Received::ApplicationData })
             }
             _ => Ok(drop_as(&mut self.dropped.not_due)),
@@ -322,28 +318,19 @@ impl Incoming for Receiver {
     }
 
     fn plaintext_len(&self) -> usize {
-        self.plaintext.len() - self.read
+        self.plaintext.len()
     }
 
     fn read(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.plaintext[self.read..];
-        let len = waiting.len().min(out.len());
-        out[..len].copy_from_slice(&waiting[..len]);
-        self.read += len;
-        if !self.has_plaintext() {
-            self.discard();
-        }
-        len
+        self.plaintext.read(out)
     }
 
     fn take(&mut self) -> Vec<u8> {
-        self.plaintext.drain(..core::mem::take(&mut self.read));
-        core::mem::take(&mut self.plaintext)
+        self.plaintext.take()
     }
 
     fn discard(&mut self) {
-        crate::link::empty(&mut self.plaintext);
-        self.read = 0;
+        self.plaintext.discard();
     }
 
     fn last_record_len(&self) -> usize {

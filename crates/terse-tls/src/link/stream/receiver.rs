@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::MESSAGE_HEADER_LEN;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::link::{Incoming, Received, empty};
+use crate::link::plaintext::Plaintext;
+use crate::link::{Incoming, Received};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
 use crate::schedule::EpochKeys;
 use crate::wire::{Alert, ContentType, Parse};
@@ -26,10 +27,7 @@ pub(crate) struct Receiver {
     /// Handshake bytes, from `consumed` on.
     pub(super) joined: Vec<u8>,
     consumed: usize,
-    /// Application data that waits to be read, from `read` on. It is not wiped: the application's own buffers hold the same,
-    /// and wiping would take as long as decrypting.
-    pub(super) plaintext: Vec<u8>,
-    read: usize,
+    pub(super) plaintext: Plaintext,
     key: Option<RecordKey>,
     /// In TLS 1.2, the key that the peer's next ChangeCipherSpec puts in force. Nothing but that and alerts may come.
     next_key: Option<RecordKey>,
@@ -56,8 +54,7 @@ impl Receiver {
             partial: Vec::new(),
             joined: Vec::new(),
             consumed: 0,
-            plaintext: Vec::new(),
-            read: 0,
+            plaintext: Plaintext::new(),
             key: None,
             next_key: None,
             limit: MAX_FRAGMENT + 1,
@@ -163,30 +160,21 @@ impl Incoming for Receiver {
 
     /// How many bytes of application data wait to be read.
     fn plaintext_len(&self) -> usize {
-        self.plaintext.len() - self.read
+        self.plaintext.len()
     }
 
     /// Moves application data to `out`.
     fn read(&mut self, out: &mut [u8]) -> usize {
-        let waiting = &self.plaintext[self.read..];
-        let len = waiting.len().min(out.len());
-        out[..len].copy_from_slice(&waiting[..len]);
-        self.read += len;
-        if !self.has_plaintext() {
-            self.discard();
-        }
-        len
+        self.plaintext.read(out)
     }
 
     fn take(&mut self) -> Vec<u8> {
-        self.plaintext.drain(..core::mem::take(&mut self.read));
-        core::mem::take(&mut self.plaintext)
+        self.plaintext.take()
     }
 
     /// Drops application data. What came in a record that failed the connection is not for the application.
     fn discard(&mut self) {
-        empty(&mut self.plaintext);
-        self.read = 0;
+        self.plaintext.discard();
     }
 
     /// Length of the record that came last, header included.
@@ -282,9 +270,7 @@ impl Receiver {
                 Ok(Received::ApplicationData)
             }
             ContentType::APPLICATION_DATA => {
-                self.plaintext.clear();
-                self.plaintext.extend_from_slice(content);
-                self.read = 0;
+                self.plaintext.set(content);
                 self.ignored_records = 0;
                 Ok(Received::ApplicationData)
             }

@@ -70,7 +70,7 @@ fn take_data(receiver: &mut Receiver) -> Vec<u8> {
 /// What the module promises: one record, one message and the record that ended it.
 fn assert_bounded(receiver: &Receiver) {
     assert!(receiver.partial.len() <= HEADER_LEN + MAX_FRAGMENT + 256);
-    assert!(receiver.plaintext.len() <= MAX_FRAGMENT);
+    assert!(receiver.plaintext.bytes.len() <= MAX_FRAGMENT);
     assert!(receiver.joined.len() <= MESSAGE_HEADER_LEN + receiver.max_message + MAX_FRAGMENT);
 }
 

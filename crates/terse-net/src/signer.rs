@@ -1,0 +1,21 @@
+//! Private keys outside of the program, such as in a secure element, asked on blocking transports.
+
+use terse_tls::crypto::{CryptoError, Rng};
+use terse_tls::{Connection, Error, Now, SignatureRequest};
+
+/// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
+pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoError> + Send>;
+
+/// Answers the connection's request. Without a signer the handshake fails.
+pub(crate) fn sign(
+    signer: &mut Option<Signer>,
+    connection: &mut Connection,
+    now: Now,
+    rng: &mut dyn Rng,
+) -> Result<(), Error> {
+    let signature = match (connection.signature_request(), signer) {
+        (Some(request), Some(signer)) => signer(request),
+        _ => Err(CryptoError::SigningFailed),
+    };
+    connection.provide_signature(now, rng, signature.as_deref().map_err(|error| *error))
+}

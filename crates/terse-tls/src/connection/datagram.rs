@@ -1,0 +1,98 @@
+//! What a connection does over datagrams alone: time-outs, flights that are sent again, and what an endpoint asks of it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::{Config, Connection};
+use crate::cache;
+use crate::config::{ServerConfig, TraceEvent};
+use crate::error::{Error, InvalidMessage};
+use crate::handshake::{Handshake, server::ExpectClientHello};
+use crate::link::datagram::FirstMessage;
+use crate::link::{self, Sent};
+use crate::summary::Transport;
+use crate::time::{Instant, Now};
+
+impl Connection {
+    /// A server over datagrams to which a ClientHello came. The configuration was checked.
+    pub(crate) fn accept(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, hello: &FirstMessage, now: Now) -> Self {
+        let settings = config.common.datagrams.unwrap_or_default();
+        let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
+        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        connection.summary.received.datagrams = hello.datagrams;
+        connection.summary.received.record_bytes = hello.bytes as u64;
+        connection.has_rest = true; // the first input is what is left of its datagram: nothing
+        connection
+    }
+
+    /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.sender.deadline().filter(|_| self.failure.is_none())
+    }
+
+    /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when it was
+    /// sent often enough, or when the peer refused and did not think better of it.
+    pub fn handle_timeout(&mut self, now: Now) -> Result<(), Error> {
+        if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
+            return Ok(());
+        }
+        if let Some(description) = self.receiver.unprotected_alert() {
+            let error = Error::AlertReceived(description);
+            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            return Err(error);
+        }
+        if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
+            let error = if self.receiver.saw_too_large() {
+                InvalidMessage::HandshakeTooLarge.into() // somebody answers, but not so that it can be taken
+            } else {
+                Error::TimedOut
+            };
+            self.tell_peer(&error);
+            self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
+            return Err(error);
+        }
+        if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
+            trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
+        }
+        Ok(())
+    }
+
+    /// Counts what was sent as datagrams of a flight.
+    pub(super) fn count_sent(&mut self, sent: &Sent) {
+        self.summary.retransmissions += sent.retransmissions;
+        let summary = &mut self.summary.sent;
+        for (kind, len) in &sent.more {
+            summary.count_message(*kind, *len);
+        }
+        summary.datagrams += sent.datagrams;
+        summary.record_bytes += sent.record_bytes;
+    }
+
+    /// The peer did not get the answer to its last flight.
+    pub(crate) fn peer_repeats(&mut self, now: Now) {
+        if let Some(flights) = self.sender.flights() {
+            flights.repeat(now.monotonic);
+        }
+    }
+
+    /// Epoch and number of the newest authentic record that is protected.
+    pub(crate) fn newest(&self) -> Option<(u16, u64)> {
+        self.receiver.newest()
+    }
+
+    /// Whether anything waits to be sent.
+    pub(crate) fn has_output(&self) -> bool {
+        self.sender.pending() > 0
+    }
+
+    /// All application data that waits: of one record.
+    pub(crate) fn take_received(&mut self) -> Vec<u8> {
+        self.receiver.take()
+    }
+
+    pub(super) const fn is_datagram(&self) -> bool {
+        matches!(self.summary.transport, Transport::Datagram)
+    }
+}

@@ -1,0 +1,53 @@
+//! Application data of one record, which waits to be read.
+
+use alloc::vec::Vec;
+
+use super::empty;
+
+/// It is not wiped: the application's own buffers hold the same, and wiping would take as long as decrypting.
+#[derive(Default)]
+pub(super) struct Plaintext {
+    pub(super) bytes: Vec<u8>,
+    read: usize,
+}
+
+impl Plaintext {
+    pub(super) const fn new() -> Self {
+        Self { bytes: Vec::new(), read: 0 }
+    }
+
+    /// How many bytes wait.
+    pub(super) const fn len(&self) -> usize {
+        self.bytes.len() - self.read
+    }
+
+    /// Content of the next record, in place of what was there.
+    pub(super) fn set(&mut self, content: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(content);
+        self.read = 0;
+    }
+
+    /// Moves bytes to `out`. Returns how many.
+    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
+        let waiting = &self.bytes[self.read..];
+        let len = waiting.len().min(out.len());
+        out[..len].copy_from_slice(&waiting[..len]);
+        self.read += len;
+        if self.len() == 0 {
+            self.discard();
+        }
+        len
+    }
+
+    /// All that waits, without a copy if none of it was read.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        self.bytes.drain(..core::mem::take(&mut self.read));
+        core::mem::take(&mut self.bytes)
+    }
+
+    pub(super) fn discard(&mut self) {
+        empty(&mut self.bytes);
+        self.read = 0;
+    }
+}
