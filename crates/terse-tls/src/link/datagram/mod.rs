@@ -11,6 +11,7 @@ use super::Halves;
 use crate::config::{Common, Datagrams};
 
 pub(crate) mod cookie;
+mod flight;
 pub(crate) mod fragment;
 mod queue;
 mod receiver;

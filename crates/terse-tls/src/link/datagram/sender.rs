@@ -7,7 +7,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::fragment::{FragmentHeader, HEADER_LEN};
+use super::flight::{Flight, Piece, Place};
+use super::fragment::HEADER_LEN;
 use super::queue::Queue;
 use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
@@ -48,42 +49,6 @@ pub(super) struct Sender {
     closed: bool,
     #[cfg(feature = "testing")]
     fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
-}
-
-/// What is sent at once, and kept until it is answered.
-#[derive(Default)]
-struct Flight {
-    /// The messages, each with its header as if it were not fragmented.
-    bytes: Vec<u8>,
-    pieces: Vec<Piece>,
-    /// No more is pushed: what is pushed now begins the next flight.
-    is_complete: bool,
-    /// What of it is to be sent next; `None`: all was.
-    next: Option<Place>,
-    /// It was sent before.
-    is_repeated: bool,
-    /// How often it was sent again.
-    losses: u8,
-    /// How often because the peer asked for it.
-    repeats: u32,
-    /// The handshake is over when this has arrived: nobody answers.
-    is_last: bool,
-    last_sent: Option<Instant>,
-}
-
-struct Piece {
-    epoch: usize,
-    content_type: ContentType,
-    /// In [`Flight::bytes`].
-    start: usize,
-    end: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    piece: usize,
-    /// In the body of a message.
-    offset: usize,
 }
 
 impl Sender {
@@ -157,7 +122,8 @@ impl Sender {
             let (head, tail, max) = self.room(epoch);
             let start = len + head;
             let room = out.len().saturating_sub(start + tail).min(max);
-            let content = self.fill(out.get_mut(start..start + room).unwrap_or_default(), len == 0, &mut tickets);
+            let room = out.get_mut(start..start + room).unwrap_or_default();
+            let content = self.flight.fill(room, len == 0, &mut self.sent, &mut tickets);
             if content == 0 {
                 break;
             }
@@ -167,66 +133,10 @@ impl Sender {
         }
         if len > 0 {
             self.sent.datagrams += 1;
-            self.sent.retransmissions += u32::from(self.flight.is_repeated);
+            self.sent.retransmissions += u32::from(self.flight.is_repeated());
             self.sent.record_bytes += (len - tickets) as u64;
         }
         Ok(len)
-    }
-
-    /// Fills the content of one record with what is next in the flight: whole messages, and at most one part of a message,
-    /// at its end. Returns its length; 0 if nothing fits.
-    fn fill(&mut self, room: &mut [u8], is_first: bool, tickets: &mut usize) -> usize {
-        let Flight { bytes, pieces, next, is_repeated, .. } = &mut self.flight;
-        let mut filled = 0;
-        let first = next.and_then(|place| pieces.get(place.piece));
-        let Some((epoch, content_type)) = first.map(|piece| (piece.epoch, piece.content_type)) else { return 0 };
-        while let Some(place) = *next
-            && let Some(piece) = pieces.get(place.piece)
-            && (piece.epoch, piece.content_type) == (epoch, content_type)
-        {
-            let whole = &bytes[piece.start..piece.end];
-            let Some((header, body)) = whole.split_first_chunk::<HEADER_LEN>() else {
-                // ChangeCipherSpec
-                if room.len() < filled + whole.len() {
-                    return filled;
-                }
-                room[filled..filled + whole.len()].copy_from_slice(whole);
-                filled += whole.len();
-                *next = Some(Place { piece: place.piece + 1, offset: 0 });
-                continue;
-            };
-            let rest = &body[place.offset.min(body.len())..];
-            let least = if is_first && filled == 0 { 1 } else { LEAST_PART };
-            let free = room.len().saturating_sub(filled);
-            if free < HEADER_LEN + rest.len().min(least) {
-                return filled;
-            }
-            let part = &rest[..rest.len().min(free - HEADER_LEN)];
-            let whole = FragmentHeader::parse(header);
-            let header = FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
-            room[filled..filled + HEADER_LEN].copy_from_slice(&header.bytes());
-            room[filled + HEADER_LEN..filled + HEADER_LEN + part.len()].copy_from_slice(part);
-            let len = HEADER_LEN + part.len();
-            filled += len;
-            if header.kind == HandshakeType::NEW_SESSION_TICKET {
-                *tickets += len;
-            } else if *is_repeated {
-                self.sent.more.push((header.kind, len));
-            } else if place.offset > 0 {
-                self.sent.more.push((header.kind, HEADER_LEN));
-            }
-            let offset = place.offset + part.len();
-            let is_part = part.len() < body.len();
-            *next = Some(if offset < body.len() {
-                Place { offset, ..place }
-            } else {
-                Place { piece: place.piece + 1, offset: 0 }
-            });
-            if is_part {
-                return filled; // Mbed TLS and Scandium throw away what follows it in its record
-            }
-        }
-        filled
     }
 
     /// The flight, from its beginning; after losses in smaller datagrams.
@@ -238,7 +148,6 @@ impl Sender {
         {
             self.max_datagram = smaller;
         }
-        self.flight.is_repeated = true;
         self.flight.next = Some(Place { piece: 0, offset: 0 });
     }
 
@@ -259,26 +168,6 @@ impl Sender {
         }
     }
 
-    fn encode(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<usize, Error> {
-        let mut count = Writer::new(&mut []);
-        body.encode(&mut count);
-        let len = count.len();
-        let bytes = &mut self.flight.bytes;
-        let start = bytes.len();
-        bytes.reserve_exact(HEADER_LEN + len);
-        bytes.extend_from_slice(&FragmentHeader::whole(kind, self.next_seq, len).bytes());
-        bytes.resize(start + HEADER_LEN + len, 0);
-        let mut writer = Writer::new(&mut bytes[start + HEADER_LEN..]);
-        body.encode(&mut writer);
-        if let Err(error) = writer.finish() {
-            bytes.truncate(start);
-            return Err(error.into());
-        }
-        #[cfg(feature = "testing")]
-        self.alter(kind, start);
-        Ok(start)
-    }
-
     /// What a hostile peer would send instead. A [`crate::Fault`] knows messages with the header of TLS.
     #[cfg(feature = "testing")]
     fn alter(&mut self, kind: HandshakeType, start: usize) {
@@ -288,15 +177,12 @@ impl Sender {
         fault.message(kind, &mut altered);
         let Some((&[kind, a, b, c], body)) = altered.split_first_chunk() else { return };
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
-        let mut header = FragmentHeader::whole(HandshakeType(kind), self.next_seq, length);
+        let mut header = super::fragment::FragmentHeader::whole(HandshakeType(kind), self.next_seq, length);
         header.fragment_length = body.len();
         self.flight.bytes.extend_from_slice(&header.bytes());
         self.flight.bytes.extend_from_slice(body);
     }
 }
-
-/// A message is not split for the sake of fewer bytes than these at the end of a datagram.
-const LEAST_PART: usize = 16;
 
 /// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be the
 /// cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which every host
@@ -400,7 +286,7 @@ impl Flights for Sender {
     }
 
     fn handled(&mut self, now: Instant, finished: bool) -> bool {
-        let is_new = self.flight.next.is_some() && !self.flight.is_repeated;
+        let is_new = self.flight.next.is_some() && !self.flight.is_repeated();
         if is_new {
             self.timer.answered(now);
             self.flight.is_last = finished;
@@ -474,7 +360,9 @@ impl Link for Sender {
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
         self.begin_flight();
-        let start = self.encode(kind, body)?;
+        let start = self.flight.encode(kind, self.next_seq, body)?;
+        #[cfg(feature = "testing")]
+        self.alter(kind, start);
         self.next_seq = self.next_seq.saturating_add(1); // a handshake has some ten messages
         let (epoch, end) = (self.epoch(), self.flight.bytes.len());
         self.flight.pieces.push(Piece { epoch, content_type: ContentType::HANDSHAKE, start, end });

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use super::*;
+use crate::link::datagram::fragment::FragmentHeader;
 use crate::link::datagram::fragment::{Inserted, Reassembler};
 use crate::record::datagram12::{Header, ReadEpoch};
 use crate::test_crypto::{AES_128_GCM, key_block};
