@@ -15,8 +15,8 @@ use pki_types::{
     AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, alg_id,
 };
 use terse_tls::crypto::{
-    CryptoError, CryptoProvider, Group, KeyError, KeyExchange, Rng, SharedSecret, SignatureAlgorithms, Signing,
-    SigningKey, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
+    CryptoError, CryptoProvider, Group, KeyError, KeyExchange, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey,
+    Rng, SharedSecret, SignatureAlgorithms, Signing, SigningKey, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
 };
 use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 
@@ -61,6 +61,21 @@ const fn provider(
     }
 }
 
+/// Record numbers are shown.
+struct PlainNumbers;
+
+impl RecordNumberCipher for PlainNumbers {
+    fn key(&self, _: &[u8]) -> Result<Box<dyn RecordNumberKey>, CryptoError> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl RecordNumberKey for PlainNumbers {
+    fn mask(&self, _: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
+        [0, 0]
+    }
+}
+
 struct Suites<const BINDING: bool>;
 
 impl<const BINDING: bool> Suites<BINDING> {
@@ -69,6 +84,7 @@ impl<const BINDING: bool> Suites<BINDING> {
             id: CipherSuite::TLS_AES_128_GCM_SHA256,
             hash: &Mix::<BINDING, 32>,
             aead: &Plain::<BINDING, 16>,
+            record_numbers: &PlainNumbers,
             confidentiality_limit: 1 << 24,
         },
         // Keys of this one wear out at once.
@@ -76,12 +92,14 @@ impl<const BINDING: bool> Suites<BINDING> {
             id: CipherSuite::TLS_AES_256_GCM_SHA384,
             hash: &Mix::<BINDING, 48>,
             aead: &Plain::<BINDING, 16>,
+            record_numbers: &PlainNumbers,
             confidentiality_limit: 8,
         },
         &Tls13Suite {
             id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
             hash: &Mix::<BINDING, 32>,
             aead: &Plain::<BINDING, 8>,
+            record_numbers: &PlainNumbers,
             confidentiality_limit: 1 << 24,
         },
     ];

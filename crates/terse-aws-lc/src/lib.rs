@@ -24,6 +24,7 @@ use terse_tls::crypto::CryptoProvider;
 pub mod aead;
 pub mod group;
 pub mod hash;
+pub mod record_number;
 pub mod sign;
 pub mod suites;
 pub mod verify;

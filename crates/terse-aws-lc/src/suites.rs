@@ -5,7 +5,7 @@ use terse_rustcrypto::suites::{AES_CCM_LIMIT, AES_GCM_LIMIT, CHACHA20_POLY1305_L
 use terse_tls::CipherSuite;
 use terse_tls::crypto::Tls13Suite;
 
-use crate::{aead, hash};
+use crate::{aead, hash, record_number};
 
 mod tls12;
 pub use tls12::*;
@@ -24,6 +24,7 @@ pub static TLS_AES_128_GCM_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_GCM_SHA256,
     hash: hash::SHA256,
     aead: aead::AES_128_GCM,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_GCM_LIMIT,
 };
 
@@ -32,6 +33,7 @@ pub static TLS_AES_256_GCM_SHA384: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_256_GCM_SHA384,
     hash: hash::SHA384,
     aead: aead::AES_256_GCM,
+    record_numbers: record_number::AES_256,
     confidentiality_limit: AES_GCM_LIMIT,
 };
 
@@ -40,6 +42,7 @@ pub static TLS_CHACHA20_POLY1305_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
     hash: hash::SHA256,
     aead: aead::CHACHA20_POLY1305,
+    record_numbers: record_number::CHACHA20,
     confidentiality_limit: CHACHA20_POLY1305_LIMIT,
 };
 
@@ -48,6 +51,7 @@ pub static TLS_AES_128_CCM_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_CCM_SHA256,
     hash: hash::SHA256,
     aead: AES_128_CCM,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
 };
 
@@ -56,5 +60,6 @@ pub static TLS_AES_128_CCM_8_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
     hash: hash::SHA256,
     aead: AES_128_CCM_8,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
 };

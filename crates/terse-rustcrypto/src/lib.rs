@@ -48,6 +48,7 @@ pub mod aead;
 pub mod group;
 pub mod hash;
 pub mod private_key;
+pub mod record_number;
 mod rng;
 pub mod sign;
 pub mod suites;

@@ -3,7 +3,7 @@
 use terse_tls::CipherSuite;
 use terse_tls::crypto::Tls13Suite;
 
-use crate::{aead, hash};
+use crate::{aead, hash, record_number};
 
 mod tls12;
 pub use tls12::*;
@@ -22,6 +22,7 @@ pub static TLS_AES_128_GCM_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_GCM_SHA256,
     hash: hash::SHA256,
     aead: aead::AES_128_GCM,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_GCM_LIMIT,
 };
 
@@ -30,6 +31,7 @@ pub static TLS_AES_256_GCM_SHA384: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_256_GCM_SHA384,
     hash: hash::SHA384,
     aead: aead::AES_256_GCM,
+    record_numbers: record_number::AES_256,
     confidentiality_limit: AES_GCM_LIMIT,
 };
 
@@ -38,6 +40,7 @@ pub static TLS_CHACHA20_POLY1305_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
     hash: hash::SHA256,
     aead: aead::CHACHA20_POLY1305,
+    record_numbers: record_number::CHACHA20,
     confidentiality_limit: CHACHA20_POLY1305_LIMIT,
 };
 
@@ -46,6 +49,7 @@ pub static TLS_AES_128_CCM_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_CCM_SHA256,
     hash: hash::SHA256,
     aead: aead::AES_128_CCM,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
 };
 
@@ -55,6 +59,7 @@ pub static TLS_AES_128_CCM_8_SHA256: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
     hash: hash::SHA256,
     aead: aead::AES_128_CCM_8,
+    record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
 };
 

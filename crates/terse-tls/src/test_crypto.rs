@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 
 use aes_gcm::aead::consts::{U8, U12};
 use aes_gcm::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Tag, common::typenum::Unsigned};
+use aes_gcm::aes::cipher::BlockCipherEncrypt;
 use aes_gcm::{Aes128Gcm, Aes256Gcm, aes::Aes128};
 use ccm::Ccm;
 use chacha20poly1305::ChaCha20Poly1305;
@@ -15,8 +16,8 @@ use sha2::{Digest as _, Sha256, Sha384};
 
 use crate::CipherSuite;
 use crate::crypto::{
-    Aead, AeadKey, CryptoError, Digest, Hash, HashContext, NONCE_LEN, Secret, SharedSecret, Tls12KeyExchange,
-    Tls12Nonce, Tls12Suite, Tls13Suite,
+    Aead, AeadKey, CryptoError, Digest, Hash, HashContext, MASK_SAMPLE_LEN, NONCE_LEN, RecordNumberCipher,
+    RecordNumberKey, Secret, SharedSecret, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
 };
 use crate::schedule::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::schedule::tls13::{EarlySecret, TrafficSecret};
@@ -31,7 +32,27 @@ pub(crate) const fn suite(limit: u64) -> Tls13Suite {
         id: CipherSuite::TLS_AES_128_GCM_SHA256,
         hash: &TestSha256,
         aead: &TestAead::<Aes128Gcm>(PhantomData),
+        record_numbers: &TestRecordNumbers,
         confidentiality_limit: limit,
+    }
+}
+
+struct TestRecordNumbers;
+
+impl RecordNumberCipher for TestRecordNumbers {
+    fn key(&self, sn_key: &[u8]) -> Result<Box<dyn RecordNumberKey>, CryptoError> {
+        let key = Aes128::new_from_slice(sn_key).map_err(|_| CryptoError::InvalidLength)?;
+        Ok(Box::new(TestRecordNumberKey(key)))
+    }
+}
+
+struct TestRecordNumberKey(Aes128);
+
+impl RecordNumberKey for TestRecordNumberKey {
+    fn mask(&self, ciphertext: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
+        let mut block = (*ciphertext).into();
+        self.0.encrypt_block(&mut block);
+        [block[0], block[1]]
     }
 }
 

@@ -7,6 +7,7 @@
 //! - `offers`: which suites, groups and schemes there are, in which order
 //! - `hash`: SHA-2, HMAC, HKDF
 //! - `aead`: sealing, opening, tampering
+//! - `record_numbers`: their encryption
 //! - `groups`: key exchange, invalid shares, bad sources of randomness
 //! - `signatures`: verification
 //! - `keys`: private keys in all encodings, and signing
@@ -23,6 +24,7 @@ pub mod hash;
 pub mod interop;
 pub mod keys;
 pub mod offers;
+pub mod record_numbers;
 pub mod signatures;
 
 macro_rules! checks {
@@ -51,6 +53,7 @@ checks! {
     offers { everything, consistent_suites, consistent_tls12_suites, }
     hash { sha2, hmac, hmac_by_definition, hkdf_vectors, hkdf_by_definition, hkdf_wrong_lengths, pieces_and_forks, }
     aead { known_answers, round_trips, tampering, wrong_lengths, }
+    record_numbers { known_answers, wrong_lengths, }
     groups {
         known_answers, round_trips, wrong_lengths, invalid_points, low_order_points, invalid_encapsulation_keys,
         forged_ciphertexts, broken_randomness,

@@ -68,6 +68,8 @@ pub struct Tls13Suite {
     pub hash: &'static dyn Hash,
     /// The algorithm that protects records.
     pub aead: &'static dyn Aead,
+    /// The algorithm that encrypts the numbers of records over datagrams (RFC 9147, 4.2.3): the cipher of the AEAD.
+    pub record_numbers: &'static dyn RecordNumberCipher,
     /// How many records may be protected under one key before it must be updated (RFC 9846, 5.5).
     pub confidentiality_limit: u64,
 }
@@ -182,6 +184,22 @@ pub trait AeadKey: Send + Sync {
     /// stands at the start of `data`.
     fn open(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8]) -> Result<usize, CryptoError>;
 }
+
+/// Encrypts the numbers of records over datagrams (RFC 9147, 4.2.3).
+pub trait RecordNumberCipher: Send + Sync {
+    /// Makes `sn_key`, as long as a key of the suite's AEAD, ready for use.
+    fn key(&self, sn_key: &[u8]) -> Result<Box<dyn RecordNumberKey>, CryptoError>;
+}
+
+/// A key of a [`RecordNumberCipher`], ready for use.
+pub trait RecordNumberKey: Send + Sync {
+    /// What is XORed to the number of a record: the first bytes of `Mask`, which is made of the first bytes of the record's
+    /// ciphertext.
+    fn mask(&self, ciphertext: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2];
+}
+
+/// How many bytes of a record's ciphertext the encryption of its number takes (RFC 9147, 4.2.3).
+pub const MASK_SAMPLE_LEN: usize = 16;
 
 /// A key exchange group: (EC)DHE, or a KEM or hybrid in the same clothes.
 pub trait Group: Send + Sync {

@@ -127,6 +127,7 @@ static SUITE_384: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_256_GCM_SHA384,
     hash: SHA384,
     aead: SUITE.aead,
+    record_numbers: SUITE.record_numbers,
     confidentiality_limit: SUITE.confidentiality_limit,
 };
 

@@ -1,0 +1,31 @@
+//! The encryption of record numbers (RFC 9147, 4.2.3). It is that of QUIC's header protection (RFC 9001, 5.4.3 and 5.4.4).
+
+use aws_lc_rs::aead::quic;
+use terse_tls::crypto::{CryptoError, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey};
+
+/// For suites with AES-128.
+pub static AES_128: &dyn RecordNumberCipher = &Cipher(&quic::AES_128);
+
+/// For suites with AES-256.
+pub static AES_256: &dyn RecordNumberCipher = &Cipher(&quic::AES_256);
+
+/// For suites with ChaCha20.
+pub static CHACHA20: &dyn RecordNumberCipher = &Cipher(&quic::CHACHA20);
+
+struct Cipher(&'static quic::Algorithm);
+
+impl RecordNumberCipher for Cipher {
+    fn key(&self, sn_key: &[u8]) -> Result<Box<dyn RecordNumberKey>, CryptoError> {
+        let key = quic::HeaderProtectionKey::new(self.0, sn_key).map_err(|_| CryptoError::InvalidLength)?;
+        Ok(Box::new(Key(key)))
+    }
+}
+
+struct Key(quic::HeaderProtectionKey);
+
+impl RecordNumberKey for Key {
+    fn mask(&self, ciphertext: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
+        // Fails on a sample of another length only.
+        self.0.new_mask(ciphertext).map_or([0; 2], |[first, second, ..]| [first, second])
+    }
+}
