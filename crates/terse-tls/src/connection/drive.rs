@@ -57,6 +57,7 @@ impl Connection {
             Received::ApplicationData => self.handle_application_data()?,
             Received::Alert(alert) => self.handle_alert(alert)?,
         }
+        self.summary.dropped = self.receiver.dropped(); // also what was not due
         Ok(taken)
     }
 
