@@ -30,6 +30,7 @@ mod counters;
 mod entry;
 mod hellos;
 mod limits;
+mod paths;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
@@ -37,6 +38,7 @@ use hellos::{Hello, Hellos};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
+use paths::Outcome;
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -198,6 +200,8 @@ impl Endpoint {
             self.timers.remove(&(time, handle));
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
             entry.timer = None;
+            self.check_expired(handle, now);
+            let Some(entry) = self.connections.get_mut(&handle) else { continue };
             if let Err(error) = entry.connection.handle_timeout(now) {
                 entry.has_failed = true;
                 self.half_open.remove(&handle);
@@ -214,16 +218,16 @@ impl Endpoint {
         Some(&mut entry.connection)
     }
 
-    /// Where the peer of a connection is.
+    /// Where the peer of a connection is, or seems to be: see [`AddressChange`].
     pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.connections.get(&handle).map(|entry| entry.address)
     }
 
     /// The application knows that the peer is where it says ([`AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
-        if let Some(entry) = self.connections.get_mut(&handle) {
-            entry.budget = None;
-            touch(&mut self.touched, handle);
+        if self.connections.get(&handle).is_some_and(|entry| entry.check.as_ref().is_none_or(|check| !check.is_kept()))
+        {
+            self.conclude(handle, Outcome::Moved);
         }
     }
 
@@ -233,8 +237,9 @@ impl Endpoint {
         if let Some(time) = entry.timer {
             self.timers.remove(&(time, handle));
         }
-        if self.by_address.get(&entry.address) == Some(&handle) {
-            self.by_address.remove(&entry.address);
+        let address = entry.proven_address();
+        if self.by_address.get(&address) == Some(&handle) {
+            self.by_address.remove(&address);
         }
         if let Some(cid) = &entry.cid {
             self.by_cid.remove(cid);
@@ -353,10 +358,8 @@ impl Endpoint {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         touch(&mut self.touched, handle);
         let newest = entry.connection.newest();
+        let dropped = entry.connection.summary().dropped.total();
         let len = datagram.len();
-        if from == entry.address {
-            entry.add_budget(&self.limits, len);
-        }
         let mut rest = datagram;
         loop {
             match entry.connection.handle_input(now, rng, rest) {
@@ -381,8 +384,17 @@ impl Endpoint {
                 break;
             }
         }
+        // RFC 9853, 2: what was discarded does not count.
+        if from == entry.address && entry.connection.summary().dropped.total() == dropped {
+            entry.add_budget(&self.limits, len);
+        }
+        // A check says nothing about which path the peer prefers.
+        let is_newer = entry.connection.newest() > newest && !entry.connection.newest_is_check();
         self.report(handle);
-        self.move_to(handle, from, newest, len);
+        if is_newer || self.limits.moves_on_any_record() {
+            self.came_from(handle, now, rng, from, len);
+        }
+        self.handle_checks(handle, from, len);
     }
 
     /// Reports what happened to a connection.
@@ -408,32 +420,10 @@ impl Endpoint {
         }
     }
 
-    /// A datagram came from `from`: if it was authentic and newer than all before, the peer is there now.
-    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u16, u64)>, len: usize) {
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let before = entry.address;
-        let is_newer = entry.connection.newest() > newest || self.limits.moves_on_any_record();
-        if from == before || !is_newer || !entry.connection.is_connected() {
-            return;
-        }
-        match self.limits.address_change {
-            AddressChange::Refuse => return self.counters.other_address += 1,
-            AddressChange::Limited => entry.budget = Some(0),
-            AddressChange::Follow => entry.budget = None,
-        }
-        entry.address = from;
-        entry.add_budget(&self.limits, len);
-        if self.by_address.get(&before) == Some(&handle) {
-            self.by_address.remove(&before);
-        }
-        self.by_address.entry(from).or_insert(handle);
-        self.events.push_back((handle, EndpointEvent::AddressChanged { from: before, to: from }));
-    }
-
     /// The timer of a connection may have changed.
     fn set_timer(&mut self, handle: ConnectionHandle) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let timer = entry.connection.poll_timeout();
+        let timer = entry.timeout();
         if timer == entry.timer {
             return;
         }

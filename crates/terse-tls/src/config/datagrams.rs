@@ -20,6 +20,9 @@ pub struct Datagrams {
     /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
     /// that are sent may have one, those that come here need none. A server answers them if it is an [`crate::Endpoint`].
     pub connection_id: Option<u8>,
+    /// With connection IDs, offer to answer checks whether this side is where its records come from, and answer such an offer
+    /// (RFC 9853). Only an application that checks its peers' addresses itself goes without.
+    pub return_routability_check: bool,
     /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
     /// this it is believed only when the peer does not go on before the next timeout.
     pub believe_unprotected_alerts: bool,
@@ -62,6 +65,7 @@ impl Default for Datagrams {
             max_timeout: 60_000,
             max_retransmissions: 7,
             connection_id: None,
+            return_routability_check: true,
             believe_unprotected_alerts: false,
             #[cfg(feature = "testing")]
             without: None,

@@ -32,7 +32,11 @@ impl Connection {
     /// Takes up to the end of one record.
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
+        let newest = self.receiver.newest();
         let received = self.receiver.receive(input);
+        if self.receiver.newest() > newest {
+            self.paths.newest_is_check = matches!(received, Ok((_, Received::ReturnRoutabilityCheck(_))));
+        }
         self.summary.dropped = self.receiver.dropped();
         let (taken, received) = received?;
         if !was_connected {
@@ -56,6 +60,7 @@ impl Connection {
             }
             Received::ApplicationData => self.handle_application_data()?,
             Received::Alert(alert) => self.handle_alert(alert)?,
+            Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
         self.summary.dropped = self.receiver.dropped(); // also what was not due
         Ok(taken)

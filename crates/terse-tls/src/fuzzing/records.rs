@@ -116,7 +116,7 @@ fn take(
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
-            Received::Repeated => unreachable!("a stream repeats nothing"),
+            Received::Repeated | Received::ReturnRoutabilityCheck(_) => unreachable!("for datagrams"),
         }
         let [partial, joined, plaintext] = receiver.buffered();
         assert!(partial <= HEADER_LEN + MAX_ENCRYPTED);

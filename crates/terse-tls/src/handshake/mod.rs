@@ -112,6 +112,8 @@ pub(crate) struct Agreed {
     pub(crate) application_protocol: Option<Vec<u8>>,
     /// The name that a client asked for (RFC 6066, 3).
     pub(crate) server_name: Option<Box<str>>,
+    /// Checks whether the peer is where its records come from (RFC 9853).
+    pub(crate) return_routability_check: bool,
     /// How many bytes of early data a client may still send.
     pub(crate) early_data: u32,
 }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol};
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
 
 pub(crate) mod datagram;
 mod plaintext;
@@ -62,6 +62,11 @@ pub(crate) trait Link {
     /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered nor
     /// answered.
     fn connection_id(&self) -> Option<&[u8]>;
+
+    /// Whether checks of return routability are offered with it, and answered (RFC 9853).
+    fn checks_routability(&self) -> bool {
+        false
+    }
 
     /// The peer's connection ID, for the protected records that are sent.
     fn use_connection_id(&mut self, cid: &[u8]);
@@ -118,6 +123,8 @@ pub(crate) enum Received {
     ApplicationData,
     /// An alert.
     Alert(Alert),
+    /// Datagrams: a check whether a path is good.
+    ReturnRoutabilityCheck(ReturnRoutabilityCheck),
     /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the answer.
     Repeated,
 }
@@ -226,6 +233,12 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
 
+    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
+    /// fit, or if nothing more is sent. Only datagrams can go apart.
+    fn record_apart(&mut self, _: ContentType, _: &[u8], _out: &mut [u8]) -> Option<usize> {
+        None
+    }
+
     /// Sends an alert after which more follows.
     fn alert(&mut self, alert: Alert) -> Result<(), Error>;
 
@@ -240,6 +253,11 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     /// As [`Self::flights`].
     fn deadline(&self) -> Option<Instant> {
         None
+    }
+
+    /// As [`Self::flights`]: how long an answer is waited for, in milliseconds.
+    fn patience(&self) -> u64 {
+        0
     }
 
     /// As [`Self::flights`]: when the flight was last sent that waits for an answer.

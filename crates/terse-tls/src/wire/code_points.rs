@@ -68,6 +68,8 @@ code_points! {
         APPLICATION_DATA = 23 "application_data",
         /// RFC 9146, 4
         TLS12_CID = 25 "tls12_cid",
+        /// RFC 9853, 4
+        RETURN_ROUTABILITY_CHECK = 27 "return_routability_check",
     }
 }
 
@@ -223,6 +225,7 @@ code_points! {
         SIGNATURE_ALGORITHMS_CERT = 50 "signature_algorithms_cert",
         KEY_SHARE = 51 "key_share",
         CONNECTION_ID = 54 "connection_id",
+        RRC = 61 "rrc",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",

@@ -13,6 +13,7 @@ mod key_share;
 mod messages;
 mod protocol;
 mod resumption;
+mod return_routability_check;
 mod tls12;
 
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub(crate) use resumption::{
     EarlyData, EndOfEarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello,
     PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,
 };
+pub(crate) use return_routability_check::{PathCookie, ReturnRoutabilityCheck, Rrc};
 pub(crate) use tls12::{
     Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk,
     ClientKeyExchangePsk, EcdheParams, HelloRequest, NewSessionTicket12, RawPublicKey12, ServerHelloDone,

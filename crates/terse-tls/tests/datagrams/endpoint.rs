@@ -331,7 +331,10 @@ fn a_connection_without_an_id_does_not_move() {
 #[test]
 fn an_old_record_moves_nobody() {
     let attack = |undefended| {
-        let mut world = World::new(setup(Some(4)), EndpointLimits { undefended, ..EndpointLimits::default() });
+        // A check would find the client where it was.
+        let address_change = AddressChange::Limited;
+        let limits = EndpointLimits { undefended, address_change, ..EndpointLimits::default() };
+        let mut world = World::new(setup(Some(4)), limits);
         let (client, handle) = world.connected(address(1, 4000));
         world.clients[client].connection.send(b"one").unwrap();
         let late = world.transmit(client).remove(0);

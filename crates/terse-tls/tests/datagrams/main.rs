@@ -8,6 +8,7 @@
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`attacks`]: by those who have no keys
 //! - [`endpoint`]: many clients at one server
+//! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
 //! - [`world`]: a server and clients at addresses
@@ -23,6 +24,7 @@ mod flipped;
 mod modes;
 mod outcome;
 mod pairs;
+mod paths;
 mod random;
 mod single;
 mod timers;

@@ -100,24 +100,26 @@ impl World {
 
     /// Runs until nobody has more to say.
     pub(crate) fn run(&mut self) {
+        self.run_over(&mut || true);
+    }
+
+    /// The same; `arrives` says whether the next datagram does.
+    pub(crate) fn run_over(&mut self, arrives: &mut dyn FnMut() -> bool) {
         loop {
             let mut idle = true;
             for client in 0..self.clients.len() {
                 for datagram in self.transmit(client) {
                     idle = false;
-                    self.hand_over(self.clients[client].address, datagram);
+                    if arrives() {
+                        self.hand_over(self.clients[client].address, datagram);
+                    }
                 }
             }
             for (to, mut datagram) in self.answers() {
                 idle = false;
-                let Some(client) = self.clients.iter_mut().find(|client| client.address == to) else { continue };
-                client.traffic[1] += datagram.len();
-                let _ = client.connection.handle_input(self.now, &mut self.rng, &mut datagram);
-                let mut data = vec![0; 2048];
-                let len = client.connection.recv(&mut data);
-                if len > 0 {
-                    data.truncate(len);
-                    client.received.push(data);
+                let Some(client) = self.clients.iter().position(|client| client.address == to) else { continue };
+                if arrives() {
+                    self.hand_to_client(client, &mut datagram);
                 }
             }
             if idle {
@@ -126,8 +128,30 @@ impl World {
         }
     }
 
+    /// Hands a datagram to a client.
+    pub(crate) fn hand_to_client(&mut self, client: usize, datagram: &mut [u8]) {
+        let client = &mut self.clients[client];
+        client.traffic[1] += datagram.len();
+        let _ = client.connection.handle_input(self.now, &mut self.rng, datagram);
+        let mut data = vec![0; 2048];
+        let len = client.connection.recv(&mut data);
+        if len > 0 {
+            data.truncate(len);
+            client.received.push(data);
+        }
+    }
+
     pub(crate) fn wait(&mut self, ms: u64) {
         self.now.monotonic = Instant(self.now.monotonic.0 + ms);
+    }
+
+    /// Time passes, and timers run out.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        self.wait(ms);
+        self.endpoint.handle_timeout(self.now);
+        for client in &mut self.clients {
+            client.connection.handle_timeout(self.now).unwrap();
+        }
     }
 
     /// The server says something to a connection; which clients hear it.

@@ -14,7 +14,7 @@ use crate::link::{Incoming, Received};
 use crate::record::datagram12::{Header, MAX_FRAGMENT, ReadEpoch, Refused};
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
-use crate::wire::{Alert, AlertDescription, ContentType, Parse};
+use crate::wire::{Alert, AlertDescription, ContentType, Parse, ReturnRoutabilityCheck};
 
 #[cfg(test)]
 mod tests;
@@ -156,6 +156,10 @@ impl Receiver {
             ContentType::APPLICATION_DATA if is_protected => {
                 self.plaintext.set(content);
                 Ok(if content.is_empty() { Received::Nothing } else { Received::ApplicationData })
+            }
+            ContentType::RETURN_ROUTABILITY_CHECK if is_protected => {
+                let check = ReturnRoutabilityCheck::parse_all(content).map(Received::ReturnRoutabilityCheck);
+                Ok(check.unwrap_or_else(|_| drop_as(&mut self.dropped.malformed))) // RFC 9853, 4: or of another type
             }
             _ => Ok(drop_as(&mut self.dropped.not_due)),
         }

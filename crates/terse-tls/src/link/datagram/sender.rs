@@ -30,6 +30,7 @@ pub(super) struct Sender {
     /// The same before any.
     configured: usize,
     own_cid: Option<Box<[u8]>>,
+    checks_routability: bool,
     peer_cid: Box<[u8]>,
     /// By number.
     epochs: Vec<WriteEpoch>,
@@ -57,6 +58,7 @@ impl Sender {
             max_datagram: settings.max_datagram,
             configured: settings.max_datagram,
             own_cid: cid,
+            checks_routability: settings.return_routability_check,
             peer_cid: Box::default(),
             epochs: vec![WriteEpoch::unprotected(0)],
             next_seq: 0,
@@ -250,6 +252,19 @@ impl Outgoing for Sender {
         Ok(())
     }
 
+    fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.closed || self.key_is_exhausted() {
+            return None;
+        }
+        let epoch = self.epoch();
+        let (head, tail, _) = self.room(epoch);
+        let record = out.get_mut(..head + content.len() + tail)?;
+        record[head..head + content.len()].copy_from_slice(content);
+        self.seal(epoch, content_type, record).ok()?;
+        self.produced += record.len() as u64;
+        Some(record.len())
+    }
+
     fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         if !self.flight.is_complete {
             self.flight = Flight::default();
@@ -271,6 +286,10 @@ impl Outgoing for Sender {
 
     fn deadline(&self) -> Option<Instant> {
         self.timer.deadline()
+    }
+
+    fn patience(&self) -> u64 {
+        self.timer.undoubled()
     }
 
     fn last_sent(&self) -> Option<Instant> {
@@ -345,6 +364,10 @@ impl Link for Sender {
 
     fn connection_id(&self) -> Option<&[u8]> {
         self.own_cid.as_deref()
+    }
+
+    fn checks_routability(&self) -> bool {
+        self.checks_routability
     }
 
     fn use_connection_id(&mut self, cid: &[u8]) {

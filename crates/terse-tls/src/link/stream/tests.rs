@@ -43,7 +43,7 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
                 Received::Handshake => take_messages(receiver, &mut events)?,
                 Received::ApplicationData => events.push(Event::Data(take_data(receiver))),
                 Received::Alert(alert) => events.push(Event::Alert(alert)),
-                Received::Repeated => panic!("a stream repeats nothing"),
+                Received::Repeated | Received::ReturnRoutabilityCheck(_) => panic!("for datagrams"),
             }
             assert_bounded(receiver);
         }
