@@ -33,7 +33,7 @@ impl Connection {
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
         let newest = self.receiver.newest();
-        let received = self.receiver.receive(input);
+        let received = self.receiver.receive(now.monotonic, input);
         if self.receiver.newest() > newest {
             self.paths.newest_is_check = matches!(received, Ok((_, Received::ReturnRoutabilityCheck(_))));
         }
@@ -42,8 +42,17 @@ impl Connection {
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
+        if let Some(flights) = self.sender.flights() {
+            if received != Received::Nothing {
+                flights.peer_is_there();
+            }
+            if let Some(arrived) = self.receiver.arrived() {
+                flights.arrived(now.monotonic, arrived);
+            }
+        }
         match received {
             Received::Nothing => {}
+            Received::Ack { numbers, is_protected } => self.handle_ack(now, &numbers, is_protected),
             Received::Repeated => {
                 if let Some(flights) = self.sender.flights() {
                     flights.repeat(now.monotonic);
@@ -63,6 +72,9 @@ impl Connection {
             Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
         self.summary.dropped = self.receiver.dropped(); // also what was not due
+        if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
+            self.update_keys(true)?; // RFC 9147, 4.5.3
+        }
         Ok(taken)
     }
 
@@ -117,7 +129,11 @@ impl Connection {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
         }
         self.receiver.consume(handled);
-        if let Some(keys) = receive.keys {
+        let waits = match receive.early_data_keys {
+            Some(keys) => self.receiver.early_data_keys(&keys)?,
+            None => false,
+        };
+        if let Some(keys) = receive.keys.filter(|_| !waits) {
             self.receiver.new_keys(&keys)?;
         }
         if let Some(skip) = receive.skip_early_data {

@@ -2,7 +2,7 @@
 
 use terse_testkit::datagrams::{DELAY, Datagram};
 use terse_testkit::pair::Side;
-use terse_tls::Datagrams;
+use terse_tls::{Datagrams, ProtocolVersion};
 
 use crate::modes::{CHAIN, SCENARIOS, mutual};
 use crate::outcome::SEED;
@@ -89,7 +89,7 @@ fn each_flight_reversed() {
 /// Data that comes before the end of the handshake is dropped, and counted there and then.
 #[test]
 fn the_last_flight_after_data() {
-    let mut pair = mutual(CHAIN).over(Datagrams::default()).datagram_pair(SEED);
+    let mut pair = mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams::default()).datagram_pair(SEED);
     while !pair.server.is_connected() {
         pair.step(&mut Datagram::arrives, u64::MAX).expect("a handshake").unwrap();
     }

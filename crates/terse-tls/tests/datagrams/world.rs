@@ -7,7 +7,9 @@ use terse_testkit::pair::at;
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::{Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now};
+use terse_tls::{
+    Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now, ProtocolVersion,
+};
 
 use crate::modes::PROVIDER;
 
@@ -40,7 +42,11 @@ pub(crate) fn setup(connection_id: Option<u8>) -> Setup {
 }
 
 pub(crate) fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
-    Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+    setup_of(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+}
+
+pub(crate) fn setup_of(version: ProtocolVersion, datagrams: Datagrams) -> Setup {
+    Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(version, datagrams)
 }
 
 impl World {

@@ -17,6 +17,7 @@ const SETTINGS: Datagrams = Datagrams {
     max_retransmissions: 7,
     connection_id: None,
     return_routability_check: true,
+    short_tags: false,
     believe_unprotected_alerts: false,
     #[cfg(feature = "testing")]
     without: None,
