@@ -86,6 +86,10 @@ code_points! {
         NEW_SESSION_TICKET = 4 "NewSessionTicket",
         END_OF_EARLY_DATA = 5 "EndOfEarlyData",
         ENCRYPTED_EXTENSIONS = 8 "EncryptedExtensions",
+        /// RFC 9147, 9
+        REQUEST_CONNECTION_ID = 9 "RequestConnectionId",
+        /// RFC 9147, 9
+        NEW_CONNECTION_ID = 10 "NewConnectionId",
         CERTIFICATE = 11 "Certificate",
         SERVER_KEY_EXCHANGE = 12 "ServerKeyExchange",
         CERTIFICATE_REQUEST = 13 "CertificateRequest",
@@ -252,6 +256,8 @@ code_points! {
         ACCESS_DENIED = 49 "access_denied",
         DECODE_ERROR = 50 "decode_error",
         DECRYPT_ERROR = 51 "decrypt_error",
+        /// RFC 9147, 9
+        TOO_MANY_CIDS_REQUESTED = 52 "too_many_cids_requested",
         PROTOCOL_VERSION = 70 "protocol_version",
         INSUFFICIENT_SECURITY = 71 "insufficient_security",
         INTERNAL_ERROR = 80 "internal_error",

@@ -7,6 +7,7 @@ mod caching;
 mod certificate_types;
 mod code_points;
 mod codec;
+mod connection_ids;
 mod extensions;
 mod extensions12;
 mod key_share;
@@ -31,6 +32,8 @@ pub use code_points::{
     ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
 pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
+pub use connection_ids::ConnectionIdUsage;
+pub(crate) use connection_ids::{NewConnectionId, RequestConnectionId};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
