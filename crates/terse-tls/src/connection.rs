@@ -15,11 +15,13 @@ use crate::resume::{Begun, Demands};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+use ids::Ids;
 pub(crate) use paths::MAX_CHECK;
 use paths::Paths;
 
 mod datagram;
 mod drive;
+mod ids;
 mod paths;
 
 /// A TLS connection, client or server.
@@ -62,6 +64,7 @@ pub struct Connection {
     /// Not all of the input was taken: the next one is its rest.
     has_rest: bool,
     paths: Paths,
+    ids: Ids,
 }
 
 enum Config {
@@ -157,6 +160,7 @@ impl Connection {
             failure: None,
             has_rest: false,
             paths: Paths::default(),
+            ids: Ids::default(),
         }
     }
 

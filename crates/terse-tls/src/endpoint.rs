@@ -14,7 +14,6 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -30,6 +29,7 @@ use crate::wire::ContentType;
 mod counters;
 mod entry;
 mod hellos;
+mod ids;
 mod limits;
 mod paths;
 
@@ -40,7 +40,7 @@ use hellos::{Hello, Hellos, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
-use paths::Outcome;
+use paths::{Origin, Outcome};
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,8 +267,8 @@ impl Endpoint {
         if self.by_address.get(&address) == Some(&handle) {
             self.by_address.remove(&address);
         }
-        if let Some(cid) = &entry.cid {
-            self.by_cid.remove(cid);
+        for id in entry.connection.own_ids() {
+            self.by_cid.remove(id);
         }
         self.half_open.remove(&handle);
         let received = &mut self.received;
@@ -325,7 +325,7 @@ impl Endpoint {
             Err(_) => return self.counters.malformed += 1,
         }
         // A connection that has an ID is not known by its address, which somebody else may have got since.
-        let is_replaced = |entry: &Entry| entry.cid.is_none() || !entry.connection.is_connected();
+        let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         if let Some(handle) = known
             && self.connections.get(&handle).is_some_and(|entry| is_replaced(entry))
         {
@@ -357,35 +357,21 @@ impl Endpoint {
         };
         let handle = ConnectionHandle(self.next_handle);
         self.next_handle += 1;
-        let cid = cid.filter(|cid| !cid.is_empty());
-        if let Some(cid) = &cid {
-            self.by_cid.insert(cid.clone(), handle);
+        if let Some(cid) = cid.filter(|cid| !cid.is_empty()) {
+            self.by_cid.insert(cid, handle);
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, cid, hello, &self.limits);
+        let entry = Entry::new(connection, from, hello, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []);
-    }
-
-    /// A connection ID that no connection has, if they are wanted. `None`: there is none, or no randomness.
-    fn new_cid(&self, rng: &mut dyn Rng) -> Option<Option<Box<[u8]>>> {
-        let Some(len) = self.settings().connection_id else { return Some(None) };
-        let mut cid = vec![0; len.into()].into_boxed_slice();
-        for _ in 0..MAX_DRAWS {
-            rng.fill(&mut cid).ok()?;
-            if cid.is_empty() || !self.by_cid.contains_key(&cid) {
-                return Some(Some(cid));
-            }
-        }
-        None // so short that all are taken
     }
 
     /// Hands a datagram to a connection.
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         touch(&mut self.touched, handle);
-        let newest = entry.connection.newest();
+        let (newest, id_changes) = (entry.connection.newest(), entry.connection.id_changes());
         let dropped = entry.connection.summary().dropped.total();
         let len = datagram.len();
         let mut rest = datagram;
@@ -419,11 +405,13 @@ impl Endpoint {
         }
         // A check says nothing about which path the peer prefers.
         let is_newer = entry.connection.newest() > newest && !entry.connection.newest_is_check();
+        let has_new_id = entry.connection.id_changes() > id_changes;
         self.report(handle);
         if is_newer || self.limits.moves_on_any_record() {
-            self.came_from(handle, now, rng, from, len);
+            self.came_from(handle, now, rng, &Origin { from, len, has_new_id });
         }
         self.handle_checks(handle, from, len);
+        self.answer_request(handle, rng);
     }
 
     /// Reports what happened to a connection.
@@ -464,9 +452,6 @@ impl Endpoint {
         }
     }
 }
-
-/// How often a connection ID is drawn that may be taken.
-const MAX_DRAWS: usize = 32;
 
 /// Notes that a connection may have something to send: most often it is the one that was noted last.
 fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {

@@ -72,6 +72,7 @@ impl Connection {
             Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
         self.summary.dropped = self.receiver.dropped(); // also what was not due
+        self.answer_request(rng)?;
         if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
             self.update_keys(true)?; // RFC 9147, 4.5.3
         }
@@ -145,13 +146,14 @@ impl Connection {
         if receive.connection_id {
             self.receiver.expect_connection_id();
         }
+        let ids = receive.connection_ids;
         if let Some(flights) = self.sender.flights()
             && flights.handled(now.monotonic, handshake.is_finished())
         {
             self.receiver.answered();
         }
         self.proceed(handshake, now);
-        Ok(())
+        ids.map_or(Ok(()), |ids| self.handle_ids(ids))
     }
 
     /// Enters the next state.

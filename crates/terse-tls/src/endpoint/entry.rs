@@ -22,7 +22,6 @@ pub(super) struct Entry {
     pub(super) address: SocketAddr,
     /// Whether the peer is there.
     pub(super) check: Option<Box<Check>>,
-    pub(super) cid: Option<Box<[u8]>>,
     /// How many bytes may be sent to the address; `None`: any number, since the peer is there.
     pub(super) budget: Option<usize>,
     /// As the endpoint knows it.
@@ -34,18 +33,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(
-        connection: Connection,
-        address: SocketAddr,
-        cid: Option<Box<[u8]>>,
-        hello: &Hello,
-        limits: &EndpointLimits,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, address: SocketAddr, hello: &Hello, limits: &EndpointLimits) -> Self {
         let mut entry = Self {
             connection,
             address,
             check: None,
-            cid,
             budget: (!limits.require_cookie).then_some(0),
             timer: None,
             has_failed: false,

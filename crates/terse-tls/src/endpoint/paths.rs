@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Both addresses are asked at once, not one after the other (RFC 9853, 5.2): the outcome is the same, but a client whose NAT
-//! has given it another port, which is what happens, is asked while it is awake. That the old address answers, shows that
+//! has given it another port, which is what happens, is asked while it is awake. A client that moves on purpose may show it with
+//! another connection ID (RFC 9147, 9): then the new address gets one of its own as well, if there is one. That the old address answers, shows that
 //! somebody copies records and is faster than their sender: who has moved is not there any more.
 //!
 //! What must always hold: an address that is not proven gets no more than three times what came from there; only a peer that
@@ -34,6 +35,15 @@ use crate::wire::{PathCookie, ReturnRoutabilityCheck};
 #[cfg(test)]
 mod tests;
 
+/// Where a datagram came from.
+pub(super) struct Origin {
+    pub(super) from: SocketAddr,
+    /// In bytes.
+    pub(super) len: usize,
+    /// With another connection ID than before.
+    pub(super) has_new_id: bool,
+}
+
 /// How often both addresses are asked.
 const ATTEMPTS: usize = 3;
 
@@ -48,6 +58,8 @@ pub(super) struct Check {
     pub(super) deadline: Instant,
     old: Old,
     new_answered: bool,
+    /// The peer's connection ID is one now that the old address is not to see.
+    has_new_id: bool,
 }
 
 /// What is known of the old address.
@@ -86,7 +98,9 @@ impl Check {
     fn new(before: SocketAddr, rng: &mut dyn Rng) -> Result<Self, CryptoError> {
         let mut cookies = [[PathCookie::default(); 2]; ATTEMPTS];
         rng.fill(cookies.as_flattened_mut().as_flattened_mut())?;
-        Ok(Self { before, cookies, attempts: 0, deadline: Instant(0), old: Old::Silent, new_answered: false })
+        let deadline = Instant(0); // until it is asked
+        let (old, new_answered, has_new_id) = (Old::Silent, false, false);
+        Ok(Self { before, cookies, attempts: 0, deadline, old, new_answered, has_new_id })
     }
 
     /// The next attempt: what to ask the old address, and the new one.
@@ -141,57 +155,62 @@ impl Check {
 }
 
 impl Endpoint {
-    /// A datagram of `len` bytes that was newer than all before came from `from`: the peer may be there now.
-    pub(super) fn came_from(
-        &mut self,
-        handle: ConnectionHandle,
-        now: Now,
-        rng: &mut dyn Rng,
-        from: SocketAddr,
-        len: usize,
-    ) {
+    /// A datagram that was newer than all before came from somewhere: the peer may be there now.
+    pub(super) fn came_from(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &Origin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        if from == entry.address || !entry.connection.is_connected() {
+        if origin.from == entry.address || !entry.connection.is_connected() {
             return;
         }
         match self.limits.address_change {
             AddressChange::Refuse => self.counters.other_address += 1,
-            AddressChange::Check if entry.connection.checks_routability() => self.check(handle, now, rng, from, len),
-            AddressChange::Check | AddressChange::Limited => {
-                entry.limit(&self.limits, len);
-                self.settle(handle, from);
+            AddressChange::Check if entry.connection.checks_routability() => self.check(handle, now, rng, origin),
+            change => {
+                if change != AddressChange::Follow {
+                    entry.limit(&self.limits, origin.len);
+                }
+                if origin.has_new_id {
+                    entry.connection.path_changed();
+                }
+                self.settle(handle, origin.from);
             }
-            AddressChange::Follow => self.settle(handle, from),
         }
     }
 
-    /// Begins a check whether the peer is at `from`, unless it is known to be where it was.
-    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, len: usize) {
+    /// Begins a check whether the peer is there, unless it is known to be where it was.
+    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &Origin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let before = entry.proven_address();
         match &entry.check {
             Some(check) if check.is_kept() => return,
-            Some(_) if from == before => return entry.go_back(),
+            Some(_) if origin.from == before => return entry.go_back(),
             _ => {}
         }
         let Ok(check) = Check::new(before, rng) else { return };
         entry.check = Some(Box::new(check));
-        entry.address = from;
-        entry.limit(&self.limits, len);
-        self.challenge(handle, now);
+        entry.address = origin.from;
+        entry.limit(&self.limits, origin.len);
+        self.challenge(handle, now, origin.has_new_id);
     }
 
-    /// Asks both addresses whether the peer is there.
-    fn challenge(&mut self, handle: ConnectionHandle, now: Now) {
+    /// Asks both addresses whether the peer is there, the old one under the connection ID that it knows.
+    fn challenge(&mut self, handle: ConnectionHandle, now: Now, has_new_id: bool) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let Some(check) = &mut entry.check else { return };
         let Some([old, new]) = check.ask() else { return };
         check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.patience()));
-        let (is_silent, before, address) = (check.old == Old::Silent, check.before, entry.address);
-        self.send_check(handle, address, &ReturnRoutabilityCheck::PathChallenge(new), MAX_CHECK);
-        if is_silent && !self.limits.asks_new_address_alone() {
+        let asks_old = check.old == Old::Silent && !check.has_new_id && !self.limits.asks_new_address_alone();
+        let (before, address) = (check.before, entry.address);
+        if asks_old {
             self.send_check(handle, before, &ReturnRoutabilityCheck::PathChallenge(old), MAX_CHECK);
         }
+        if let Some(entry) = self.connections.get_mut(&handle)
+            && has_new_id
+            && entry.connection.path_changed()
+            && let Some(check) = &mut entry.check
+        {
+            check.has_new_id = true;
+        }
+        self.send_check(handle, address, &ReturnRoutabilityCheck::PathChallenge(new), MAX_CHECK);
     }
 
     /// Sends a check to an address, of `max` bytes at most, and as far as the address may have it. Returns its length; 0 if
@@ -254,7 +273,7 @@ impl Endpoint {
             return;
         }
         match check.expired() {
-            Outcome::Ask => self.challenge(handle, now),
+            Outcome::Ask => self.challenge(handle, now, false),
             outcome => self.conclude(handle, outcome),
         }
     }

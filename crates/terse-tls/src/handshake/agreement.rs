@@ -43,6 +43,7 @@ pub(super) fn read_connection_id(extensions: Extensions<'_>, output: &mut Output
 fn connection_ids(theirs: &[u8], output: &mut Output<'_>) {
     output.link.use_connection_id(theirs);
     output.receive.connection_id = true;
+    output.agreed.connection_ids = true;
 }
 
 /// A server answers a client's connection ID with its own, if the link has them, and what goes with it.

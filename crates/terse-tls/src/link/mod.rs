@@ -13,6 +13,7 @@ use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
+use datagram::connection_ids::OwnIds;
 
 pub(crate) mod datagram;
 mod plaintext;
@@ -215,6 +216,16 @@ pub(crate) trait Incoming: Send + Sync {
     /// The peer puts this side's connection ID into its protected records.
     fn expect_connection_id(&mut self) {}
 
+    /// Datagrams: this side's connection IDs.
+    fn own_ids(&self) -> Option<&OwnIds> {
+        None
+    }
+
+    /// As [`Self::own_ids`].
+    fn own_ids_mut(&mut self) -> Option<&mut OwnIds> {
+        None
+    }
+
     /// How many bytes of application data wait to be read.
     fn plaintext_len(&self) -> usize;
 
@@ -282,6 +293,21 @@ pub(crate) trait Outgoing: Link + Send + Sync {
 
     /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
+
+    /// Datagrams: the peer's connection ID, which may be empty.
+    fn peer_id(&self) -> &[u8] {
+        &[]
+    }
+
+    /// Datagrams: another one takes its place, unless it leaves no room for content.
+    fn change_peer_id(&mut self, _: Box<[u8]>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Datagrams: whether a message of this kind was sent after the handshake and is not acknowledged.
+    fn is_under_way(&self, _: HandshakeType) -> bool {
+        false
+    }
 
     /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
     /// fit, or if nothing more is sent. Only datagrams can go apart.

@@ -7,6 +7,7 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`attacks`]: by those who have no keys
+//! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`endpoint`]: many clients at one server
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
@@ -19,6 +20,7 @@ use terse_testkit::allocator::CountingAllocator;
 
 mod attacks;
 mod caching;
+mod connection_ids;
 mod endpoint;
 mod flipped;
 mod modes;

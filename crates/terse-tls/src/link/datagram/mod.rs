@@ -13,6 +13,7 @@ use crate::endpoint::MAX_DATAGRAMS;
 use crate::handshake::tls13::server::Retried;
 
 mod ack;
+pub(crate) mod connection_ids;
 pub(crate) mod cookie;
 mod flight;
 pub(crate) mod fragment;

@@ -397,6 +397,26 @@ impl Outgoing for Sender {
         self.record_under(place, content_type, fragment)
     }
 
+    fn peer_id(&self) -> &[u8] {
+        &self.peer_cid
+    }
+
+    fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
+        let before = self.peer_cid.clone();
+        self.use_connection_id(&id);
+        let has_room = self.check_room();
+        if has_room.is_err() {
+            self.peer_cid = before;
+        }
+        Ok(has_room?)
+    }
+
+    fn is_under_way(&self, kind: HandshakeType) -> bool {
+        let is_one = |piece: &Piece| self.flight.bytes.get(piece.start) == Some(&kind.0);
+        let is_message = |piece: &Piece| piece.content_type == ContentType::HANDSHAKE;
+        self.flight.pieces.iter().any(|piece| !piece.is_acknowledged && is_message(piece) && is_one(piece))
+    }
+
     fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
         if self.closed || self.key_is_exhausted() {
             return None;
