@@ -412,3 +412,43 @@ fn impatience_ends_the_connection() {
     world.answers();
     assert_eq!(failures(&world), [PeerMisbehaved::UnexpectedHandshakeMessage(REQUEST).into()]);
 }
+
+/// What is never acknowledged, because the client sleeps, keeps it from nothing once it is awake.
+#[test]
+fn a_client_that_sleeps_gets_all_when_it_wakes_up() {
+    let (mut world, handle) = world();
+    world.endpoint.issue_connection_ids(handle, 1, ConnectionIdUsage::CidSpare, &mut world.rng).unwrap();
+    world.wait_in_vain();
+    let server = world.endpoint.connection(handle).unwrap();
+    assert!(server.is_connected());
+    assert!(server.max_message() > 1_000, "nobody was there to say that it is too much");
+    world.wait(3_600_000);
+    world.request(1).unwrap();
+    for _ in 0..5 {
+        world.run();
+        world.pass(1_000);
+    }
+    assert_eq!(world.clients[0].connection.spare_connection_ids(), 2);
+    world.endpoint.connection(handle).unwrap().update_keys(false).unwrap();
+    world.run();
+    assert_eq!(world.heard_by(handle, b"under new keys"), [0]);
+}
+
+/// A client that is there but acknowledges nothing does not get the same for ever.
+#[test]
+fn a_client_that_does_not_acknowledge_is_left_alone() {
+    let (mut world, handle) = world();
+    world.endpoint.issue_connection_ids(handle, 1, ConnectionIdUsage::CidSpare, &mut world.rng).unwrap();
+    let mut sent = 0;
+    for _ in 0..100 {
+        for (_, mut datagram) in world.answers() {
+            sent += 1;
+            world.hand_to_client(0, &mut datagram);
+        }
+        let data = world.say(b"data").pop().expect("it is behind the ACKs");
+        world.hand_over(home(), data);
+        world.pass(10_000);
+    }
+    assert_eq!(sent, 8);
+    assert_eq!(world.heard_by(handle, b"still well"), [0]);
+}

@@ -25,6 +25,10 @@ pub(super) struct Flight {
     pub(super) outstanding: Outstanding,
     /// Nothing of it was sent yet.
     pub(super) is_fresh: bool,
+    /// The peer was heard of since it was sent again.
+    pub(super) is_heard: bool,
+    /// The peer was not: it gets this when it wakes up.
+    pub(super) is_asleep: bool,
     /// How often it was sent again because nothing was heard.
     pub(super) losses: u8,
     /// How often because the peer asked for it.

@@ -56,6 +56,10 @@ impl Flights for Sender {
     fn peer_is_there(&mut self) {
         let place = self.in_force();
         self.epochs[place].peer_is_there();
+        self.flight.is_heard = true;
+        if core::mem::take(&mut self.flight.is_asleep) {
+            self.flight.send_again();
+        }
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
@@ -153,13 +157,17 @@ impl Flights for Sender {
         match self.timer.expired(now) {
             Expired::NotDue => false,
             Expired::GiveUp if self.is_finished && !self.has_last_flight() && self.next_epoch.is_none() => {
+                // Nothing that the connection rests on; but what follows it is not read without it. That nobody was there says
+                // nothing about the path.
                 self.timer.stop();
-                self.flight = Flight::default(); // nothing that the connection rests on
-                self.forget_epochs();
+                self.max_datagram = self.configured;
+                self.flight.is_asleep = !self.flight.is_heard;
+                self.flight.losses = 0;
                 false
             }
             Expired::GiveUp => true,
             Expired::Retransmit => {
+                self.flight.is_heard = false;
                 self.send_again();
                 if self.flight.todo.is_empty() {
                     self.timer.sent(now); // all of it arrived, but the answer is missing
