@@ -403,6 +403,9 @@ impl Endpoint {
         if from == entry.address && entry.connection.summary().dropped.total() == dropped {
             entry.add_budget(&self.limits, len);
         }
+        if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {
+            entry.proven(); // who has keys got the ServerHello
+        }
         // A check says nothing about which path the peer prefers.
         let is_newer = entry.connection.newest() > newest && !entry.connection.newest_is_check();
         let has_new_id = entry.connection.id_changes() > id_changes;
