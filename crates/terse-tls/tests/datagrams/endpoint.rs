@@ -268,13 +268,18 @@ fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
 
 #[test]
 fn the_application_hears_that_a_connection_was_replaced() {
-    let mut world = World::new(setup(None), EndpointLimits::default());
-    let (_, before) = world.connected(address(1, 4000));
-    world.clients.clear();
-    world.client(address(1, 4000));
-    world.run();
-    assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
-    assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    // Also where the server has connection IDs, and the client does not know them.
+    for connection_id in [None, Some(0), Some(4)] {
+        let mut setup = setup(None);
+        setup.server.common.datagrams.as_mut().unwrap().connection_id = connection_id;
+        let mut world = World::new(setup, EndpointLimits::default());
+        let (_, before) = world.connected(address(1, 4000));
+        world.clients.clear();
+        world.client(address(1, 4000));
+        world.run();
+        assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
+        assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    }
 }
 
 /// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
