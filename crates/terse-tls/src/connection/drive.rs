@@ -66,6 +66,7 @@ impl Connection {
             Received::ApplicationData => self.handle_application_data()?,
             Received::Alert(alert) => self.handle_alert(alert)?,
         }
+        self.summary.dropped = self.receiver.dropped(); // also what was not due
         if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
             self.update_keys(true)?; // RFC 9147, 4.5.3
         }

@@ -10,6 +10,7 @@
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
+//! - [`world`]: a server and clients at addresses
 
 extern crate alloc;
 
@@ -27,6 +28,7 @@ mod single;
 mod timers;
 mod trace;
 mod versions;
+mod world;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -1,8 +1,11 @@
 //! Each datagram of each handshake lost, doubled, late, out of order, or cut short.
 
 use terse_testkit::datagrams::{DELAY, Datagram};
+use terse_testkit::pair::Side;
+use terse_tls::{Datagrams, ProtocolVersion};
 
-use crate::modes::SCENARIOS;
+use crate::modes::{CHAIN, SCENARIOS, mutual};
+use crate::outcome::SEED;
 
 /// Who lost one sends its flight again. Only where that is the last one, or all of it, its peer must ask with its own.
 #[test]
@@ -81,6 +84,26 @@ fn each_flight_reversed() {
             datagram.arrives_after(DELAY + 1_000 - in_order(datagram))
         });
     }
+}
+
+/// Data that comes before the end of the handshake is dropped, and counted there and then.
+#[test]
+fn the_last_flight_after_data() {
+    let mut pair = mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams::default()).datagram_pair(SEED);
+    while !pair.server.is_connected() {
+        pair.step(&mut Datagram::arrives, u64::MAX).expect("a handshake").unwrap();
+    }
+    pair.send(Side::Server, b"early").unwrap();
+    let flight = pair.sent.len();
+    let mut fate = |datagram: &Datagram| match datagram.number == flight {
+        true => datagram.arrives_after(2 * DELAY),
+        false => datagram.arrives(),
+    };
+    pair.step(&mut fate, u64::MAX).expect("data arrives").unwrap();
+    assert!(!pair.client.is_connected());
+    assert_eq!(pair.client.summary().dropped.not_due, 1);
+    pair.run(fate).unwrap();
+    assert!(pair.client.is_connected() && pair.received[Side::Client as usize].is_empty());
 }
 
 /// To nothing, within its header, to it, behind it, to a half, and by one byte. What is left of it is worth nothing.
