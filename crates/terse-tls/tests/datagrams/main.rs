@@ -10,12 +10,14 @@
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
+//! - [`wire`]: what went over the wire, opened
 //! - [`world`]: a server and clients at addresses
 
 extern crate alloc;
 
 use terse_testkit::allocator::CountingAllocator;
 
+mod acks;
 mod attacks;
 mod caching;
 mod endpoint;
@@ -28,6 +30,7 @@ mod single;
 mod timers;
 mod trace;
 mod versions;
+mod wire;
 mod world;
 
 #[global_allocator]

@@ -97,7 +97,7 @@ impl Acks {
 
     /// Writes an ACK of what fits, and forgets that. Returns its length; 0 if nothing fits.
     pub(super) fn fill(&mut self, now: Instant, room: &mut [u8]) -> usize {
-        let count = (room.len().saturating_sub(2) / NUMBER_LEN).min(self.numbers.len());
+        let count = max_numbers(room.len()).min(self.numbers.len());
         let len = count * NUMBER_LEN;
         if room.len() < 2 || (count == 0 && !self.numbers.is_empty()) {
             return 0;
@@ -115,6 +115,11 @@ impl Acks {
         }
         2 + len
     }
+}
+
+/// How many numbers an ACK of so many bytes has at most.
+pub(super) const fn max_numbers(len: usize) -> usize {
+    len.saturating_sub(2) / NUMBER_LEN
 }
 
 /// The record numbers of an ACK. `None`: it is malformed.
