@@ -265,6 +265,32 @@ fn the_last_flight_is_forgotten_before_its_bits_come_again() {
     }
 }
 
+/// The last ACK is lost, again and again: the client asks, with what is not acknowledged, and gives up in the end.
+#[test]
+fn the_last_ack_is_sent_again_when_the_client_asks() {
+    for losses in 0..=8 {
+        let mut pair = sized(CHAIN, 228).datagram_pair(SEED);
+        let (mut lost, mut acks) = (0, Vec::new());
+        let _ = pair.run(|datagram| {
+            let is_ack = datagram.from == Side::Server && datagram.bytes[0] & 0b1110_0011 == 0b0010_0011;
+            if is_ack {
+                acks.push(datagram.sent);
+            }
+            if is_ack && lost < losses {
+                lost += 1;
+                return Vec::new();
+            }
+            datagram.arrives()
+        });
+        assert!(pair.server.is_connected());
+        assert_eq!(pair.client.is_connected(), losses < 8, "{losses} losses");
+        assert_eq!(pair.failure(Side::Client), (losses == 8).then_some(&Error::TimedOut));
+        let times: Vec<_> =
+            [60, 1_060, 3_060, 7_060, 15_060, 31_060, 63_060, 123_060].into_iter().take(losses + 1).collect();
+        assert_eq!(acks, times);
+    }
+}
+
 /// Without acknowledgements of parts, flights go again as they do in DTLS 1.2: whole. But the last one is acknowledged.
 #[test]
 fn without_partial_acks_flights_are_sent_again_whole() {

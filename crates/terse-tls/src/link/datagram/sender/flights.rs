@@ -81,7 +81,7 @@ impl Flights for Sender {
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
-        let quarter = self.has_partial_acks.then(|| self.quarter());
+        let quarter = (self.has_partial_acks || self.is_finished).then(|| self.quarter());
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
 
