@@ -6,6 +6,8 @@
 //! - [`flipped`]: datagrams that arrive damaged
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`caching`]: what losses and crashes cost the next connection
+//! - [`acks`]: what is acknowledged, and what is sent again for it
+//! - [`key_updates`]: what follows the handshake in DTLS 1.3
 //! - [`attacks`]: by those who have no keys
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
@@ -22,6 +24,7 @@ mod attacks;
 mod caching;
 mod endpoint;
 mod flipped;
+mod key_updates;
 mod modes;
 mod outcome;
 mod pairs;
