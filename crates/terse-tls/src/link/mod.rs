@@ -157,6 +157,8 @@ pub(crate) struct Arrived {
     pub(crate) numbers: Vec<RecordNumber>,
     /// Something before them is missing.
     pub(crate) has_gap: bool,
+    /// Every message that anything came of is whole, or the last one came again.
+    pub(crate) is_whole: bool,
     /// There are others, of an epoch whose keys are not there.
     pub(crate) lacks_keys: bool,
 }

@@ -263,7 +263,7 @@ impl Receiver {
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Received {
         let mut received = Received::Nothing;
         // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and 7.1).
-        let (mut is_kept, mut is_answered) = (true, true);
+        let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
                 drop_as(&mut self.dropped.malformed);
@@ -280,8 +280,11 @@ impl Receiver {
                 Inserted::Accepted => {
                     self.unprotected_alert = None; // somebody goes on
                     received = Received::Handshake;
+                    is_whole = self.messages.is_whole();
                 }
                 Inserted::Repeated { message_seq, whole_or_last } => {
+                    let next_seq = self.messages.next_seq();
+                    is_whole = whole_or_last && message_seq.wrapping_add(1) == next_seq && self.messages.is_whole();
                     if whole_or_last && self.is_answered(message_seq) && received == Received::Nothing {
                         received = Received::Repeated;
                     }
@@ -297,6 +300,7 @@ impl Receiver {
         if is_kept && !is_answered && !is_dtls12 {
             self.arrived.numbers.push(number);
             self.arrived.has_gap |= self.messages.has_gap();
+            self.arrived.is_whole = is_whole;
         }
         received
     }
