@@ -77,6 +77,10 @@ pub struct Case {
     pub sessions: Option<Sessions>,
     /// Whether a client that resumes sends early data, and a server takes it.
     pub early_data: bool,
+    /// Whether our client replaces its keys once it has said its word, and asks the server for the same.
+    pub updates_keys: bool,
+    /// Whether the pre-shared key is imported (RFC 9258) by our side.
+    pub imports_key: bool,
     /// Whether the peer goes without the extended master secret (RFC 7627).
     pub peer_lacks_extended_master_secret: bool,
     /// Whether our side insists on it.
@@ -152,6 +156,8 @@ impl Case {
             means: Means::Certificates,
             sessions: None,
             early_data: false,
+            updates_keys: false,
+            imports_key: false,
             peer_lacks_extended_master_secret: false,
             requires_extended_master_secret: true,
             chain: "p256x3",

@@ -36,6 +36,8 @@ pub enum Peer {
     WolfSsl55,
     /// The current wolfSSL.
     WolfSsl,
+    /// The current BoringSSL, for DTLS.
+    BoringSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
     /// Debian's Bouncy Castle 1.72, for pre-shared keys in TLS 1.2.
@@ -50,11 +52,12 @@ pub enum Peer {
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::OpenSsl,
         Self::GnuTls,
         Self::WolfSsl55,
         Self::WolfSsl,
+        Self::BoringSsl,
         Self::MbedTls,
         Self::Scandium,
         Self::Rustls,
@@ -68,6 +71,7 @@ impl Peer {
             Self::GnuTls => "gnutls",
             Self::WolfSsl55 => "wolfssl55",
             Self::WolfSsl => "wolfssl",
+            Self::BoringSsl => "boringssl",
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
             Self::BouncyCastle => "bouncy",
@@ -83,6 +87,7 @@ impl Peer {
             Self::GnuTls => gnutls::version(),
             Self::WolfSsl55 => Library::WolfSsl55.version(),
             Self::WolfSsl => Library::WolfSsl.version(),
+            Self::BoringSsl => Library::BoringSsl.version(),
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
             Self::BouncyCastle => Library::BouncyCastle.version(),
@@ -94,8 +99,11 @@ impl Peer {
     /// Whether it speaks `version` of TLS, or of DTLS.
     pub fn speaks(self, version: ProtocolVersion, carrier: Carrier) -> bool {
         match (carrier, self) {
+            (Carrier::Udp, peer) if version == ProtocolVersion::TLS_1_3 => {
+                matches!(peer, Self::WolfSsl | Self::BoringSsl)
+            }
             (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle),
-            (Carrier::Tcp, Self::Scandium) => false,
+            (Carrier::Tcp, Self::Scandium | Self::BoringSsl) => false,
             (Carrier::Tcp, Self::MbedTls | Self::BouncyCastle) => version == ProtocolVersion::TLS_1_2,
             (Carrier::Tcp, _) => true,
         }
@@ -150,9 +158,13 @@ impl Peer {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
             Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
             Self::Terse => Box::new(terse::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Scandium | Self::Rustls => {
-                Box::new(c::Program::new(running, case))
-            }
+            Self::WolfSsl55
+            | Self::WolfSsl
+            | Self::BoringSsl
+            | Self::MbedTls
+            | Self::BouncyCastle
+            | Self::Scandium
+            | Self::Rustls => Box::new(c::Program::new(running, case)),
         }
     }
 
@@ -162,6 +174,7 @@ impl Peer {
             Self::GnuTls => gnutls::server_program(case),
             Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
+            Self::BoringSsl => c::server_program(Library::BoringSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Scandium => c::server_program(Library::Scandium, case),
@@ -176,6 +189,7 @@ impl Peer {
             Self::GnuTls => gnutls::client_program(case, port),
             Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
+            Self::BoringSsl => c::client_program(Library::BoringSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Scandium => c::client_program(Library::Scandium, case, port),

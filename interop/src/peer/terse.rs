@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use terse_tls::AlertDescription;
+use terse_tls::{AlertDescription, ProtocolVersion};
 
 use super::openssl::from_hex;
 use super::{Remote, Role, Running, Way};
-use crate::case::{Asks, Case, EXPORTER_LABEL, Means, Sessions};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::built_by_cargo;
 use crate::datagrams::{PING, PONG};
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
@@ -74,6 +74,12 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     if case.connections > 1 {
         words.arg("--resume-file").arg(&files.session);
     }
+    if case.early_data && files.session.exists() {
+        words.args(["--early-data", EARLY_DATA]);
+    }
+    if case.updates_keys {
+        words.arg("--key-update");
+    }
     Process::start(words, files)
 }
 
@@ -81,7 +87,10 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
 fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     let datagrams = case.datagrams.clone().unwrap_or_default();
     let mut words = Command::new(command().unwrap_or_else(|reason| panic!("{reason}")));
-    words.args([role, "--dtls", "--tls", "1.2", "--json"]);
+    words.args([role, "--dtls", "--json"]);
+    for version in &case.our_versions {
+        words.args(["--tls", if *version == ProtocolVersion::TLS_1_2 { "1.2" } else { "1.3" }]);
+    }
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.args([name, &value]);
@@ -110,6 +119,9 @@ fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     }
     if case.means == Means::PreSharedKey {
         words.args(["--psk-identity", PSK_IDENTITY, "--psk-file"]).arg(files.write("psk.hex", hex(&PSK)));
+        if case.imports_key {
+            words.arg("--psk-import");
+        }
     } else if let Some(own) = &files.credential {
         words.arg("--key").arg(&own.key);
         match &files.raw_keys {
@@ -155,7 +167,7 @@ impl Remote for Program {
     }
 
     fn update_keys(&mut self) {
-        panic!("DTLS 1.2 has no such thing");
+        panic!("terse's client does so by itself, if at all");
     }
 
     fn keying_material(&mut self) -> Vec<u8> {

@@ -9,9 +9,12 @@ use crate::datagrams::Datagrams;
 mod caching;
 mod connection_ids;
 mod extensions;
+mod hello_retry;
 mod keys;
 mod network;
 mod resumption;
+mod traffic;
+mod versions;
 
 const RUSTCRYPTO: &CryptoProvider = &terse_rustcrypto::PROVIDER;
 const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
@@ -19,7 +22,10 @@ const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
 pub(super) fn features() -> Vec<Feature> {
     [
         network::features(),
+        hello_retry::features(),
         extensions::features(),
+        traffic::features(),
+        versions::features(),
         connection_ids::features(),
         keys::features(),
         resumption::features(),
