@@ -6,6 +6,7 @@
 use terse_tls::{ContentType, HandshakeType};
 
 pub mod pair;
+pub mod passage;
 pub mod records;
 pub mod relay;
 pub mod report;

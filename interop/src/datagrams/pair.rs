@@ -7,7 +7,8 @@ use std::{env, thread};
 
 use terse_tls::AlertDescription;
 
-use super::relay::{Datagram, Loss, Relay};
+use super::passage::{Datagram, Loss};
+use super::relay::Relay;
 use super::report::Report;
 use super::{PING, PONG};
 use crate::case::Case;

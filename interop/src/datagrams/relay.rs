@@ -3,7 +3,6 @@
 //! What must always hold: a datagram is kept before it is passed on, so that what an endpoint has received is known; a
 //! client has the same address for the server as long as it keeps its own.
 
-use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -11,99 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use terse_tls::ContentType;
-
-use super::records::records;
-use super::{ACK, PING, UNIFIED_HEADER};
+use super::passage::{Datagram, Fate, Loss, Passage};
 use crate::pki::Side;
 use crate::process::LIMIT;
-
-/// Which datagrams of a handshake are lost, or late. Data are not: nobody would send them again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// None.
-    #[default]
-    None,
-    /// The one with this number, both directions counted together, from 0.
-    Only(usize),
-    /// About one of so many, always the same ones for the same seed.
-    OneOf(u64, u64),
-    /// None, but the one with this number comes after the next one of its sender.
-    Late(usize),
-}
-
-impl Loss {
-    fn fate(self, number: usize) -> Fate {
-        match self {
-            Self::Only(lost) if number == lost => Fate::Lost,
-            Self::OneOf(many, seed) if scattered(number as u64 ^ seed << 32).is_multiple_of(many) => Fate::Lost,
-            Self::Late(late) if number == late => Fate::Late,
-            _ => Fate::Passed,
-        }
-    }
-}
-
-/// What becomes of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is passed on at once.
-    Passed,
-    /// It is passed on after the next one of its sender.
-    Late,
-    /// The other side never gets it.
-    Lost,
-}
-
-/// A number that looks random (the finalizer of SplitMix64): periodic loss would meet the same message of a flight again
-/// and again.
-const fn scattered(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
-/// Whether it begins with a record of ChangeCipherSpec or handshake messages, or holds what DTLS 1.3 protects and is no
-/// data. Those are short here; handshake messages and acknowledgements are longer (RFC 9147, 5.2, 7).
-fn belongs_to_handshake(datagram: &[u8]) -> bool {
-    let Some(first) = datagram.first() else { return false };
-    if first & 0b1110_0000 != UNIFIED_HEADER.0 {
-        return [ContentType::CHANGE_CIPHER_SPEC, ContentType::HANDSHAKE, ACK].contains(&ContentType(*first));
-    }
-    records(datagram, 0).is_ok_and(|records| records.iter().all(|record| record.fragment.len() > LONGEST_DATA))
-}
-
-/// What a side says, a byte for its type, and a tag.
-const LONGEST_DATA: usize = PING.len() + 1 + 16;
-
-/// A datagram.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// Who sent it.
-    pub side: Side,
-    /// Its UDP payload.
-    pub bytes: Vec<u8>,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// Its sender, and the types of what is in it, as far as they are in the clear.
-impl fmt::Display for Datagram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}, {} bytes, {:?}:", self.side, self.bytes.len(), self.fate)?;
-        for record in records(&self.bytes, 0).unwrap_or_default() {
-            match record.number {
-                Some(number) => write!(f, " [{} {}.{number}", record.kind, record.epoch)?,
-                None => write!(f, " [{} bytes, epoch {:02b}", record.fragment.len(), record.epoch)?,
-            }
-            for part in record.fragments() {
-                write!(f, " {} {} {}+{}/{}", part.message_seq, part.kind, part.offset, part.len, part.message_len)?;
-            }
-            write!(f, "]")?;
-        }
-        Ok(())
-    }
-}
 
 /// A relay for connections one after the other: a client with a new address begins a new one.
 pub struct Relay {
@@ -117,10 +26,19 @@ struct Shared {
     /// Where the server is.
     server: AtomicU16,
     loss: Loss,
-    /// Of each connection, all datagrams so far.
-    passed: Mutex<Vec<Vec<Datagram>>>,
+    /// One for each connection.
+    passages: Mutex<Vec<Passage>>,
     changed: Condvar,
     over: AtomicBool,
+}
+
+/// Between a client and the server.
+struct Way {
+    /// Of its passage.
+    number: usize,
+    client: SocketAddr,
+    /// Connected to the server.
+    server: UdpSocket,
 }
 
 impl Relay {
@@ -129,8 +47,8 @@ impl Relay {
         let socket = local();
         let own_port = socket.local_addr().expect("bound above").port();
         let server = AtomicU16::new(port);
-        let (passed, changed, over) = Default::default();
-        let shared = Shared { socket, server, loss, passed, changed, over };
+        let (passages, changed, over) = Default::default();
+        let shared = Shared { socket, server, loss, passages, changed, over };
         let shared = Arc::new(shared);
         let running = shared.clone();
         thread::spawn(move || running.serve_clients());
@@ -159,13 +77,14 @@ impl Relay {
 
     /// What has passed so far in the latest connection.
     pub fn passed(&self) -> Vec<Datagram> {
-        self.shared.passed().last().cloned().unwrap_or_default()
+        self.shared.passages().last().map(|passage| passage.datagrams.clone()).unwrap_or_default()
     }
 
     /// Waits until what has passed in the latest connection is enough for `is_enough`.
     pub fn wait_until(&self, mut is_enough: impl FnMut(&[Datagram]) -> bool) {
-        let is_waiting = |passed: &mut Vec<Vec<Datagram>>| !passed.last().is_some_and(|datagrams| is_enough(datagrams));
-        let waited = self.shared.changed.wait_timeout_while(self.shared.passed(), LIMIT, is_waiting);
+        let is_waiting =
+            |passages: &mut Vec<Passage>| !passages.last().is_some_and(|passage| is_enough(&passage.datagrams));
+        let waited = self.shared.changed.wait_timeout_while(self.shared.passages(), LIMIT, is_waiting);
         let waited = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1;
         assert!(!waited.timed_out(), "what was waited for did not pass");
     }
@@ -178,54 +97,49 @@ impl Drop for Relay {
 }
 
 impl Shared {
-    fn passed(&self) -> MutexGuard<'_, Vec<Vec<Datagram>>> {
-        self.passed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn passages(&self) -> MutexGuard<'_, Vec<Passage>> {
+        self.passages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Keeps a datagram, and passes on with `send` what is to be passed on.
-    fn keep(&self, connection: usize, side: Side, bytes: &[u8], send: impl Fn(&[u8])) {
-        let late = {
-            let datagrams = &mut self.passed()[connection];
-            let before = datagrams.iter().rfind(|datagram| datagram.side == side);
-            let late = before.filter(|before| before.fate == Fate::Late).map(|before| before.bytes.clone());
-            let number = datagrams.iter().filter(|datagram| belongs_to_handshake(&datagram.bytes)).count();
-            let fate = if belongs_to_handshake(bytes) { self.loss.fate(number) } else { Fate::Passed };
-            datagrams.push(Datagram { side, bytes: bytes.into(), fate });
-            self.changed.notify_all();
-            [(fate == Fate::Passed).then(|| bytes.into()), late]
-        };
-        late.into_iter().flatten().for_each(|bytes| send(&bytes));
+    /// Keeps a datagram, and passes on what is to be passed on.
+    fn keep(&self, way: &Way, side: Side, bytes: &[u8]) {
+        let passed_on = self.passages()[way.number].take(side, bytes, self.loss);
+        self.changed.notify_all();
+        for (side, bytes) in passed_on {
+            // Who has gone takes nothing.
+            let _ = match side {
+                Side::Client => way.server.send(&bytes),
+                Side::Server => self.socket.send_to(&bytes, way.client),
+            };
+        }
     }
 
     fn serve_clients(self: &Arc<Self>) {
-        let mut clients: HashMap<SocketAddr, (usize, UdpSocket)> = HashMap::new();
+        let mut ways: HashMap<SocketAddr, Arc<Way>> = HashMap::new();
         while let Some((bytes, client)) = self.next(&self.socket) {
-            let (number, server) = clients.entry(client).or_insert_with(|| self.meet(client));
-            self.keep(*number, Side::Client, &bytes, |bytes| {
-                let _ = server.send(bytes); // a server that has gone takes nothing
-            });
+            let way = ways.entry(client).or_insert_with(|| self.meet(client));
+            self.keep(way, Side::Client, &bytes);
         }
     }
 
     /// A way to the server for a new client, and back.
-    fn meet(self: &Arc<Self>, client: SocketAddr) -> (usize, UdpSocket) {
+    fn meet(self: &Arc<Self>, client: SocketAddr) -> Arc<Way> {
         let number = {
-            let mut passed = self.passed();
-            passed.push(Vec::new());
-            passed.len() - 1
+            let mut passages = self.passages();
+            passages.push(Passage::default());
+            passages.len() - 1
         };
         let server = local();
         let port = self.server.load(Ordering::Relaxed);
         server.connect((Ipv4Addr::LOCALHOST, port)).expect("a local address");
-        let (shared, from) = (self.clone(), server.try_clone().expect("a socket can be shared"));
+        let way = Arc::new(Way { number, client, server });
+        let (shared, back) = (self.clone(), way.clone());
         thread::spawn(move || {
-            while let Some((bytes, _)) = shared.next(&from) {
-                shared.keep(number, Side::Server, &bytes, |bytes| {
-                    let _ = shared.socket.send_to(bytes, client); // a client that has gone takes nothing
-                });
+            while let Some((bytes, _)) = shared.next(&back.server) {
+                shared.keep(&back, Side::Server, &bytes);
             }
         });
-        (number, server)
+        way
     }
 
     /// Waits for a datagram; `None` when the relay has been dropped.
@@ -305,23 +219,5 @@ mod tests {
         let fates: Vec<_> = relay.passed().iter().map(|datagram| datagram.fate).collect();
         assert_eq!(fates, [Fate::Passed, Fate::Late, Fate::Passed, Fate::Passed]);
         assert!(relay.has_meddled());
-    }
-
-    #[test]
-    fn what_is_no_data_belongs_to_the_handshake() {
-        let data = [&[0b0010_0011, 7][..], &[0; LONGEST_DATA]].concat();
-        let acknowledgement = [&[0b0010_0011, 7][..], &[0; LONGEST_DATA + 1]].concat();
-        let finished = [&[0b0010_0110, 7, 0, 53][..], &[0; 53]].concat();
-        assert!(belongs_to_handshake(&acknowledgement) && belongs_to_handshake(&finished));
-        assert!(!belongs_to_handshake(&data) && !belongs_to_handshake(&[&finished[..], &data].concat()));
-        assert!(!belongs_to_handshake(&finished[..9]) && !belongs_to_handshake(b"\x17") && !belongs_to_handshake(b""));
-    }
-
-    #[test]
-    fn loss_is_about_as_frequent_as_asked_for() {
-        for many in [3, 5] {
-            let lost = (0..3000).filter(|number| Loss::OneOf(many, 7).fate(*number) == Fate::Lost).count();
-            assert!((2500..3500).contains(&(lost * many as usize)), "{lost} of 3000, one of {many}");
-        }
     }
 }

@@ -39,6 +39,10 @@ impl Fact {
         Self { version: Some(ProtocolVersion::TLS_1_3), ..self }
     }
 
+    const fn tcp(self) -> Self {
+        Self { carrier: Some(Carrier::Tcp), ..self }
+    }
+
     const fn dtls(self) -> Self {
         Self { carrier: Some(Carrier::Udp), ..self }
     }
@@ -58,11 +62,23 @@ const EARLY_CONNECTION_IDS: &str = "Mbed TLS 2.28 has those of a draft, and Debi
 
 const NO_CUT_HELLO: &str = "its server takes no ClientHello that is cut";
 
-const CUTS_NO_HELLO: &str = "its client does not cut its ClientHello";
+const CUTS_NO_HELLO: &str = "its client does not cut its first ClientHello";
 
 const PASSES_OVER: &str = "gnutls-cli passes over the first alert that answers its ClientHello, whoever sends it";
 
 const SAYS_NOTHING: &str = "it leaves without an alert, which over UDP is not noticed";
+
+const IMPORTS_KEYS: &str = "BoringSSL imports every key (RFC 9258)";
+
+const NO_IMPORTED_KEYS: &str = "wolfSSL imports no keys (RFC 9258)";
+
+const NO_CCM: &str = "BoringSSL has no CCM suites";
+
+const NO_LIMITS: &str = "BoringSSL has neither record_size_limit nor max_fragment_length";
+
+const NO_COOKIES: &str = "BoringSSL's server sends no cookies";
+
+const NO_OTHER_VERSION: &str = "it has no other version of DTLS";
 
 const ABSENT: &[Fact] = &[
     fact("each_datagram_lost_once", Peer::WolfSsl55, Some(Role::Client), "its server sends its last flight only once"),
@@ -78,14 +94,14 @@ const ABSENT: &[Fact] = &[
     fact("alpn_nothing_in_common", Peer::Scandium, None, "Scandium has no ALPN"),
     fact("no_server_name", Peer::Scandium, Some(Role::Server), "Scandium's client checks only a name that it sends"),
     fact("fragmented_client_hello", Peer::WolfSsl55, Some(Role::Client), NO_CUT_HELLO),
-    fact("fragmented_client_hello", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO),
+    fact("fragmented_client_hello", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO).tls12(),
     fact("fragmented_client_hello", Peer::MbedTls, Some(Role::Client), NO_CUT_HELLO),
     fact("fragmented_client_hello", Peer::WolfSsl55, Some(Role::Server), CUTS_NO_HELLO),
     fact("fragmented_client_hello", Peer::WolfSsl, Some(Role::Server), CUTS_NO_HELLO),
     fact("fragmented_client_hello", Peer::MbedTls, Some(Role::Server), CUTS_NO_HELLO),
     fact("fragmented_client_hello", Peer::Scandium, None, "Scandium has no ALPN, which makes it long here"),
     fact("mtu_127", Peer::WolfSsl55, Some(Role::Client), NO_CUT_HELLO),
-    fact("mtu_127", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO),
+    fact("mtu_127", Peer::WolfSsl, Some(Role::Client), NO_CUT_HELLO).tls12(),
     fact("mtu_127", Peer::MbedTls, Some(Role::Client), NO_CUT_HELLO),
     fact("mtu_127", Peer::Scandium, Some(Role::Client), NO_CUT_HELLO),
     fact("server_refuses_when_no_suite_is_common", Peer::GnuTls, Some(Role::Server), PASSES_OVER).dtls(),
@@ -110,6 +126,27 @@ const ABSENT: &[Fact] = &[
     fact("connection_id_of_both", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
     fact("connection_id_of_ours", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
     fact("connection_id_of_the_peer", Peer::MbedTls, None, EARLY_CONNECTION_IDS),
+    fact("TLS_AES_128_CCM_SHA256", Peer::BoringSsl, None, NO_CCM),
+    fact("TLS_AES_128_CCM_8_SHA256", Peer::BoringSsl, None, NO_CCM),
+    fact("TLS_ECDHE_ECDSA_WITH_AES_128_CCM", Peer::BoringSsl, None, NO_CCM),
+    fact("TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", Peer::BoringSsl, None, NO_CCM),
+    fact("max_fragment_length", Peer::BoringSsl, None, NO_LIMITS),
+    fact("record_size_limit_of_ours", Peer::BoringSsl, None, NO_LIMITS),
+    fact("record_size_limit_of_the_peer", Peer::BoringSsl, None, NO_LIMITS),
+    fact("hello_verify_request", Peer::BoringSsl, Some(Role::Client), NO_COOKIES),
+    fact("hello_retry_request_with_cookie", Peer::BoringSsl, Some(Role::Client), NO_COOKIES),
+    fact("connection_id_of_both", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
+    fact("connection_id_of_ours", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
+    fact("connection_id_of_the_peer", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
+    fact("pre_shared_key", Peer::BoringSsl, None, IMPORTS_KEYS),
+    fact("imported_pre_shared_key", Peer::WolfSsl, None, NO_IMPORTED_KEYS),
+    fact("early_data", Peer::BoringSsl, None, "BoringSSL has no early data in DTLS"),
+    fact("resumption_of_kept_sessions", Peer::BoringSsl, Some(Role::Client), "BoringSSL's server seals its sessions"),
+    fact("only_our_side_is_limited_to_it", Peer::OpenSsl, None, NO_OTHER_VERSION).dtls(),
+    fact("only_our_side_is_limited_to_it", Peer::GnuTls, None, NO_OTHER_VERSION).dtls(),
+    fact("only_our_side_is_limited_to_it", Peer::WolfSsl55, None, NO_OTHER_VERSION).dtls(),
+    fact("only_our_side_is_limited_to_it", Peer::MbedTls, None, NO_OTHER_VERSION).dtls(),
+    fact("only_our_side_is_limited_to_it", Peer::Scandium, None, NO_OTHER_VERSION).dtls(),
     fact("X25519MLKEM768", Peer::OpenSsl, None, "OpenSSL has it from 3.5 on"),
     fact("X25519MLKEM768", Peer::GnuTls, None, "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
     fact("X25519MLKEM768", Peer::WolfSsl55, None, "wolfSSL has it from 5.7.4 on"),
@@ -187,7 +224,7 @@ const ABSENT: &[Fact] = &[
     fact("renegotiation_is_refused", Peer::WolfSsl, None, "compiled without renegotiation"),
     fact("renegotiation_is_refused", Peer::MbedTls, None, "its program here does not renegotiate"),
     fact("renegotiation_is_refused", Peer::Rustls, None, "rustls has no renegotiation"),
-    fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version"),
+    fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version").tcp(),
     fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];
 

@@ -1,5 +1,8 @@
 //! After the handshake: new keys (RFC 9846, 4.7.3; RFC 9147, 8). Whoever begins asks for the other side's too.
 
+use core::time::Duration;
+use std::thread;
+
 use super::{Cell, Feature, case};
 use crate::datagrams::pair::Pair;
 use crate::datagrams::records::records;
@@ -33,13 +36,16 @@ fn key_update(cell: Cell, by: Side) {
         while [Side::Client, Side::Server].iter().any(|side| latest_epoch(&pair, *side) != (3 + round) % 4) {
             let word = words.next().unwrap_or_else(|| panic!("no new keys after {SOON} words, in round {round}"));
             exchange(&mut pair, round * SOON + word);
+            thread::sleep(PAUSE); // acknowledgements may wait for each other
         }
     }
     pair.close();
 }
 
 /// How many words may still be in the old epoch.
-const SOON: u16 = 20;
+const SOON: u16 = 100;
+
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A word each way, another one each time.
 fn exchange(pair: &mut Pair, number: u16) {
