@@ -23,6 +23,7 @@ use crate::connection::{Connection, Event};
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::record::datagram12::Header;
+use crate::record::datagram13;
 use crate::time::{Instant, Now};
 use crate::wire::ContentType;
 
@@ -33,7 +34,7 @@ mod limits;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
-use hellos::{Hello, Hellos};
+use hellos::{Hello, Hellos, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
@@ -132,6 +133,9 @@ impl Endpoint {
 
     /// Takes a datagram that came from `from`. It is decrypted in place.
     pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        if datagram.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
+            return self.handle_dtls13(now, rng, from, datagram);
+        }
         let Some(header) = Header::parse(datagram, self.cid_len()) else {
             self.counters.malformed += 1;
             return;
@@ -144,13 +148,30 @@ impl Endpoint {
         }
         if hellos::is_client_hello(&header, datagram) {
             if let Some(hello) = self.hellos.put_together(from, datagram, &mut self.counters) {
-                self.hello(now, rng, from, &hello);
+                self.hello(now, rng, from, hello);
             }
             return;
         }
         match self.by_address.get(&from) {
             Some(handle) => self.feed(*handle, now, rng, from, datagram),
             None => self.counters.unknown_address += 1,
+        }
+    }
+
+    /// Takes a datagram that begins with a protected record of DTLS 1.3.
+    fn handle_dtls13(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        let Some(header) = datagram13::Header::parse(datagram, self.cid_len()) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let handle = match header.cid(datagram) {
+            Some(cid) => self.by_cid.get(cid),
+            None => self.by_address.get(&from),
+        };
+        match (handle, header.cid(datagram)) {
+            (Some(handle), _) => self.feed(*handle, now, rng, from, datagram),
+            (None, Some(_)) => self.counters.unknown_connection_id += 1,
+            (None, None) => self.counters.unknown_address += 1,
         }
     }
 
@@ -269,20 +290,20 @@ impl Endpoint {
     }
 
     /// A ClientHello is there as a whole.
-    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
+    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: Hello) {
         let known = self.by_address.get(&from).copied();
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
-            && entry.began_with(hello)
+            && entry.began_with(&hello)
         {
             entry.add_budget(&self.limits, hello.first.bytes);
             entry.connection.peer_repeats(now);
             touch(&mut self.touched, handle);
             return;
         }
-        match self.hellos.check_cookie(now.monotonic, rng, from, hello) {
-            Ok(None) => {}
-            Ok(Some(reply)) => {
+        match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello) {
+            Ok(Verdict::Accept) => {}
+            Ok(Verdict::Reply(reply)) => {
                 if self.replies.len() < MAX_REPLIES {
                     self.counters.cookies_sent += 1;
                     self.replies.push_back((from, reply));
@@ -304,7 +325,7 @@ impl Endpoint {
                 self.events.push_back((handle, EndpointEvent::Replaced));
             }
         }
-        self.accept(now, rng, from, hello);
+        self.accept(now, rng, from, &hello);
     }
 
     /// Begins a connection.
@@ -321,7 +342,9 @@ impl Endpoint {
             return;
         }
         let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
-        let connection = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now);
+        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now) else {
+            return self.counters.refused += 1;
+        };
         let handle = ConnectionHandle(self.next_handle);
         self.next_handle += 1;
         let cid = cid.filter(|cid| !cid.is_empty());
@@ -409,7 +432,7 @@ impl Endpoint {
     }
 
     /// A datagram came from `from`: if it was authentic and newer than all before, the peer is there now.
-    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u16, u64)>, len: usize) {
+    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u64, u64)>, len: usize) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let before = entry.address;
         let is_newer = entry.connection.newest() > newest || self.limits.moves_on_any_record();

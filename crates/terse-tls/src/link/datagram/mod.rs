@@ -9,10 +9,13 @@ use alloc::vec::Vec;
 
 use super::Halves;
 use crate::config::{Common, Datagrams};
+use crate::handshake::tls13::server::Retried;
 
+mod ack;
 pub(crate) mod cookie;
 mod flight;
 pub(crate) mod fragment;
+mod outstanding;
 mod queue;
 mod receiver;
 pub(crate) mod retransmit;
@@ -37,6 +40,8 @@ pub(crate) struct FirstMessage {
     /// Datagrams that it came in, and their bytes.
     pub(crate) datagrams: u32,
     pub(crate) bytes: usize,
+    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
+    pub(crate) retried: Option<(Retried, Vec<u8>)>,
 }
 
 /// Both halves of a server to which `hello` came. Its own records begin with the number of the ClientHello's (RFC 6347,
