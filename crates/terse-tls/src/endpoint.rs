@@ -34,6 +34,7 @@ mod limits;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
+pub(crate) use hellos::MAX_DATAGRAMS;
 use hellos::{Hello, Hellos, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
@@ -51,6 +52,10 @@ pub enum EndpointEvent {
     Connected,
     /// Application data, of one datagram.
     Data(Vec<u8>),
+    /// Early data, of one datagram: maybe not sent now, and maybe not for the first time
+    /// ([`Connection::recv_early_data`]). A cookie costs the client its early data (RFC 9846, 4.3.10), so it comes only
+    /// without [`EndpointLimits::require_cookie`].
+    EarlyData(Vec<u8>),
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
     /// The peer sent `close_notify`: it sends nothing more.
@@ -201,7 +206,7 @@ impl Endpoint {
     /// What happened since the last call, each thing once.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
         let event = self.events.pop_front()?;
-        if let (_, EndpointEvent::Data(data)) = &event {
+        if let Some(data) = event.1.data() {
             self.received -= data.len();
         }
         Some(event)
@@ -264,7 +269,7 @@ impl Endpoint {
         let received = &mut self.received;
         self.events.retain(|(of, event)| {
             let is_dead = *of == handle && *event != EndpointEvent::Replaced;
-            if let (true, EndpointEvent::Data(data)) = (is_dead, event) {
+            if let (true, Some(data)) = (is_dead, event.data()) {
                 *received -= data.len();
             }
             !is_dead
@@ -303,10 +308,10 @@ impl Endpoint {
         }
         match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello) {
             Ok(Verdict::Accept) => {}
-            Ok(Verdict::Reply(reply)) => {
-                if self.replies.len() < MAX_REPLIES {
+            Ok(Verdict::Reply(datagrams)) => {
+                if self.replies.len() + datagrams.len() <= MAX_REPLIES {
                     self.counters.cookies_sent += 1;
-                    self.replies.push_back((from, reply));
+                    self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
                 } else {
                     self.counters.refused += 1;
                 }
@@ -392,17 +397,21 @@ impl Endpoint {
                     return;
                 }
             }
-            let data = entry.connection.take_received();
+            let (data, is_early) = entry.connection.take_received();
             let is_done = data.is_empty() && (rest.is_empty() || entry.connection.signature_request().is_some());
             if self.received + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
                 self.received += data.len();
-                self.events.push_back((handle, EndpointEvent::Data(data)));
+                let event = if is_early { EndpointEvent::EarlyData(data) } else { EndpointEvent::Data(data) };
+                self.events.push_back((handle, event));
             }
             if is_done {
                 break;
             }
+        }
+        if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {
+            entry.proven(); // who has keys got the ServerHello
         }
         self.report(handle);
         self.move_to(handle, from, newest, len);
@@ -420,7 +429,7 @@ impl Endpoint {
                 }
                 Event::NeedSignature => EndpointEvent::NeedSignature,
                 Event::PeerClosed => EndpointEvent::PeerClosed,
-                Event::EarlyData => continue, // DTLS 1.2 has none
+                Event::EarlyData => continue, // reported with the data itself
             };
             // Data that came with it goes after it.
             let place = self.events.iter().position(|(of, event)| *of == handle && event.is_data());
@@ -487,6 +496,13 @@ fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {
 impl EndpointEvent {
     const fn is_data(&self) -> bool {
         matches!(self, Self::Data(_))
+    }
+
+    fn data(&self) -> Option<&[u8]> {
+        match self {
+            Self::Data(data) | Self::EarlyData(data) => Some(data),
+            _ => None,
+        }
     }
 }
 

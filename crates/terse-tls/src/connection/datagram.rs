@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Config, Connection};
+use super::{Config, Connection, Progress};
 use crate::cache;
 use crate::config::{ServerConfig, TraceEvent};
 use crate::error::{Error, InvalidMessage};
@@ -113,9 +113,10 @@ impl Connection {
         self.sender.pending() > 0
     }
 
-    /// All application data that waits: of one record.
-    pub(crate) fn take_received(&mut self) -> Vec<u8> {
-        self.receiver.take()
+    /// All application data that waits: of one record. And whether it is early data.
+    pub(crate) fn take_received(&mut self) -> (Vec<u8>, bool) {
+        let is_early = core::mem::replace(&mut self.early_data, Progress::Due) != Progress::Due;
+        (self.receiver.take(), is_early)
     }
 
     pub(super) const fn is_datagram(&self) -> bool {

@@ -19,6 +19,7 @@ use crate::wire::{ClientHello, ContentType, HandshakeType, Protocol, Random};
 
 mod cookies;
 
+pub(crate) use cookies::MAX_DATAGRAMS;
 pub(super) use cookies::Verdict;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
@@ -40,6 +41,7 @@ pub(super) struct Hellos {
     takes_any: bool,
     max_clients: usize,
     max_message: usize,
+    max_datagram: usize,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Grows with each fragment.
     clock: u64,
@@ -73,6 +75,7 @@ impl Hellos {
             takes_any: limits.takes_any_cookie(),
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
+            max_datagram: common.datagrams.unwrap_or_default().max_datagram,
             partial: BTreeMap::new(),
             clock: 0,
         })

@@ -19,7 +19,7 @@ use crate::handshake::tls13::server::{Retried, retry};
 use crate::handshake::{Message, server::select_version};
 use crate::link::LABEL_PREFIX_DTLS;
 use crate::link::datagram::cookie::COOKIE_LEN;
-use crate::link::datagram::fragment::FragmentHeader;
+use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
 use crate::record::datagram12;
 use crate::time::Now;
 use crate::wire::{
@@ -31,8 +31,8 @@ use crate::wire::{
 pub(in crate::endpoint) enum Verdict {
     /// The client is where it says, or need not show it.
     Accept,
-    /// This record is to be sent there, and nothing kept.
-    Reply(Vec<u8>),
+    /// These datagrams are to be sent there, and nothing kept.
+    Reply(Vec<Vec<u8>>),
 }
 
 impl Hellos {
@@ -59,7 +59,7 @@ impl Hellos {
         if let Ok(ProtocolVersion::TLS_1_3) = select_version(&config.common, &parsed) {
             let (verdict, retried) = self.check13(now, rng, config, &address, message, &parsed)?;
             hello.first.retried = retried;
-            return verdict.map_or(Ok(Verdict::Accept), |reply| reply.record(hello));
+            return verdict.map_or(Ok(Verdict::Accept), |reply| reply.datagrams(hello, self.max_datagram));
         }
         let cookie = parsed.cookie.unwrap_or_default();
         // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
@@ -74,7 +74,7 @@ impl Hellos {
         let cookie = self.secrets.make(now.monotonic, rng, self.hash, &address, &bound)?;
         // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
         let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
-        Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).record(hello)
+        Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
     }
 
     /// The same in DTLS 1.3.
@@ -135,22 +135,35 @@ enum Reply {
 }
 
 impl Reply {
-    /// Under the numbers of the ClientHello that it answers (RFC 6347, 4.2.1 and 4.2.2).
-    fn record(self, hello: &Hello) -> Result<Verdict, Error> {
-        let mut record = vec![0; datagram12::HEADER_LEN];
-        let content_type = match self {
-            Self::Message(kind, body) => {
-                let header = FragmentHeader::whole(kind, hello.first.message_seq, body.len());
-                record.extend_from_slice(&header.bytes());
-                record.extend_from_slice(&body);
-                ContentType::HANDSHAKE
-            }
+    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and 4.2.2) and
+    /// those that follow.
+    fn datagrams(self, hello: &Hello, max_datagram: usize) -> Result<Verdict, Error> {
+        let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
+        let mut record = |content_type, parts: &[&[u8]]| {
+            let mut record = vec![0; datagram12::HEADER_LEN];
+            record.extend(parts.iter().copied().flatten());
+            epoch.seal(content_type, &[], &mut record).map(|()| record)
+        };
+        let (kind, body) = match self {
+            Self::Message(kind, body) => (kind, body),
             Self::Alert(description) => {
-                record.extend_from_slice(&Alert { level: Alert::FATAL, description }.to_vec()?);
-                ContentType::ALERT
+                let alert = Alert { level: Alert::FATAL, description }.to_vec()?;
+                return Ok(Verdict::Reply(vec![record(ContentType::ALERT, &[&alert])?]));
             }
         };
-        datagram12::WriteEpoch::unprotected(hello.first.number).seal(content_type, &[], &mut record)?;
-        Ok(Verdict::Reply(record))
+        let whole = FragmentHeader::whole(kind, hello.first.message_seq, body.len());
+        let room = max_datagram.saturating_sub(datagram12::HEADER_LEN + HEADER_LEN).max(LEAST_PART);
+        let fragments = body.chunks(room).enumerate().map(|(index, part)| {
+            let (fragment_offset, fragment_length) = (index * room, part.len());
+            let header = FragmentHeader { fragment_offset, fragment_length, ..whole };
+            record(ContentType::HANDSHAKE, &[&header.bytes(), part])
+        });
+        Ok(Verdict::Reply(fragments.collect::<Result<_, _>>()?))
     }
 }
+
+/// No path is so narrow that datagrams have less of a message: see [`MAX_DATAGRAMS`].
+const LEAST_PART: usize = 25;
+
+/// A HelloRetryRequest takes no more datagrams than these, also of the least size that can be configured.
+pub(crate) const MAX_DATAGRAMS: u64 = 5;

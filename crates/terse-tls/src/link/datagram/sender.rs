@@ -266,6 +266,19 @@ impl Sender {
         RECORD_HEADER_LEN + self.peer_cid.len() + MAX_EXPANSION + HEADER_LEN + 1
     }
 
+    /// Makes one record, a datagram by itself.
+    fn record_under(&mut self, place: usize, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        if self.closed {
+            return Ok(());
+        }
+        let (head, tail) = self.frame(place, fragment.len());
+        let Self { queue, epochs, peer_cid, .. } = self;
+        let seal = |record: &mut [u8]| epochs[place].seal(content_type, peer_cid, true, fragment.len(), record);
+        queue.push((head, fragment, tail), seal)?;
+        self.produced += (head + fragment.len() + tail) as u64;
+        Ok(())
+    }
+
     /// Refuses datagrams that cannot hold even a byte of a fragment under this epoch.
     fn check_room(&self) -> Result<(), ApiMisuse> {
         let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
@@ -377,26 +390,21 @@ impl Outgoing for Sender {
     }
 
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
-        if self.closed {
-            return Ok(());
-        }
         let place =
             if content_type == ContentType::APPLICATION_DATA { self.data_epoch() } else { self.control_epoch() };
-        let (head, tail) = self.frame(place, fragment.len());
-        let Self { queue, epochs, peer_cid, .. } = self;
-        let seal = |record: &mut [u8]| epochs[place].seal(content_type, peer_cid, true, fragment.len(), record);
-        queue.push((head, fragment, tail), seal)?;
-        self.produced += (head + fragment.len() + tail) as u64;
-        Ok(())
+        self.record_under(place, content_type, fragment)
     }
 
     fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        if !self.flight.is_complete {
+        let mut place = self.control_epoch();
+        if !self.flight.is_complete && !self.flight.pieces.is_empty() {
+            // What the peer needs to read what comes under the newest keys is not sent any more.
+            place = self.place(self.flight.pieces[0].epoch);
             self.flight = Flight::default();
         }
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
-        self.record(ContentType::ALERT, &bytes)
+        self.record_under(place, ContentType::ALERT, &bytes)
     }
 
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
