@@ -13,6 +13,7 @@ use crate::tap::Wire;
 mod c;
 mod gnutls;
 mod openssl;
+mod own;
 pub(crate) mod rustls;
 mod terse;
 
@@ -48,6 +49,8 @@ pub enum Peer {
     Scandium,
     /// Our own command: not one of [`Self::ALL`], but what they meet over datagrams.
     Terse,
+    /// The same, without the command and in this process.
+    TerseNet,
 }
 
 impl Peer {
@@ -77,6 +80,7 @@ impl Peer {
             Self::BouncyCastle => "bouncy",
             Self::Scandium => "scandium",
             Self::Terse => "terse",
+            Self::TerseNet => "terse-net",
         }
     }
 
@@ -93,6 +97,7 @@ impl Peer {
             Self::BouncyCastle => Library::BouncyCastle.version(),
             Self::Scandium => Library::Scandium.version(),
             Self::Terse => terse::version(),
+            Self::TerseNet => Ok(env!("CARGO_PKG_VERSION").into()),
         }
     }
 
@@ -135,8 +140,12 @@ impl Peer {
         (remote, wire)
     }
 
-    /// Its server as a program, and the port that it listens on; `None` if it is no program.
+    /// Its server on a port of its own, and the port; `None` if it is no program.
     pub(crate) fn server(self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        if self == Self::TerseNet {
+            let (server, port) = own::server(case);
+            return Some((Box::new(server), port));
+        }
         let (process, port) = self.server_program(case)?;
         Some((self.remote(Running { process, way: Way::To(port) }, case), port))
     }
@@ -147,8 +156,11 @@ impl Peer {
         Some(self.remote(Running { process, way: Way::From(listener) }, case))
     }
 
-    /// Its client as a program, which sends datagrams to that port; `None` if it is no program.
+    /// Its client, which sends datagrams to that port; `None` if it is no program.
     pub(crate) fn client_over_datagrams(self, case: &Case, port: u16) -> Option<Box<dyn Remote>> {
+        if self == Self::TerseNet {
+            return Some(Box::new(own::client(case, port)));
+        }
         let process = self.client_program(case, port)?;
         Some(self.remote(Running { process, way: Way::Datagrams(port) }, case))
     }
@@ -164,7 +176,8 @@ impl Peer {
             | Self::MbedTls
             | Self::BouncyCastle
             | Self::Scandium
-            | Self::Rustls => Box::new(c::Program::new(running, case)),
+            | Self::Rustls
+            | Self::TerseNet => Box::new(c::Program::new(running, case)),
         }
     }
 
@@ -179,7 +192,7 @@ impl Peer {
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Scandium => c::server_program(Library::Scandium, case),
             Self::Terse => terse::server_program(case),
-            Self::Rustls => return None,
+            Self::Rustls | Self::TerseNet => return None,
         })
     }
 
@@ -194,7 +207,7 @@ impl Peer {
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Scandium => c::client_program(Library::Scandium, case, port),
             Self::Terse => terse::client_program(case, port),
-            Self::Rustls => return None,
+            Self::Rustls | Self::TerseNet => return None,
         })
     }
 }
@@ -232,7 +245,8 @@ impl Running {
     }
 }
 
-/// A peer during a meeting. All calls wait until what they ask for has happened, and panic if it does not.
+/// A peer during a meeting. All calls wait until what they ask for has happened, and panic if it does not, or if this peer
+/// cannot do it.
 pub trait Remote {
     /// Whether it sends back what it receives, and cannot send anything else.
     fn echoes(&self) -> bool {
@@ -252,21 +266,29 @@ pub trait Remote {
     }
 
     /// Replaces its sending key, and asks for ours to be replaced if it can.
-    fn update_keys(&mut self);
+    fn update_keys(&mut self) {
+        cannot()
+    }
 
     /// Asks for a renegotiation (RFC 5246, 7.4.1.1).
     fn renegotiate(&mut self) {
-        panic!("this peer cannot be told to renegotiate");
+        cannot()
     }
 
     /// The keying material that it exports for [`crate::case::EXPORTER_LABEL`].
-    fn keying_material(&mut self) -> Vec<u8>;
+    fn keying_material(&mut self) -> Vec<u8> {
+        cannot()
+    }
 
     /// The name that our client asked for, as it understood it.
-    fn expect_server_name(&mut self, name: &str);
+    fn expect_server_name(&mut self, _: &str) {
+        cannot()
+    }
 
     /// The application protocol that it agreed to.
-    fn expect_protocol(&mut self, name: &str);
+    fn expect_protocol(&mut self, _: &str) {
+        cannot()
+    }
 
     /// What our side must send for the peer to close, if it takes no other orders.
     fn closes_on(&self) -> Option<&'static [u8]> {
@@ -274,16 +296,24 @@ pub trait Remote {
     }
 
     /// Closes the connection properly.
-    fn close(&mut self);
+    fn close(&mut self) {
+        cannot()
+    }
 
     /// Has understood our `close_notify`.
-    fn expect_close(&mut self);
+    fn expect_close(&mut self) {
+        cannot()
+    }
 
     /// Has received this alert.
-    fn expect_alert(&mut self, alert: AlertDescription);
+    fn expect_alert(&mut self, _: AlertDescription) {
+        cannot()
+    }
 
     /// Disappears without a farewell.
-    fn vanish(&mut self);
+    fn vanish(&mut self) {
+        cannot()
+    }
 
     /// Whether it leaves after the first handshake of several, without a word.
     fn leaves_first(&self) -> bool {
@@ -292,7 +322,9 @@ pub trait Remote {
 
     /// Gets ready for the next connection, after the last one has ended: a client offers the session that it was given,
     /// a server knows those that it gave. [`Case::connections`] says how many there are.
-    fn next(&mut self);
+    fn next(&mut self) {
+        cannot()
+    }
 
     /// What it says about a connection that has ended, if it is one of ours.
     fn report(&mut self) -> Option<serde_json::Value> {
@@ -300,5 +332,12 @@ pub trait Remote {
     }
 
     /// The wire of the connection that it is ready for.
-    fn wire(&mut self) -> Box<dyn Wire>;
+    fn wire(&mut self) -> Box<dyn Wire> {
+        cannot()
+    }
+}
+
+/// What a side says that is asked for something else than its cells ask for.
+fn cannot() -> ! {
+    panic!("this side cannot do that");
 }

@@ -16,7 +16,6 @@ use crate::compile::built_by_cargo;
 use crate::datagrams::{PING, PONG};
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
-use crate::tap::Wire;
 
 /// The command, built if need be.
 fn command() -> Result<&'static Path, String> {
@@ -41,6 +40,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     }
     if case.ca_names {
         words.arg("--ca-names");
+    }
+    if case.early_data {
+        words.arg("--no-cookie"); // which would cost the client its early data
     }
     match case.sessions {
         None => drop(words.arg("--no-tickets")),
@@ -76,9 +78,6 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     }
     if case.early_data && files.session.exists() {
         words.args(["--early-data", EARLY_DATA]);
-    }
-    if case.updates_keys {
-        words.arg("--key-update");
     }
     Process::start(words, files)
 }
@@ -166,17 +165,9 @@ impl Remote for Program {
         assert!(self.is_client() && data.len() == PONG.len(), "terse waits for nothing else");
     }
 
-    fn update_keys(&mut self) {
-        panic!("terse's client does so by itself, if at all");
-    }
-
     fn keying_material(&mut self) -> Vec<u8> {
         let report = self.report().expect("terse reports");
         from_hex(report["exported"].as_str().expect("what was exported"))
-    }
-
-    fn expect_server_name(&mut self, _: &str) {
-        panic!("terse does not say which name it was asked for");
     }
 
     fn expect_protocol(&mut self, name: &str) {
@@ -208,10 +199,6 @@ impl Remote for Program {
             self.running.process = client_with(&self.case, *port, self.running.process.files());
         }
         self.running.process.forget();
-    }
-
-    fn wire(&mut self) -> Box<dyn Wire> {
-        panic!("datagrams go through a relay");
     }
 
     fn report(&mut self) -> Option<serde_json::Value> {

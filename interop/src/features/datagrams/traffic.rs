@@ -25,7 +25,7 @@ const fn ours(cell: Cell) -> Side {
 
 /// Both directions go on with the next epoch, once the old one's last message was acknowledged: soon.
 fn key_update(cell: Cell, by: Side) {
-    let mut pair = cell.pair(&case());
+    let mut pair = Pair::in_process(cell.peer, cell.role, &cell.case(&case()));
     exchange(&mut pair, 0);
     for round in 1..=3 {
         match by {
