@@ -30,12 +30,14 @@ pub enum Library {
     BouncyCastle,
     /// Scandium, the version that `java/scandium/pom.xml` names.
     Scandium,
+    /// The crate `dimpl`.
+    Dimpl,
 }
 
 impl Library {
     /// Its program, or why there is none.
     pub fn command(self) -> Result<Command, String> {
-        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 6] = [const { OnceLock::new() }; 6];
+        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 7] = [const { OnceLock::new() }; 7];
         let program = PROGRAMS[self as usize].get_or_init(|| self.compile()).as_deref().map_err(Clone::clone)?;
         let Some(class) = self.class() else { return Ok(Command::new(program)) };
         let jars = program.join("jars");
@@ -50,7 +52,7 @@ impl Library {
         match self {
             Self::BouncyCastle => Some("Peer"),
             Self::Scandium => Some("Scandium"),
-            Self::WolfSsl55 | Self::WolfSsl | Self::BoringSsl | Self::MbedTls => None,
+            Self::WolfSsl55 | Self::WolfSsl | Self::BoringSsl | Self::MbedTls | Self::Dimpl => None,
         }
     }
 
@@ -61,6 +63,9 @@ impl Library {
     }
 
     fn compile(self) -> Result<PathBuf, String> {
+        if self == Self::Dimpl {
+            return built_by_cargo(env!("CARGO_PKG_NAME"), "dimpl-peer");
+        }
         let mut hasher = DefaultHasher::new();
         let others = ["c/peer.h", "c/wolfssl/user_settings.h", "java/scandium/pom.xml"].map(own);
         for file in self.sources().iter().chain(&others) {
@@ -106,6 +111,7 @@ impl Library {
             }
             Self::BouncyCastle => "libbctls-java and default-jdk-headless",
             Self::Scandium => "maven and default-jdk-headless",
+            Self::Dimpl => "",
         };
         run(&mut command, &format!("install the packages {packages}"))?;
         // What is left of the compilation; there is nothing to be done if it stays.
@@ -122,6 +128,7 @@ impl Library {
             Self::MbedTls => vec![own("c/peer.c"), own("c/sockets.c"), own("c/mbedtls.c")],
             Self::BouncyCastle => vec![own("java/Peer.java")],
             Self::Scandium => vec![own("java/scandium/Scandium.java"), own("java/scandium/Settings.java")],
+            Self::Dimpl => Vec::new(), // Cargo knows
         }
     }
 
@@ -144,12 +151,14 @@ impl Library {
 /// Where Debian keeps Bouncy Castle.
 const DEBIAN_JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
 
-/// The program `name` of this workspace, built like this one.
-pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
+/// The program `name` of a package of this workspace, built like this one.
+pub fn built_by_cargo(package: &str, name: &str) -> Result<PathBuf, String> {
     let built = directory();
     let built = built.parent().ok_or("a directory that Cargo builds in")?;
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--bin", name, "--manifest-path"]).arg(own("../Cargo.toml"));
+    command
+        .args(["build", "--quiet", "--package", package, "--bin", name, "--manifest-path"])
+        .arg(own("../Cargo.toml"));
     command.arg("--target-dir").arg(built.with_file_name(""));
     if built.ends_with("release") {
         command.arg("--release");

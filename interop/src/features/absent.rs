@@ -78,6 +78,8 @@ const NO_LIMITS: &str = "BoringSSL has neither record_size_limit nor max_fragmen
 
 const NO_COOKIES: &str = "BoringSSL's server sends no cookies";
 
+const REFUSES_FIRST: &str = "its client refuses a HelloVerifyRequest before our server can refuse it";
+
 const NO_OTHER_VERSION: &str = "it has no other version of DTLS";
 
 const ABSENT: &[Fact] = &[
@@ -224,6 +226,7 @@ const ABSENT: &[Fact] = &[
     fact("renegotiation_is_refused", Peer::WolfSsl, None, "compiled without renegotiation"),
     fact("renegotiation_is_refused", Peer::MbedTls, None, "its program here does not renegotiate"),
     fact("renegotiation_is_refused", Peer::Rustls, None, "rustls has no renegotiation"),
+    fact("no_version_in_common", Peer::WolfSsl, Some(Role::Server), REFUSES_FIRST).dtls().tls13(),
     fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version").tcp(),
     fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];
@@ -231,13 +234,14 @@ const ABSENT: &[Fact] = &[
 #[cfg(test)]
 mod tests {
     use super::super::all;
+    use super::super::datagrams::FOR_DIMPL;
     use super::*;
 
     #[test]
     fn every_fact_is_about_a_feature() {
         let features = all();
-        for fact in ABSENT {
-            assert!(features.iter().any(|feature| feature.name == fact.feature), "{}", fact.feature);
+        for name in ABSENT.iter().map(|fact| fact.feature).chain(FOR_DIMPL) {
+            assert!(features.iter().any(|feature| feature.name == name), "{name}");
         }
     }
 }

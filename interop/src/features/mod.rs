@@ -121,7 +121,12 @@ impl Cell {
     /// All places in a row of `feature`.
     pub fn of(feature: &Feature, table: Table) -> impl Iterator<Item = Self> {
         let is_about_shared_keys = keys::is_about_shared_keys(feature.name);
-        Self::all(table).filter(move |cell| is_about_shared_keys || !cell.peer.has_only_shared_keys())
+        let is_for_dimpl = datagrams::FOR_DIMPL.contains(&feature.name);
+        Self::all(table).filter(move |cell| match cell.peer {
+            Peer::BouncyCastle => is_about_shared_keys,
+            Peer::Dimpl => is_for_dimpl,
+            _ => true,
+        })
     }
 
     /// All places of a table.
@@ -138,6 +143,9 @@ impl Cell {
             case.our_versions = or_this(case.our_versions);
             case.peer_versions = or_this(case.peer_versions);
             case.datagrams = Some(case.datagrams.unwrap_or_default());
+            if self.peer == Peer::Dimpl {
+                case.chain = "p256x2"; // it sends a leaf and nothing else
+            }
             return case;
         }
         if case.our_versions.is_empty() {

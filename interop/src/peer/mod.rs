@@ -47,6 +47,8 @@ pub enum Peer {
     Rustls,
     /// Scandium of Eclipse Californium, for DTLS 1.2 with connection IDs.
     Scandium,
+    /// The crate `dimpl`, for DTLS 1.3.
+    Dimpl,
     /// Our own command: not one of [`Self::ALL`], but what they meet over datagrams.
     Terse,
     /// The same, without the command and in this process.
@@ -55,7 +57,7 @@ pub enum Peer {
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OpenSsl,
         Self::GnuTls,
         Self::WolfSsl55,
@@ -63,6 +65,7 @@ impl Peer {
         Self::BoringSsl,
         Self::MbedTls,
         Self::Scandium,
+        Self::Dimpl,
         Self::Rustls,
         Self::BouncyCastle,
     ];
@@ -79,6 +82,7 @@ impl Peer {
             Self::Rustls => "rustls",
             Self::BouncyCastle => "bouncy",
             Self::Scandium => "scandium",
+            Self::Dimpl => "dimpl",
             Self::Terse => "terse",
             Self::TerseNet => "terse-net",
         }
@@ -96,6 +100,7 @@ impl Peer {
             Self::Rustls => Ok(rustls::version()),
             Self::BouncyCastle => Library::BouncyCastle.version(),
             Self::Scandium => Library::Scandium.version(),
+            Self::Dimpl => Library::Dimpl.version(),
             Self::Terse => terse::version(),
             Self::TerseNet => Ok(env!("CARGO_PKG_VERSION").into()),
         }
@@ -105,10 +110,10 @@ impl Peer {
     pub fn speaks(self, version: ProtocolVersion, carrier: Carrier) -> bool {
         match (carrier, self) {
             (Carrier::Udp, peer) if version == ProtocolVersion::TLS_1_3 => {
-                matches!(peer, Self::WolfSsl | Self::BoringSsl)
+                matches!(peer, Self::WolfSsl | Self::BoringSsl | Self::Dimpl)
             }
-            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle),
-            (Carrier::Tcp, Self::Scandium | Self::BoringSsl) => false,
+            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle | Self::Dimpl),
+            (Carrier::Tcp, Self::Scandium | Self::BoringSsl | Self::Dimpl) => false,
             (Carrier::Tcp, Self::MbedTls | Self::BouncyCastle) => version == ProtocolVersion::TLS_1_2,
             (Carrier::Tcp, _) => true,
         }
@@ -176,6 +181,7 @@ impl Peer {
             | Self::MbedTls
             | Self::BouncyCastle
             | Self::Scandium
+            | Self::Dimpl
             | Self::Rustls
             | Self::TerseNet => Box::new(c::Program::new(running, case)),
         }
@@ -191,6 +197,7 @@ impl Peer {
             Self::MbedTls => c::server_program(Library::MbedTls, case),
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Scandium => c::server_program(Library::Scandium, case),
+            Self::Dimpl => c::server_program(Library::Dimpl, case),
             Self::Terse => terse::server_program(case),
             Self::Rustls | Self::TerseNet => return None,
         })
@@ -206,6 +213,7 @@ impl Peer {
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Scandium => c::client_program(Library::Scandium, case, port),
+            Self::Dimpl => c::client_program(Library::Dimpl, case, port),
             Self::Terse => terse::client_program(case, port),
             Self::Rustls | Self::TerseNet => return None,
         })
