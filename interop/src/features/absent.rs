@@ -60,6 +60,8 @@ const NO_CONNECTION_IDS: &str = "it has no connection IDs for DTLS 1.2";
 
 const EARLY_CONNECTION_IDS: &str = "Mbed TLS 2.28 has those of a draft, and Debian's not even that";
 
+const LAST_FLIGHT_ONCE: &str = "its server sends its last flight only once";
+
 const NO_CUT_HELLO: &str = "its server takes no ClientHello that is cut";
 
 const CUTS_NO_HELLO: &str = "its client does not cut its first ClientHello";
@@ -76,6 +78,8 @@ const NO_CCM: &str = "BoringSSL has no CCM suites";
 
 const NO_LIMITS: &str = "BoringSSL has neither record_size_limit nor max_fragment_length";
 
+const SEALS_SESSIONS: &str = "BoringSSL's server seals its sessions of DTLS 1.3";
+
 const NO_COOKIES: &str = "BoringSSL's server sends no cookies";
 
 const REFUSES_FIRST: &str = "its client refuses a HelloVerifyRequest before our server can refuse it";
@@ -83,7 +87,8 @@ const REFUSES_FIRST: &str = "its client refuses a HelloVerifyRequest before our 
 const NO_OTHER_VERSION: &str = "it has no other version of DTLS";
 
 const ABSENT: &[Fact] = &[
-    fact("each_datagram_lost_once", Peer::WolfSsl55, Some(Role::Client), "its server sends its last flight only once"),
+    fact("each_datagram_lost_once", Peer::WolfSsl55, Some(Role::Client), LAST_FLIGHT_ONCE),
+    fact("each_datagram_late_once", Peer::WolfSsl55, Some(Role::Client), LAST_FLIGHT_ONCE),
     fact("resumption_of_sealed_sessions", Peer::Scandium, Some(Role::Server), "Scandium has no tickets"),
     fact("ed25519", Peer::OpenSsl, None, "OpenSSL has no Ed25519 in DTLS").dtls(),
     fact("ed25519", Peer::Scandium, None, "not tried: it needs a provider that Java 17 has not registered"),
@@ -140,10 +145,13 @@ const ABSENT: &[Fact] = &[
     fact("connection_id_of_both", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
     fact("connection_id_of_ours", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
     fact("connection_id_of_the_peer", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
-    fact("pre_shared_key", Peer::BoringSsl, None, IMPORTS_KEYS),
+    fact("pre_shared_key", Peer::BoringSsl, None, IMPORTS_KEYS).tls13(),
+    fact("pre_shared_key", Peer::BoringSsl, None, NO_CCM).tls12(),
+    fact("pre_shared_key_with_ecdhe", Peer::BoringSsl, None, NO_CCM),
+    fact("extended_master_secret_missing", Peer::BoringSsl, None, "BoringSSL always uses it"),
     fact("imported_pre_shared_key", Peer::WolfSsl, None, NO_IMPORTED_KEYS),
     fact("early_data", Peer::BoringSsl, None, "BoringSSL has no early data in DTLS"),
-    fact("resumption_of_kept_sessions", Peer::BoringSsl, Some(Role::Client), "BoringSSL's server seals its sessions"),
+    fact("resumption_of_kept_sessions", Peer::BoringSsl, Some(Role::Client), SEALS_SESSIONS).tls13(),
     fact("only_our_side_is_limited_to_it", Peer::OpenSsl, None, NO_OTHER_VERSION).dtls(),
     fact("only_our_side_is_limited_to_it", Peer::GnuTls, None, NO_OTHER_VERSION).dtls(),
     fact("only_our_side_is_limited_to_it", Peer::WolfSsl55, None, NO_OTHER_VERSION).dtls(),
@@ -227,6 +235,9 @@ const ABSENT: &[Fact] = &[
     fact("renegotiation_is_refused", Peer::MbedTls, None, "its program here does not renegotiate"),
     fact("renegotiation_is_refused", Peer::Rustls, None, "rustls has no renegotiation"),
     fact("no_version_in_common", Peer::WolfSsl, Some(Role::Server), REFUSES_FIRST).dtls().tls13(),
+    fact("no_version_in_common", Peer::GnuTls, Some(Role::Client), SAYS_NOTHING).dtls(),
+    fact("no_version_in_common", Peer::GnuTls, Some(Role::Server), PASSES_OVER).dtls(),
+    fact("mtu_127", Peer::Dimpl, Some(Role::Client), "dimpl 0.9.0 panics at the thirteenth record of a flight"),
     fact("no_version_in_common", Peer::MbedTls, None, "Mbed TLS 2.28 has no other version").tcp(),
     fact("extended_master_secret_missing", Peer::Rustls, None, "rustls always uses it"),
 ];
