@@ -80,6 +80,8 @@ const NO_LIMITS: &str = "BoringSSL has neither record_size_limit nor max_fragmen
 
 const SEALS_SESSIONS: &str = "BoringSSL's server seals its sessions of DTLS 1.3";
 
+const NOT_ALLOWED: &str = "our server allows no early data where it asks for a cookie";
+
 const NO_COOKIES: &str = "BoringSSL's server sends no cookies";
 
 const REFUSES_FIRST: &str = "its client refuses a HelloVerifyRequest before our server can refuse it";
@@ -151,6 +153,8 @@ const ABSENT: &[Fact] = &[
     fact("extended_master_secret_missing", Peer::BoringSsl, None, "BoringSSL always uses it"),
     fact("imported_pre_shared_key", Peer::WolfSsl, None, NO_IMPORTED_KEYS),
     fact("early_data", Peer::BoringSsl, None, "BoringSSL has no early data in DTLS"),
+    fact("early_data_lost_to_a_cookie", Peer::BoringSsl, None, "BoringSSL has no early data in DTLS"),
+    fact("early_data_lost_to_a_cookie", Peer::WolfSsl, Some(Role::Server), NOT_ALLOWED),
     fact("resumption_of_kept_sessions", Peer::BoringSsl, Some(Role::Client), SEALS_SESSIONS).tls13(),
     fact("only_our_side_is_limited_to_it", Peer::OpenSsl, None, NO_OTHER_VERSION).dtls(),
     fact("only_our_side_is_limited_to_it", Peer::GnuTls, None, NO_OTHER_VERSION).dtls(),

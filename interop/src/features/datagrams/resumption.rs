@@ -12,7 +12,8 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::dtls13("resumption_after_hello_retry_request", |cell| {
             resumed(cell, &other_group(), Sessions::Sealed);
         }),
-        Feature::dtls13("early_data", early_data),
+        Feature::dtls13("early_data", |cell| early_data(cell, false)),
+        Feature::dtls13("early_data_lost_to_a_cookie", |cell| early_data(cell, true)),
     ]
 }
 
@@ -40,15 +41,17 @@ fn resumed(cell: Cell, case: &Case, sessions: Sessions) {
     }
 }
 
-/// RFC 9846, 2.3; RFC 9147, 5.6: before the server has said anything, and so without a cookie.
-fn early_data(cell: Cell) {
-    let case = cell.case(&Case { early_data: true, ..case() }.with_sessions(Sessions::Sealed, 2));
+/// RFC 9846, 2.3; RFC 9147, 5.6: before the server has said anything. With a cookie it asks for another ClientHello, which
+/// costs the client its early data: it sends them again.
+fn early_data(cell: Cell, cookie: bool) {
+    let case = cell.case(&Case { early_data: true, cookie, ..case() }.with_sessions(Sessions::Sealed, 2));
     let mut pair = cell.pair(&case);
     let _ = pair.complete(&case);
     pair.next();
     let receiver = if pair.server.echoes() { &mut pair.client } else { &mut pair.server };
     receiver.expect(EARLY_DATA.as_bytes());
     if let Some(report) = pair.complete(&case) {
-        assert_eq!((report.mode(), &report.0["early_data"]), ("resumed", &"accepted".into()));
+        let outcome = if cookie { "rejected" } else { "accepted" };
+        assert_eq!((report.mode(), &report.0["early_data"]), ("resumed", &outcome.into()));
     }
 }
