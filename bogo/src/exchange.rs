@@ -112,7 +112,8 @@ impl Exchange<'_> {
             self.options = self.retry;
         }
         // In DTLS 1.2 a second one answers HelloVerifyRequest.
-        let hello_retry = !self.options.dtls && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
+        let is_dtls12 = self.options.dtls && summary.version == Some(ProtocolVersion::TLS_1_2);
+        let hello_retry = !is_dtls12 && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
         let selected = self.selected_credential();
         let reason = expect::EarlyDataReason {
             summary,

@@ -270,18 +270,15 @@ impl Options {
     /// The versions that the flags leave, newest first.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Refusal> {
         let (min, max) = (self.min_version.unwrap_or(0), self.max_version.unwrap_or(u16::MAX));
-        let there_are = match self.dtls {
-            true => &[ProtocolVersion::TLS_1_2][..],
-            false => &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2],
-        };
+        let there_are = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
         let is_left = |version: &ProtocolVersion| {
             (min..=max).contains(&version.0) && !self.excluded_versions.contains(&version.0)
         };
-        let left: Vec<_> = there_are.iter().copied().filter(is_left).collect();
+        let left: Vec<_> = there_are.into_iter().filter(is_left).collect();
         match (left.is_empty(), self.dtls) {
             (false, _) => Ok(left),
             (true, false) => Err(Refusal::Unimplemented("TLS 1.0 and 1.1".into())),
-            (true, true) => Err(Refusal::Unimplemented("DTLS 1.0 and 1.3".into())),
+            (true, true) => Err(Refusal::Unimplemented("DTLS 1.0".into())),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 
 use terse_net::OsRng;
 use terse_tls::crypto::Signing;
-use terse_tls::{Connection, Event};
+use terse_tls::{Connection, Event, ProtocolVersion};
 
 use crate::Failure;
 use crate::clock::ShiftedClock;
@@ -44,7 +44,7 @@ enum Unit {
     Byte,
 }
 
-/// How long it takes from one datagram to the next once the handshake is done, in nanoseconds: the peer's last flight asks
+/// How long it takes from one datagram to the next once a handshake of DTLS 1.2 is done, in nanoseconds: the peer's last flight asks
 /// for an answer five times in the same instant, and Terse answers once in a while.
 const BETWEEN_DATAGRAMS: u64 = 1_000_000_000;
 
@@ -128,7 +128,7 @@ impl Wire {
             match packets::read(&mut self.socket)? {
                 Some(Packet::Datagram(datagram)) => {
                     self.input = datagram;
-                    if self.is_connected {
+                    if self.is_connected && self.connection.summary().version == Some(ProtocolVersion::TLS_1_2) {
                         self.clock.pass(BETWEEN_DATAGRAMS); // no timer runs that the runner could have expectations of
                     }
                 }
