@@ -64,3 +64,22 @@ fn a_server_does_not_repeat_what_is_being_answered() {
     assert_eq!(pair.server.summary().retransmissions, 0);
     assert!(after(&pair, Side::Server, 100).iter().all(|first| first & 0xe0 == 0x20), "ACKs");
 }
+
+/// A server that cannot read the client's data says so, and the client repeats what the server needs for that, long before
+/// its timer (RFC 9147, 7.1).
+#[test]
+fn what_cannot_be_read_tells_that_the_last_flight_was_lost() {
+    let mut pair = pair();
+    let is_last = |datagram: &Datagram| datagram.from == Side::Client && datagram.bytes[0] & 0xe3 == 0x22;
+    let mut lost = |datagram: &Datagram| if is_last(datagram) { Vec::new() } else { datagram.arrives() };
+    while !pair.client.is_connected() {
+        pair.step(&mut lost, 1_000).unwrap().unwrap();
+    }
+    pair.transmit(Side::Client, &mut lost);
+    let sent = pair.now.monotonic.0;
+    pair.send(Side::Client, b"hello").unwrap();
+    pair.run_well().unwrap();
+    assert!(pair.server.is_connected());
+    let again = pair.sent.iter().find(|datagram| is_last(datagram) && datagram.sent > sent).unwrap();
+    assert_eq!(again.sent - sent, DELAY + 250 + DELAY, "a quarter of the server's timer, and a round trip");
+}

@@ -90,7 +90,8 @@ impl Flights for Sender {
     }
 
     fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
-        if numbers.is_empty() && self.may_repeat(now) && !self.is_finished && self.has_partial_acks {
+        let waits = !self.is_finished || self.has_last_flight();
+        if numbers.is_empty() && self.may_repeat(now) && waits && self.has_partial_acks {
             self.flight.repeats += 1; // it was less than another u32
             self.timer.repeated();
             self.flight.send_again();
