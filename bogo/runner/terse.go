@@ -1,5 +1,5 @@
-// What RFC 9147 leaves open, and BoringSSL's runner takes only as BoringSSL does it. `run` calls these functions from
-// the runner's own, which it changes in two places.
+// What RFC 9147 leaves open, and BoringSSL's runner takes only as BoringSSL does it. The runner's own functions call
+// these, where terse.sed changes them.
 
 package runner
 
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 )
 
-// readUnifiedHeader reads the header of a protected record of DTLS 1.3, with a number of 8 or 16 bits and with a length
+// takeUnifiedHeader reads the header of a protected record of DTLS 1.3, with a number of 8 or 16 bits and with a length
 // or without (RFC 9147, 4). BoringSSL always sends 16 bits and a length, and its runner reads no other.
-func (c *Conn) readUnifiedHeader(epoch *epochState, record []byte) (headerLen int, recordLen int, typ recordType, err error) {
+func (c *Conn) takeUnifiedHeader(epoch *epochState, record []byte) (headerLen int, recordLen int, typ recordType, err error) {
 	const hasCID, hasLongNumber, hasLength = 0x10, 0x08, 0x04
 	if len(record) == 0 || record[0]&0xe0 != 0x20 || record[0]&hasCID != 0 {
 		return 0, 0, 0, errors.New("dtls: no unified header, or one with a connection ID")
@@ -62,15 +62,28 @@ func (c *Conn) readUnifiedHeader(epoch *epochState, record []byte) (headerLen in
 	return headerLen, recordLen, 0, nil
 }
 
-// readEarlyACK reads an ACK while something else is waited for: RFC 9147 (7.1) recommends one as soon as something comes
-// out of order, and after the handshake one for each record. BoringSSL sends none before a quarter of its timer has
-// passed. It must be of records that the shim took and has not acknowledged yet.
-func (c *Conn) readEarlyACK(data []byte) error {
+// epochOfACK is the epoch of the next record, if it may be an ACK: after a KeyUpdate the shim has the keys before until its
+// own was acknowledged.
+func (c *Conn) epochOfACK(wanted *epochState) *epochState {
+	if record := c.rawInput.Bytes(); c.handshakeComplete && len(record) > 0 && wanted.epoch > 0 &&
+		record[0]&0xe0 == 0x20 && uint16(record[0]&3) == (wanted.epoch-1)&3 {
+		if before, ok := c.in.getEpoch(wanted.epoch - 1); ok {
+			return before
+		}
+	}
+	return wanted
+}
+
+// takeACK takes an ACK, whenever it comes: RFC 9147 (7.1) recommends one as soon as something comes out of order, and
+// after the handshake one for each record. BoringSSL sends none before a quarter of its timer has passed, and then one of
+// all records that it remembers. This one must be of records that the shim took and has not acknowledged yet.
+func (c *Conn) takeACK(data []byte) error {
 	s := cryptobyte.String(data)
 	var numbers cryptobyte.String
 	if !s.ReadUint16LengthPrefixed(&numbers) || !s.Empty() {
 		return errors.New("dtls: a malformed ACK")
 	}
+	isFull := len(numbers) >= 16*shimConfig.MaxACKBuffer
 	var last *DTLSRecordNumber
 	for !numbers.Empty() {
 		var number DTLSRecordNumber
@@ -80,12 +93,66 @@ func (c *Conn) readEarlyACK(data []byte) error {
 		if last != nil && comparePair(last.Epoch, last.Sequence, number.Epoch, number.Sequence) >= 0 {
 			return errors.New("dtls: an ACK that is not in order")
 		}
+		if last == nil && isFull { // The shim forgot what came before.
+			c.expectedACK = slices.DeleteFunc(slices.Clone(c.expectedACK), func(other DTLSRecordNumber) bool {
+				return comparePair(other.Epoch, other.Sequence, number.Epoch, number.Sequence) < 0
+			})
+		}
 		last = &number
 		place := slices.Index(c.expectedACK, number)
 		if place < 0 {
 			return fmt.Errorf("dtls: an ACK of %+v, but expected are %+v", number, c.expectedACK)
 		}
 		c.expectedACK = slices.Delete(slices.Clone(c.expectedACK), place, place+1)
+	}
+	return nil
+}
+
+// forgetACK is called when the shim begins the next flight. After the handshake its flights answer nothing.
+func (c *Conn) forgetACK() {
+	if !c.handshakeComplete {
+		c.expectedACK = nil
+	}
+}
+
+// takeACKs reads ACKs until every record was acknowledged that is to be. All of them may have come before.
+func (c *DTLSController) takeACKs(epoch uint16) {
+	if c.flush() != nil {
+		return
+	}
+	for c.err == nil && len(c.conn.expectedACK) > 0 {
+		var typ recordType
+		var data []byte
+		typ, data, c.err = c.conn.dtlsDoReadRecord(c.getInEpochOrPanic(epoch), recordTypeACK)
+		if c.err == nil && typ != recordTypeACK {
+			c.err = fmt.Errorf("dtls: a record of type %d, where ACKs are expected of %+v", typ, c.conn.expectedACK)
+		}
+		if c.err == nil {
+			c.err = c.conn.takeACK(data)
+		}
+	}
+}
+
+// takeEarlyACKs takes packets that came before time passed, which must be ACKs.
+func (c *DTLSController) takeEarlyACKs(packets [][]byte) error {
+	epoch := &c.conn.in.epoch
+	for _, packet := range packets {
+		if len(packet) == 0 || packet[0]&0xe0 != 0x20 || uint16(packet[0]&3) != epoch.epoch&3 || c.conn.rawInput.Len() > 0 {
+			return fmt.Errorf("dtls: something was sent before time passed, and no ACK: %x", packet)
+		}
+		c.conn.rawInput.Write(packet)
+		for c.conn.rawInput.Len() > 0 {
+			typ, data, err := c.conn.dtlsDoReadRecord(epoch, recordTypeACK)
+			if err != nil {
+				return err
+			}
+			if typ != recordTypeACK {
+				return fmt.Errorf("dtls: a record of type %d was sent before time passed", typ)
+			}
+			if err := c.conn.takeACK(data); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

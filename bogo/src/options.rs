@@ -77,6 +77,8 @@ pub(crate) struct Options {
     pub(crate) read_size: Option<usize>,
     pub(crate) key_update: bool,
     pub(crate) key_update_before_read: bool,
+    /// How long a private key takes over datagrams, in milliseconds.
+    pub(crate) private_key_delay: u64,
     pub(crate) shim_shuts_down: bool,
     pub(crate) check_close_notify: bool,
     pub(crate) export_keying_material: usize,
@@ -231,6 +233,7 @@ impl Options {
             "-read-size" => self.read_size = Some(number(flag, arguments)?),
             "-key-update" => self.key_update = true,
             "-key-update-before-read" => self.key_update_before_read = true,
+            "-private-key-delay-ms" => self.private_key_delay = number(flag, arguments)?,
             "-shim-shuts-down" => self.shim_shuts_down = true,
             "-check-close-notify" => self.check_close_notify = true,
             "-export-keying-material" => self.export_keying_material = number(flag, arguments)?,

@@ -168,7 +168,9 @@ impl Table {
 
     /// The largest rows first.
     fn print(&self, title: &str) {
-        println!("| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | DTLS 1.3 | either | other | sum |\n|---|---|---|---|---|---|---|---|");
+        println!(
+            "| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | DTLS 1.3 | either | other | sum |\n|---|---|---|---|---|---|---|---|"
+        );
         let mut rows: Vec<_> = self.0.iter().map(|(row, counts)| (counts.iter().sum::<usize>(), row, counts)).collect();
         rows.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
         for (sum, row, [tls12, tls13, dtls12, dtls13, either, other]) in rows {
