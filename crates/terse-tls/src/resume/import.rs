@@ -1,11 +1,10 @@
-//! The importer of RFC 9258: of one external key a TLS key for each version and KDF, so that none is used with two.
+//! The importer of RFC 9258: of one external key a key for each version of TLS and DTLS and each KDF, so that none is used with two.
 //!
 //! What must always hold: the derivation binds the whole identity, as it is sent.
 
 use super::PskHash;
 use crate::crypto::{CryptoError, Hash};
 use crate::error::InvalidMessage;
-use crate::link::LABEL_PREFIX_DTLS;
 use crate::schedule::tls13::hkdf_expand_label;
 use crate::wire::{Encode, Parse, Protocol, ProtocolVersion, Reader, Writer, non_empty};
 
@@ -26,7 +25,7 @@ const HKDF_SHA256: u16 = 0x0001;
 const HKDF_SHA384: u16 = 0x0002;
 
 impl<'a> ImportedIdentity<'a> {
-    /// For version 1.3 of `protocol`.
+    /// For version 1.3 of `protocol`, and suites with the hash `target`.
     pub(super) const fn new(
         external_identity: &'a [u8],
         context: &'a [u8],
@@ -52,22 +51,19 @@ impl<'a> ImportedIdentity<'a> {
 }
 
 /// `epskx = HKDF-Extract(0, epsk)`, `ipskx = HKDF-Expand-Label(epskx, "derived psk", Hash(ImportedIdentity), L)` (RFC
-/// 9258, 5.1). `hash` is that of the external key, whatever the target; `ipskx` is as long as the target needs; labels are
-/// those of the target's `protocol`.
+/// 9258, 5.1), with the labels of `protocol`. `hash` is that of the external key, whatever the target; `ipskx` is as
+/// long as the target needs.
 pub(super) fn import(
     epsk: &[u8],
     imported_identity: &[u8],
-    protocol: Protocol,
     hash: &dyn Hash,
+    protocol: Protocol,
     ipskx: &mut [u8],
 ) -> Result<(), CryptoError> {
     let zeros = [0; crate::crypto::MAX_HASH_LEN];
     let epskx = hash.hkdf_extract(&zeros[..hash.output_len()], epsk);
-    let label_prefix = match protocol {
-        Protocol::Tls => b"tls13 ",
-        Protocol::Dtls => LABEL_PREFIX_DTLS,
-    };
-    hkdf_expand_label(hash, label_prefix, &epskx, b"derived psk", hash.hash(&[imported_identity]).as_ref(), ipskx)
+    let context = hash.hash(&[imported_identity]);
+    hkdf_expand_label(hash, protocol.label_prefix(), &epskx, b"derived psk", context.as_ref(), ipskx)
 }
 
 impl<'a> Parse<'a> for ImportedIdentity<'a> {

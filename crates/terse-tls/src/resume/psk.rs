@@ -91,15 +91,16 @@ impl ExternalPsk {
     pub(crate) fn offers(
         &self,
         provider: &CryptoProvider,
-        protocol: Protocol,
         hashes: &[PskHash],
+        protocol: Protocol,
     ) -> Result<Vec<Psk>, CryptoError> {
         let Inner { identity, hash, context, .. } = &*self.inner;
         let Some(context) = context else {
             return Ok(if hashes.contains(hash) { Vec::from([self.as_it_is()]) } else { Vec::new() });
         };
         let import = |target| {
-            self.import(&ImportedIdentity::new(identity, context, protocol, target), protocol, target, provider)
+            let imported = ImportedIdentity::new(identity, context, protocol, target);
+            self.import(&imported, protocol, target, provider)
         };
         hashes.iter().map(|target| import(*target)).collect()
     }
@@ -119,12 +120,12 @@ impl ExternalPsk {
         let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was asked
         let identity = identity.to_vec().map_err(|_| CryptoError::InvalidLength)?;
         let mut key = Zeroizing::new(alloc::vec![0; target.output_len()]);
-        import(&self.inner.key, &identity, protocol, hash, &mut key)?;
+        import(&self.inner.key, &identity, hash, protocol, &mut key)?;
         Ok(Psk { kind: PskKind::Imported, identity, key, hash: target })
     }
 }
 
-/// A TLS 1.3 pre-shared key, ready for the key schedule.
+/// A pre-shared key of version 1.3, ready for the key schedule.
 #[derive(Clone)]
 pub(crate) struct Psk {
     pub(crate) kind: PskKind,
@@ -175,8 +176,8 @@ impl dyn PskStore {
     pub(crate) fn resolve(
         &self,
         identity: &[u8],
-        protocol: Protocol,
         provider: &CryptoProvider,
+        protocol: Protocol,
     ) -> Option<(ExternalPsk, Psk)> {
         if let Some(found) = self.find(identity).filter(|found| found.inner.context.is_none()) {
             let psk = found.as_it_is();

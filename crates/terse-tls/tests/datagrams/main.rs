@@ -7,6 +7,7 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`acks`]: what is acknowledged, and what is sent again for it
+//! - [`progress`]: what is not sent again once a part of the answer has come
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
 //! - [`attacks`]: by those who have no keys
 //! - [`connection_ids`]: more of them, for clients that change their network
@@ -32,6 +33,7 @@ mod modes;
 mod outcome;
 mod pairs;
 mod paths;
+mod progress;
 mod random;
 mod single;
 mod timers;

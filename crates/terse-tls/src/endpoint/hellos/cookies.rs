@@ -17,7 +17,6 @@ use crate::crypto::Rng;
 use crate::error::Error;
 use crate::handshake::tls13::server::{Retried, retry};
 use crate::handshake::{Message, server::select_version};
-use crate::link::LABEL_PREFIX_DTLS;
 use crate::link::datagram::cookie::COOKIE_LEN;
 use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
 use crate::record::datagram12;
@@ -102,7 +101,7 @@ impl Hellos {
                 None => (Some(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), None), // RFC 9147, 5.1
             });
         }
-        let retried = match retry(config, hello, message, LABEL_PREFIX_DTLS, now) {
+        let retried = match retry(config, hello, message, Protocol::Dtls, now) {
             Ok(retried) if self.require_cookie || retried.group.is_some() => retried,
             // What is wrong with it is told once.
             Err(error) if self.require_cookie => {

@@ -11,7 +11,6 @@ use crate::config::ClientConfig;
 use crate::crypto::Tls13Suite;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Output;
-use crate::link::Link;
 use crate::resume::{PskHash, PskKind, SessionKind, StoredSession};
 use crate::schedule::tls13::EarlySecret;
 use crate::schedule::{EpochKeys, Transcript};
@@ -57,8 +56,12 @@ pub(crate) struct SelectedPsk {
 
 impl OfferedPsks {
     /// `session`, and all keys from outside for which there is a suite.
-    pub(super) fn new(config: &ClientConfig, session: Option<StoredSession>, link: &dyn Link) -> Result<Self, Error> {
-        let (common, label_prefix) = (&config.common, link.label_prefix());
+    pub(super) fn new(
+        config: &ClientConfig,
+        session: Option<StoredSession>,
+        protocol: Protocol,
+    ) -> Result<Self, Error> {
+        let common = &config.common;
         let mut offered = Self { psks: Vec::new(), early_data: None };
         if !common.enables(ProtocolVersion::TLS_1_3) {
             return Ok(offered);
@@ -70,7 +73,7 @@ impl OfferedPsks {
             offered.psks.push(OfferedPsk {
                 kind: PskKind::Resumption,
                 identity: session.ticket.to_vec(),
-                early_secret: EarlySecret::new(suite.hash, label_prefix, Some(session.secret.as_ref())),
+                early_secret: EarlySecret::new(suite.hash, protocol.label_prefix(), Some(session.secret.as_ref())),
                 source: PskSource::Session(session),
             });
         }
@@ -78,12 +81,12 @@ impl OfferedPsks {
         hashes.sort_unstable();
         hashes.dedup();
         for external in &config.psks {
-            for psk in external.offers(&common.provider, link.protocol(), &hashes)? {
+            for psk in external.offers(&common.provider, &hashes, protocol)? {
                 let Some(hash) = psk.hash.find(&common.provider) else { continue };
                 offered.psks.push(OfferedPsk {
                     kind: psk.kind,
                     identity: psk.identity,
-                    early_secret: EarlySecret::new(hash, label_prefix, Some(&psk.key)),
+                    early_secret: EarlySecret::new(hash, protocol.label_prefix(), Some(&psk.key)),
                     source: PskSource::External(external.identity().to_vec()),
                 });
             }

@@ -57,7 +57,10 @@ impl Acks {
         }
         let Some(quarter) = quarter else { return };
         let is_early = self.last_sent.is_some_and(|sent| now.since(sent) < quarter);
-        if arrived.has_gap && !is_early && self.peer_has_acks() {
+        if !self.peer_has_acks() {
+            return; // no timer wakes a device for nothing
+        }
+        if arrived.has_gap && !is_early {
             self.is_due = true;
         } else {
             self.deadline = Some(Instant(now.0.saturating_add(quarter)));
@@ -112,7 +115,7 @@ impl Acks {
         self.is_due = !self.numbers.is_empty();
         self.last_sent = Some(now);
         if !self.is_due {
-            self.numbers = Vec::new();
+            (self.numbers, self.deadline) = (Vec::new(), None);
         }
         2 + len
     }

@@ -151,6 +151,11 @@ impl Flight {
         Some(arrived)
     }
 
+    /// The peer answers, so it has all of it (RFC 9147, 7.2).
+    pub(super) fn acknowledge_all(&mut self) {
+        self.pieces.iter_mut().for_each(|piece| piece.is_acknowledged = true);
+    }
+
     /// Whether the peer has all of it.
     pub(super) fn is_acknowledged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.is_acknowledged)

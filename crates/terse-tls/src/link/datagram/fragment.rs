@@ -183,7 +183,6 @@ impl Reassembler {
     }
 
     /// Whether nothing is kept.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }

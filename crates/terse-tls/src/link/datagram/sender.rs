@@ -16,7 +16,7 @@ use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
-use crate::link::{Acknowledged, Arrived, Flights, LABEL_PREFIX_DTLS, Link, Outgoing, Sent};
+use crate::link::{Acknowledged, Arrived, Flights, Link, Outgoing, Sent};
 use crate::record::datagram::{RecordNumber, WriteEpoch};
 use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
@@ -469,10 +469,6 @@ impl Outgoing for Sender {
 const LAST_SEQ: u16 = u16::MAX - 8;
 
 impl Link for Sender {
-    fn label_prefix(&self) -> &'static [u8] {
-        LABEL_PREFIX_DTLS
-    }
-
     fn protocol(&self) -> Protocol {
         Protocol::Dtls
     }

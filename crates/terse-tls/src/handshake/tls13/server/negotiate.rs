@@ -23,7 +23,6 @@ use crate::wire::{
 /// A ClientHello with the extensions that matter, each parsed.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
-    pub(super) protocol: Protocol,
     pub(super) server_name: Option<&'a str>,
     pub(super) record_sizes: RecordSizes,
     pub(super) caching: Offered<'a>,
@@ -53,7 +52,6 @@ impl<'a> Offer<'a> {
         let mut modes = modes.iter().flat_map(|PskKeyExchangeModes(modes)| modes.iter());
         Ok(Self {
             hello,
-            protocol,
             server_name: agreement::server_name(extensions)?,
             record_sizes: RecordSizes::parse(extensions)?,
             caching: Offered::parse(config, extensions)?,
@@ -144,17 +142,16 @@ impl<'a> Negotiated<'a> {
         offer: &Offer<'a>,
         fixed: Option<CipherSuite>,
         now: Now,
-        label_prefix: &'static [u8],
+        protocol: Protocol,
     ) -> Result<Self, Error> {
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        let protocol = application_protocol.as_deref();
-        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, protocol, now);
-        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, label_prefix)
-        {
+        let alpn = application_protocol.as_deref();
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn, now);
+        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol) {
             Some(candidate) => {
                 let suite = candidate.suite;
                 (Authentication::Psk(Box::new(candidate)), suite)

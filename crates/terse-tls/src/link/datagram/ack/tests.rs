@@ -41,6 +41,21 @@ fn a_part_of_a_flight_is_acknowledged_after_a_quarter_of_the_timer() {
     assert_eq!(sent(&mut acks, 650, 1_000), Some(vec![9]), "each record once");
 }
 
+/// Nobody is told of what was not protected alone: it may be DTLS 1.2 that the peer speaks.
+#[test]
+fn nobody_wakes_for_what_is_not_acknowledged() {
+    let mut acks = Acks::default();
+    let unprotected = || Arrived { numbers: vec![number(0, 1)], ..Arrived::default() };
+    acks.note(Instant(0), unprotected(), QUARTER, false);
+    acks.note(Instant(0), Arrived { has_gap: true, ..unprotected() }, QUARTER, false);
+    assert_eq!((acks.deadline(), acks.is_due()), (None, false));
+    acks.note(Instant(10), arrived(&[1]), QUARTER, false);
+    assert_eq!(acks.deadline(), Some(Instant(260)));
+    acks.note(Instant(20), Arrived { has_gap: true, ..arrived(&[3]) }, QUARTER, false);
+    assert_eq!(sent(&mut acks, 20, 1_000), Some(vec![1, 1, 3]));
+    assert_eq!(acks.deadline(), None, "all was told");
+}
+
 #[test]
 fn a_gap_is_told_at_once_but_not_too_often() {
     let mut acks = Acks::default();

@@ -69,7 +69,7 @@ impl Sender {
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
         // Nor is anybody who asks without end.
         let is_too_often = flight.repeats >= self.max_repeats;
-        let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.todo.is_empty();
+        let is_there = flight.is_complete && flight.todo.is_empty() && !flight.is_acknowledged();
         is_there && !is_soon && !is_old && !is_too_often
     }
 }
@@ -90,7 +90,8 @@ impl Flights for Sender {
     }
 
     fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
-        if numbers.is_empty() && self.may_repeat(now) && !self.is_finished && self.has_partial_acks {
+        let waits = !self.is_finished || self.has_last_flight();
+        if numbers.is_empty() && self.may_repeat(now) && waits && self.has_partial_acks {
             self.flight.repeats += 1; // it was less than another u32
             self.timer.repeated();
             self.flight.send_again();
@@ -126,6 +127,9 @@ impl Flights for Sender {
     fn heard(&mut self, now: Instant) {
         let waits = self.flight.is_complete && self.flight.todo.is_empty() && !self.flight.is_last;
         if waits && !(self.is_finished && self.is_dtls13()) {
+            if self.is_dtls13() && self.epoch() >= HANDSHAKE {
+                self.flight.acknowledge_all(); // what comes is protected as well, so it is the peer who answers
+            }
             self.timer.progress(now);
         }
     }
