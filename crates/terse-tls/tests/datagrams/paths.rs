@@ -219,6 +219,21 @@ fn the_application_may_know_better() {
     }
 }
 
+/// Its KeyUpdate came, but the acknowledgement goes to where it was: what it sends is under keys that are not the newest.
+#[test]
+fn a_client_that_moves_while_it_changes_keys() {
+    let (mut world, handle) = world(ProtocolVersion::TLS_1_3);
+    world.clients[0].connection.update_keys(false).unwrap();
+    for datagram in world.transmit(0) {
+        world.hand_over(old(), datagram);
+    }
+    world.clients[0].address = new();
+    world.say_from(new(), b"I am here now");
+    world.run();
+    world.run_out();
+    assert_eq!((world.endpoint.address(handle), world.changes()), (Some(new()), vec![changed(old(), new())]));
+}
+
 /// RFC 9853, 3: only if both sides said so, and only with connection IDs.
 #[test]
 fn both_sides_agree_on_it() {

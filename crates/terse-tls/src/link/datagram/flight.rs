@@ -25,6 +25,8 @@ pub(super) struct Flight {
     pub(super) outstanding: Outstanding,
     /// Nothing of it was sent yet.
     pub(super) is_fresh: bool,
+    /// The largest datagram that some of it was sent in.
+    pub(super) largest: usize,
     /// The peer was heard of since it was sent again.
     pub(super) is_heard: bool,
     /// The peer was not: it gets this when it wakes up.

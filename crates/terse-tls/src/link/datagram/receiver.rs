@@ -515,9 +515,7 @@ impl Incoming for Receiver {
     }
 
     fn newest(&self) -> Option<(u64, u64)> {
-        let epoch = self.epochs.in_force();
-        let newest = if epoch.is_protected() { epoch.newest() } else { None };
-        newest.map(|number| (epoch.epoch(), number))
+        self.epochs.newest()
     }
 
     fn dropped(&self) -> Dropped {

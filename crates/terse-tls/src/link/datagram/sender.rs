@@ -252,7 +252,8 @@ impl Sender {
 
     /// What is not acknowledged, from its beginning; after losses in smaller datagrams.
     fn send_again(&mut self) {
-        let sizes = self.least_datagram()..self.max_datagram;
+        // That small ones are lost says nothing about the path.
+        let sizes = self.least_datagram()..self.max_datagram.min(self.flight.largest);
         self.flight.losses = self.flight.losses.saturating_add(1);
         if self.flight.losses >= LOSSES
             && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))
@@ -363,6 +364,7 @@ impl Outgoing for Sender {
         let len = *sent.as_ref().unwrap_or(&0); // an error only if all numbers are used up
         self.produced += len as u64;
         self.flight.is_fresh &= len == 0;
+        self.flight.largest = self.flight.largest.max(len);
         if has_flight && (self.flight.todo.is_empty() || sent.is_err() || len == 0) {
             self.flight.todo.clear();
             self.flight.last_sent = Some(now);

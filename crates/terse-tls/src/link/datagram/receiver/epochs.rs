@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::{APPLICATION, HANDSHAKE};
+use super::{APPLICATION, EARLY_DATA, HANDSHAKE};
 use crate::crypto::CryptoError;
 use crate::record::datagram::ReadEpoch;
 use crate::record::{datagram12, datagram13};
@@ -97,6 +97,15 @@ impl Epochs {
                 earlier.until.get_or_insert(until);
             }
         }
+    }
+
+    /// Epoch and number of the newest record that came under keys of this connection: early data does not, nor may anything
+    /// have come yet under the keys that are in force.
+    pub(super) fn newest(&self) -> Option<(u64, u64)> {
+        let all = self.earlier.iter().map(|earlier| &earlier.epoch).chain([&self.in_force]);
+        let under_keys =
+            all.filter(|epoch| epoch.is_protected() && !(epoch.is_dtls13() && epoch.epoch() == EARLY_DATA));
+        under_keys.filter_map(|epoch| epoch.newest().map(|number| (epoch.epoch(), number))).max()
     }
 
     /// Time has passed.

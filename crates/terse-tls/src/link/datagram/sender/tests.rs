@@ -281,6 +281,21 @@ fn datagrams_become_smaller_when_flights_are_lost() {
     assert_eq!(sender.max_fragment(), 208 - 13 - 8 - 16, "for application data as well");
 }
 
+#[test]
+fn datagrams_keep_their_size_when_small_ones_are_lost() {
+    for (len, size) in [(100, 1_472), (300, 208), (1_100, 208)] {
+        let mut sender = sender(1_472);
+        push(&mut sender, &[len], false);
+        let mut now = 0;
+        for _ in 0..6 {
+            transmit_at(&mut sender, now);
+            now = sender.deadline().unwrap().0;
+            assert!(!sender.expired(Instant(now)));
+        }
+        assert_eq!(sender.max_fragment(), size - 13, "{len}");
+    }
+}
+
 /// Whether the timer noticed or the peer did.
 #[test]
 fn datagrams_become_smaller_when_the_peer_does_not_get_them() {
