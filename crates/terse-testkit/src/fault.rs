@@ -133,7 +133,9 @@ fn extensions_at(message: &[u8]) -> usize {
     let skip = |at: usize, width: usize| {
         at + width + message[at..at + width].iter().fold(0, |len, byte| len << 8 | usize::from(*byte))
     };
+    let is_dtls = message[4] == 0xfe; // and so has a cookie
     match HandshakeType(message[0]) {
+        HandshakeType::CLIENT_HELLO if is_dtls => skip(skip(skip(skip(4 + 34, 1), 1), 2), 1),
         HandshakeType::CLIENT_HELLO => skip(skip(skip(4 + 34, 1), 2), 1),
         HandshakeType::SERVER_HELLO => skip(4 + 34, 1) + 3,
         HandshakeType::CERTIFICATE_REQUEST => skip(4, 1),

@@ -4,146 +4,16 @@
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 
-use terse_testkit::pair::at;
-use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::summary::Mode;
 use terse_tls::{
-    AddressChange, ApiMisuse, Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits,
-    Instant, NamedGroup, Now, ProtocolVersion, Undefended,
+    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup,
+    ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
-
-/// A server, and clients at addresses.
-struct World {
-    setup: Setup,
-    endpoint: Endpoint,
-    clients: Vec<Client>,
-    now: Now,
-    rng: SeededRng,
-    events: Vec<(ConnectionHandle, EndpointEvent)>,
-}
-
-struct Client {
-    connection: Connection,
-    address: SocketAddr,
-    /// Bytes that the server was sent from there, and sent there.
-    traffic: [usize; 2],
-    received: Vec<Vec<u8>>,
-    /// All datagrams that it sent.
-    sent: Vec<Vec<u8>>,
-}
-
-fn address(last: u8, port: u16) -> SocketAddr {
-    SocketAddr::from(([192, 0, 2, last], port))
-}
-
-fn setup(connection_id: Option<u8>) -> Setup {
-    sized(1232, connection_id)
-}
-
-fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
-    Setup::mutual(PROVIDER, PROVIDER, "p256x3")
-        .over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, connection_id, ..Datagrams::default() })
-}
-
-impl World {
-    fn new(setup: Setup, limits: EndpointLimits) -> Self {
-        let mut rng = SeededRng::new(1);
-        let endpoint = Endpoint::new(Arc::new(setup.server.clone()), limits, &mut rng).unwrap();
-        Self { setup, endpoint, clients: Vec::new(), now: at(0), rng, events: Vec::new() }
-    }
-
-    /// A new client. Its ClientHello waits to be sent.
-    fn client(&mut self, address: SocketAddr) -> usize {
-        let config = Arc::new(self.setup.client.clone());
-        let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
-        self.clients.push(Client { connection, address, traffic: [0, 0], received: Vec::new(), sent: Vec::new() });
-        self.clients.len() - 1
-    }
-
-    /// A client that is connected, and its handle.
-    fn connected(&mut self, address: SocketAddr) -> (usize, ConnectionHandle) {
-        let client = self.client(address);
-        self.run();
-        assert!(self.clients[client].connection.is_connected());
-        let mut connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
-        (client, connected.next_back().expect("a connection").0)
-    }
-
-    /// What `client` has to send.
-    fn transmit(&mut self, client: usize) -> Vec<Vec<u8>> {
-        let mut buffer = [0; 2048];
-        let Client { connection, sent, .. } = &mut self.clients[client];
-        let mut datagrams = Vec::new();
-        while let Some(len) = connection.poll_transmit(self.now, &mut buffer) {
-            datagrams.push(buffer[..len].to_vec());
-        }
-        sent.extend(datagrams.iter().cloned());
-        datagrams
-    }
-
-    /// Hands a datagram to the server.
-    fn hand_over(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
-        if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
-            client.traffic[0] += datagram.len();
-        }
-        self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
-    }
-
-    /// What the server has to send.
-    fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
-        let mut buffer = [0; 2048];
-        let mut datagrams = Vec::new();
-        while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
-            datagrams.push((to, buffer[..len].to_vec()));
-        }
-        self.events.extend(core::iter::from_fn(|| self.endpoint.poll_event()));
-        datagrams
-    }
-
-    /// Runs until nobody has more to say.
-    fn run(&mut self) {
-        loop {
-            let mut idle = true;
-            for client in 0..self.clients.len() {
-                for datagram in self.transmit(client) {
-                    idle = false;
-                    self.hand_over(self.clients[client].address, datagram);
-                }
-            }
-            for (to, mut datagram) in self.answers() {
-                idle = false;
-                let Some(client) = self.clients.iter_mut().find(|client| client.address == to) else { continue };
-                client.traffic[1] += datagram.len();
-                let _ = client.connection.handle_input(self.now, &mut self.rng, &mut datagram);
-                let mut data = vec![0; 2048];
-                let len = client.connection.recv(&mut data);
-                if len > 0 {
-                    data.truncate(len);
-                    client.received.push(data);
-                }
-            }
-            if idle {
-                return;
-            }
-        }
-    }
-
-    fn wait(&mut self, ms: u64) {
-        self.now.monotonic = Instant(self.now.monotonic.0 + ms);
-    }
-
-    /// The server says something to a connection; which clients hear it.
-    fn heard_by(&mut self, handle: ConnectionHandle, data: &[u8]) -> Vec<usize> {
-        self.endpoint.connection(handle).unwrap().send(data).unwrap();
-        self.run();
-        let has_heard = |client: &Client| client.received.iter().any(|received| received == data);
-        (0..self.clients.len()).filter(|client| has_heard(&self.clients[*client])).collect()
-    }
-}
+use crate::world::{World, address, setup, sized};
 
 #[test]
 fn a_client_shows_its_address_with_a_cookie() {
@@ -415,13 +285,18 @@ fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
 
 #[test]
 fn the_application_hears_that_a_connection_was_replaced() {
-    let mut world = World::new(setup(None), EndpointLimits::default());
-    let (_, before) = world.connected(address(1, 4000));
-    world.clients.clear();
-    world.client(address(1, 4000));
-    world.run();
-    assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
-    assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    // Also where the server has connection IDs, and the client does not know them.
+    for connection_id in [None, Some(0), Some(4)] {
+        let mut setup = setup(None);
+        setup.server.common.datagrams.as_mut().unwrap().connection_id = connection_id;
+        let mut world = World::new(setup, EndpointLimits::default());
+        let (_, before) = world.connected(address(1, 4000));
+        world.clients.clear();
+        world.client(address(1, 4000));
+        world.run();
+        assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
+        assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    }
 }
 
 /// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
@@ -478,7 +353,10 @@ fn a_connection_without_an_id_does_not_move() {
 #[test]
 fn an_old_record_moves_nobody() {
     let attack = |undefended| {
-        let mut world = World::new(setup(Some(4)), EndpointLimits { undefended, ..EndpointLimits::default() });
+        // A check would find the client where it was.
+        let address_change = AddressChange::Limited;
+        let limits = EndpointLimits { undefended, address_change, ..EndpointLimits::default() };
+        let mut world = World::new(setup(Some(4)), limits);
         let (client, handle) = world.connected(address(1, 4000));
         world.clients[client].connection.send(b"one").unwrap();
         let late = world.transmit(client).remove(0);

@@ -1,6 +1,9 @@
 //! When a flight is sent again, and when it is done: answered, acknowledged, or given up.
 
-use super::{Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, RecordNumber, Sender, Sent};
+use super::{
+    Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
+};
+use crate::link::datagram::{ack, outstanding::Position};
 use crate::wire::HandshakeType;
 
 impl Sender {
@@ -36,6 +39,25 @@ impl Sender {
         self.timer.value() / 4
     }
 
+    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If that leaves no
+    /// gap, the peer has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor if its
+    /// ACK had no room for more.
+    fn send_lost(&mut self, now: Instant, arrived: Position, numbers: usize) {
+        let has_gap = self.flight.send_before(arrived);
+        let is_handshake = !self.is_finished || self.has_last_flight();
+        if !has_gap && is_handshake && numbers < self.numbers_in_ack() {
+            // Not what was sent when the ACK was on its way, or half of its way at least.
+            self.flight.send_older(Instant(arrived.sent.0 + now.since(arrived.sent) / 2));
+        }
+    }
+
+    /// How many numbers go into an ACK of the peer, if its datagrams are as large as those of this side: after one with so
+    /// many, another one may follow.
+    fn numbers_in_ack(&self) -> usize {
+        let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
+        ack::max_numbers(self.max_datagram.saturating_sub(head + tail))
+    }
+
     /// Whether the peer may ask for the flight again: not too soon after it was sent, nor too often.
     fn may_repeat(&self, now: Instant) -> bool {
         let flight = &self.flight;
@@ -56,10 +78,14 @@ impl Flights for Sender {
     fn peer_is_there(&mut self) {
         let place = self.in_force();
         self.epochs[place].peer_is_there();
+        self.flight.is_heard = true;
+        if core::mem::take(&mut self.flight.is_asleep) {
+            self.flight.send_again();
+        }
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
-        let quarter = self.has_partial_acks.then(|| self.quarter());
+        let quarter = (self.has_partial_acks || self.is_finished).then(|| self.quarter());
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
 
@@ -67,7 +93,8 @@ impl Flights for Sender {
         if numbers.is_empty() && self.may_repeat(now) && !self.is_finished && self.has_partial_acks {
             self.flight.repeats += 1; // it was less than another u32
             self.timer.repeated();
-            self.flight.send_first_epoch();
+            self.flight.send_again();
+            self.flight.keep_first_epoch();
             return Acknowledged::Nothing;
         }
         let mut has_key_update = false;
@@ -85,14 +112,13 @@ impl Flights for Sender {
         if !self.has_partial_acks || !self.flight.todo.is_empty() {
             return Acknowledged::Something;
         }
-        let is_bounded = is_protected || self.flight.repeats < self.max_repeats;
-        let since = Instant(now.0.saturating_sub(self.quarter()));
-        if is_bounded {
-            self.flight.send_lost(arrived, since);
-            self.flight.repeats += u32::from(!is_protected);
-        }
         if is_protected {
+            self.send_lost(now, arrived, numbers.len());
             self.timer.progress(now);
+        } else if self.flight.repeats < self.max_repeats {
+            self.send_lost(now, arrived, numbers.len());
+            self.flight.keep_first_epoch();
+            self.flight.repeats += 1; // it was less than another u32
         }
         Acknowledged::Something
     }
@@ -153,13 +179,17 @@ impl Flights for Sender {
         match self.timer.expired(now) {
             Expired::NotDue => false,
             Expired::GiveUp if self.is_finished && !self.has_last_flight() && self.next_epoch.is_none() => {
+                // Nothing that the connection rests on; but what follows it is not read without it. That nobody was there says
+                // nothing about the path.
                 self.timer.stop();
-                self.flight = Flight::default(); // nothing that the connection rests on
-                self.forget_epochs();
+                self.max_datagram = self.configured;
+                self.flight.is_asleep = !self.flight.is_heard;
+                self.flight.losses = 0;
                 false
             }
             Expired::GiveUp => true,
             Expired::Retransmit => {
+                self.flight.is_heard = false;
                 self.send_again();
                 if self.flight.todo.is_empty() {
                     self.timer.sent(now); // all of it arrived, but the answer is missing

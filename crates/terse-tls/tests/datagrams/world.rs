@@ -1,0 +1,205 @@
+//! A server and its clients, at addresses that a test chooses, on a path that loses nothing but what the test takes away.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use terse_testkit::pair::at;
+use terse_testkit::pki::server_address;
+use terse_testkit::rng::SeededRng;
+use terse_testkit::setup::Setup;
+use terse_tls::{
+    Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Instant, Now, ProtocolVersion,
+};
+
+use crate::modes::PROVIDER;
+
+/// A server, and clients at addresses.
+pub(crate) struct World {
+    pub(crate) setup: Setup,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) now: Now,
+    pub(crate) rng: SeededRng,
+    pub(crate) events: Vec<(ConnectionHandle, EndpointEvent)>,
+}
+
+pub(crate) struct Client {
+    pub(crate) connection: Connection,
+    pub(crate) address: SocketAddr,
+    /// Bytes that the server was sent from there, and sent there.
+    pub(crate) traffic: [usize; 2],
+    pub(crate) received: Vec<Vec<u8>>,
+    /// All datagrams that it sent.
+    pub(crate) sent: Vec<Vec<u8>>,
+}
+
+pub(crate) fn address(last: u8, port: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, last], port))
+}
+
+pub(crate) fn setup(connection_id: Option<u8>) -> Setup {
+    sized(1232, connection_id)
+}
+
+pub(crate) fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
+    setup_of(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+}
+
+pub(crate) fn setup_of(version: ProtocolVersion, datagrams: Datagrams) -> Setup {
+    Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(version, datagrams)
+}
+
+impl World {
+    pub(crate) fn new(setup: Setup, limits: EndpointLimits) -> Self {
+        let mut rng = SeededRng::new(1);
+        let endpoint = Endpoint::new(Arc::new(setup.server.clone()), limits, &mut rng).unwrap();
+        Self { setup, endpoint, clients: Vec::new(), now: at(0), rng, events: Vec::new() }
+    }
+
+    /// A new client. Its ClientHello waits to be sent.
+    pub(crate) fn client(&mut self, address: SocketAddr) -> usize {
+        let config = Arc::new(self.setup.client.clone());
+        let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
+        self.clients.push(Client { connection, address, traffic: [0, 0], received: Vec::new(), sent: Vec::new() });
+        self.clients.len() - 1
+    }
+
+    /// A client that is connected, and its handle.
+    pub(crate) fn connected(&mut self, address: SocketAddr) -> (usize, ConnectionHandle) {
+        let client = self.client(address);
+        self.run();
+        assert!(self.clients[client].connection.is_connected());
+        let mut connected = self.events.drain(..).filter(|(_, event)| *event == EndpointEvent::Connected);
+        (client, connected.next_back().expect("a connection").0)
+    }
+
+    /// What `client` has to send.
+    pub(crate) fn transmit(&mut self, client: usize) -> Vec<Vec<u8>> {
+        let mut buffer = [0; 2048];
+        let Client { connection, sent, .. } = &mut self.clients[client];
+        let mut datagrams = Vec::new();
+        while let Some(len) = connection.poll_transmit(self.now, &mut buffer) {
+            datagrams.push(buffer[..len].to_vec());
+        }
+        sent.extend(datagrams.iter().cloned());
+        datagrams
+    }
+
+    /// Hands a datagram to the server.
+    pub(crate) fn hand_over(&mut self, from: SocketAddr, mut datagram: Vec<u8>) {
+        if let Some(client) = self.clients.iter_mut().find(|client| client.address == from) {
+            client.traffic[0] += datagram.len();
+        }
+        self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut datagram);
+    }
+
+    /// What the server has to send.
+    pub(crate) fn answers(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        let mut buffer = [0; 2048];
+        let mut datagrams = Vec::new();
+        while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut buffer) {
+            datagrams.push((to, buffer[..len].to_vec()));
+        }
+        self.events.extend(core::iter::from_fn(|| self.endpoint.poll_event()));
+        datagrams
+    }
+
+    /// Runs until nobody has more to say.
+    pub(crate) fn run(&mut self) {
+        self.run_over(&mut || true);
+    }
+
+    /// The same; `arrives` says whether the next datagram does.
+    pub(crate) fn run_over(&mut self, arrives: &mut dyn FnMut() -> bool) {
+        loop {
+            let mut idle = true;
+            for client in 0..self.clients.len() {
+                for datagram in self.transmit(client) {
+                    idle = false;
+                    if arrives() {
+                        self.hand_over(self.clients[client].address, datagram);
+                    }
+                }
+            }
+            for (to, mut datagram) in self.answers() {
+                idle = false;
+                let Some(client) = self.clients.iter().position(|client| client.address == to) else { continue };
+                if arrives() {
+                    self.hand_to_client(client, &mut datagram);
+                }
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    /// Hands a datagram to a client.
+    pub(crate) fn hand_to_client(&mut self, client: usize, datagram: &mut [u8]) {
+        let client = &mut self.clients[client];
+        client.traffic[1] += datagram.len();
+        let _ = client.connection.handle_input(self.now, &mut self.rng, datagram);
+        let mut data = vec![0; 2048];
+        let len = client.connection.recv(&mut data);
+        if len > 0 {
+            data.truncate(len);
+            client.received.push(data);
+        }
+    }
+
+    pub(crate) fn wait(&mut self, ms: u64) {
+        self.now.monotonic = Instant(self.now.monotonic.0 + ms);
+    }
+
+    /// Time passes, and timers run out.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        self.wait(ms);
+        self.endpoint.handle_timeout(self.now);
+        for client in &mut self.clients {
+            client.connection.handle_timeout(self.now).unwrap();
+        }
+    }
+
+    /// The server says something to a connection; which clients hear it.
+    pub(crate) fn heard_by(&mut self, handle: ConnectionHandle, data: &[u8]) -> Vec<usize> {
+        self.endpoint.connection(handle).unwrap().send(data).unwrap();
+        self.run();
+        let has_heard = |client: &Client| client.received.iter().any(|received| received == data);
+        (0..self.clients.len()).filter(|client| has_heard(&self.clients[*client])).collect()
+    }
+
+    /// The first client says something; its datagrams.
+    pub(crate) fn say(&mut self, data: &[u8]) -> Vec<Vec<u8>> {
+        self.clients[0].connection.send(data).unwrap();
+        self.transmit(0)
+    }
+
+    /// The first client says something from there.
+    pub(crate) fn say_from(&mut self, from: SocketAddr, data: &[u8]) {
+        for datagram in self.say(data) {
+            self.hand_over(from, datagram);
+        }
+    }
+
+    /// The server says something.
+    pub(crate) fn answer(&mut self, handle: ConnectionHandle, data: &[u8]) {
+        self.endpoint.connection(handle).unwrap().send(data).unwrap();
+    }
+
+    /// Until no timer is set; what the server sends is lost.
+    pub(crate) fn wait_in_vain(&mut self) {
+        self.answers();
+        while let Some(time) = self.endpoint.poll_timeout() {
+            self.pass(time.0 - self.now.monotonic.0);
+            self.answers();
+        }
+    }
+
+    /// Until no timer is set.
+    pub(crate) fn run_out(&mut self) {
+        while let Some(time) = self.endpoint.poll_timeout() {
+            self.pass(time.0 - self.now.monotonic.0);
+            self.run();
+        }
+    }
+}
