@@ -33,6 +33,10 @@ fn libraries(name: &str, sources: &Path) -> Result<PathBuf, String> {
     // Its own warnings are errors, and for other compilers than ours.
     run(cmake.args(["-DCMAKE_C_FLAGS_RELEASE=-O1 -w", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -w"]), hint)?;
     run(Command::new("cmake").arg("--build").arg(&unfinished).args(["--parallel", "--target", "ssl"]), hint)?;
-    fs::rename(&unfinished, &libraries).map_err(|error| format!("{}: {error}", libraries.display()))?;
-    Ok(libraries)
+    let _ = fs::remove_dir_all(unfinished.join("CMakeFiles")); // large, and no longer needed
+    match fs::rename(&unfinished, &libraries) {
+        Err(error) if !libraries.exists() => Err(format!("{}: {error}", libraries.display())),
+        Err(_) => fs::remove_dir_all(unfinished).map(|()| libraries).map_err(|error| error.to_string()), // another process was faster
+        Ok(()) => Ok(libraries),
+    }
 }
