@@ -19,5 +19,6 @@ pub fn all() -> Vec<Box<dyn Stack>> {
         Box::new(c::Peer::new("wolfssl-low", Library::WolfSslLow)),
         Box::new(c::Peer::new("mbedtls", Library::MbedTls)),
         Box::new(c::Peer::new("gnutls", Library::GnuTls)),
+        Box::new(c::Peer::new("boringssl", Library::BoringSsl)),
     ]
 }
