@@ -86,6 +86,7 @@ impl<const BINDING: bool> Suites<BINDING> {
             aead: &Plain::<BINDING, 16>,
             record_numbers: &PlainNumbers,
             confidentiality_limit: 1 << 24,
+            integrity_limit: 1 << 36,
         },
         // Keys of this one wear out at once.
         &Tls13Suite {
@@ -94,6 +95,7 @@ impl<const BINDING: bool> Suites<BINDING> {
             aead: &Plain::<BINDING, 16>,
             record_numbers: &PlainNumbers,
             confidentiality_limit: 8,
+            integrity_limit: 1 << 36,
         },
         &Tls13Suite {
             id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
@@ -101,6 +103,7 @@ impl<const BINDING: bool> Suites<BINDING> {
             aead: &Plain::<BINDING, 8>,
             record_numbers: &PlainNumbers,
             confidentiality_limit: 1 << 24,
+            integrity_limit: 1 << 36,
         },
     ];
 

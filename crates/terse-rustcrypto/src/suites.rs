@@ -24,6 +24,7 @@ pub static TLS_AES_128_GCM_SHA256: Tls13Suite = Tls13Suite {
     aead: aead::AES_128_GCM,
     record_numbers: record_number::AES_128,
     confidentiality_limit: AES_GCM_LIMIT,
+    integrity_limit: FORGERIES,
 };
 
 /// AES-256-GCM with SHA-384.
@@ -33,6 +34,7 @@ pub static TLS_AES_256_GCM_SHA384: Tls13Suite = Tls13Suite {
     aead: aead::AES_256_GCM,
     record_numbers: record_number::AES_256,
     confidentiality_limit: AES_GCM_LIMIT,
+    integrity_limit: FORGERIES,
 };
 
 /// ChaCha20-Poly1305 with SHA-256: the fastest without AES instructions.
@@ -42,6 +44,7 @@ pub static TLS_CHACHA20_POLY1305_SHA256: Tls13Suite = Tls13Suite {
     aead: aead::CHACHA20_POLY1305,
     record_numbers: record_number::CHACHA20,
     confidentiality_limit: CHACHA20_POLY1305_LIMIT,
+    integrity_limit: FORGERIES,
 };
 
 /// AES-128-CCM with SHA-256.
@@ -51,6 +54,7 @@ pub static TLS_AES_128_CCM_SHA256: Tls13Suite = Tls13Suite {
     aead: aead::AES_128_CCM,
     record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
+    integrity_limit: AES_CCM_FORGERIES,
 };
 
 /// AES-128-CCM with SHA-256 and an 8-byte tag, which saves 8 bytes a record. Not for DTLS, which tolerates forgeries
@@ -61,6 +65,7 @@ pub static TLS_AES_128_CCM_8_SHA256: Tls13Suite = Tls13Suite {
     aead: aead::AES_128_CCM_8,
     record_numbers: record_number::AES_128,
     confidentiality_limit: AES_CCM_LIMIT,
+    integrity_limit: AES_CCM_8_FORGERIES,
 };
 
 /// 2^24.5 full-size records (RFC 9846, 5.5).
@@ -68,6 +73,16 @@ pub const AES_GCM_LIMIT: u64 = 23_726_566;
 
 /// The record sequence number wraps before the limit is reached (RFC 9846, 5.5).
 pub const CHACHA20_POLY1305_LIMIT: u64 = u64::MAX;
+
+/// 2^36 records (RFC 9147, 4.5.3).
+pub const FORGERIES: u64 = 1 << 36;
+
+/// 2^23.5 records (RFC 9147, 4.5.3 and Appendix B.2).
+pub const AES_CCM_FORGERIES: u64 = 11_863_283;
+
+/// 2^7 records (RFC 9147, Appendix B.3): with a tag of 8 bytes, more would give a forger better chances than with the other
+/// suites.
+pub const AES_CCM_8_FORGERIES: u64 = 1 << 7;
 
 /// 2^23 records (RFC 9147, 4.5.3 and Appendix B.1; TLS states none). The tag's length does not enter.
 pub const AES_CCM_LIMIT: u64 = 1 << 23;

@@ -92,8 +92,9 @@ impl Setup {
         self
     }
 
-    /// Over datagrams, in DTLS 1.2.
-    pub fn over(mut self, datagrams: Datagrams) -> Self {
+    /// Over datagrams, in this version of DTLS alone.
+    pub fn over(mut self, version: ProtocolVersion, datagrams: Datagrams) -> Self {
+        self = self.only(version);
         for side in Side::BOTH {
             self.common(side).datagrams = Some(datagrams);
         }

@@ -89,6 +89,9 @@ impl fmt::Debug for dyn Fault {
     }
 }
 
+/// A suite for datagrams takes so many forgeries at least: fewer are easily made to end a connection.
+const LEAST_FORGERIES: u64 = 1 << 20;
+
 impl Common {
     /// Both versions, all suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key share of
     /// 1,216 bytes is for those who ask for it.
@@ -190,13 +193,20 @@ impl Common {
 
     /// Whether `version` can be negotiated.
     pub(crate) fn enables(&self, version: ProtocolVersion) -> bool {
-        let exists = version == ProtocolVersion::TLS_1_2 || self.datagrams.is_none();
-        exists && self.versions.contains(&version) && self.suites.iter().any(|id| self.version_of(*id) == Some(version))
+        self.versions.contains(&version) && self.usable_suites().any(|id| self.version_of(id) == Some(version))
     }
 
     /// The suites of the versions that are enabled.
     pub(crate) fn enabled_suites(&self) -> impl Iterator<Item = CipherSuite> {
-        self.suites.iter().copied().filter(|id| self.version_of(*id).is_some_and(|of| self.enables(of)))
+        self.usable_suites().filter(|id| self.version_of(*id).is_some_and(|of| self.enables(of)))
+    }
+
+    /// The suites that the link may use: those of TLS 1.3 whose tags can be guessed are not for datagrams, where a forgery
+    /// costs its maker nothing (RFC 9147, 4.5.3).
+    fn usable_suites(&self) -> impl Iterator<Item = CipherSuite> {
+        let takes_all = self.datagrams.is_none_or(|datagrams| datagrams.short_tags);
+        let is_long = |id| self.provider.tls13_suite(id).is_none_or(|suite| suite.integrity_limit >= LEAST_FORGERIES);
+        self.suites.iter().copied().filter(move |id| takes_all || is_long(*id))
     }
 
     /// Those of TLS 1.3, if it is enabled.

@@ -223,7 +223,8 @@ impl Connection {
             if self.sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            if self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn()) {
+            let wants_update = self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn());
+            if wants_update && self.sender.can_update_keys() {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
             if self.sender.key_is_exhausted() {
@@ -264,8 +265,11 @@ impl Connection {
         if !wanted {
             return Err(ApiMisuse::NoEarlyData.into());
         }
+        if self.is_datagram() && data.len() > self.sender.max_fragment() {
+            return Err(ApiMisuse::MessageTooLong.into());
+        }
         let mut taken = 0;
-        for fragment in data.chunks(self.sender.max_fragment()) {
+        for fragment in data.chunks(self.sender.max_fragment().max(1)) {
             let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
             let fragment = &fragment[..fragment.len().min(left)];
             if fragment.is_empty() || self.sender.pending() >= self.config.common().max_send_buffer {
@@ -380,6 +384,9 @@ impl Connection {
             Some(Handshake::Tls12Traffic(_)) => return Err(ApiMisuse::NoKeyUpdate.into()),
             _ => return Err(ApiMisuse::HandshakeNotFinished.into()),
         };
+        if !self.sender.can_update_keys() {
+            return Err(ApiMisuse::KeyUpdateUnderWay.into());
+        }
         let before = self.sender.produced();
         let mut output = Output {
             link: &mut *self.sender,

@@ -23,6 +23,7 @@ use crate::connection::{Connection, Event};
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::record::datagram12::Header;
+use crate::record::datagram13;
 use crate::time::{Instant, Now};
 use crate::wire::ContentType;
 
@@ -33,7 +34,8 @@ mod limits;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
-use hellos::{Hello, Hellos};
+pub(crate) use hellos::MAX_DATAGRAMS;
+use hellos::{Hello, Hellos, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
@@ -50,6 +52,10 @@ pub enum EndpointEvent {
     Connected,
     /// Application data, of one datagram.
     Data(Vec<u8>),
+    /// Early data, of one datagram: maybe not sent now, and maybe not for the first time
+    /// ([`Connection::recv_early_data`]). A cookie costs the client its early data (RFC 9846, 4.3.10), so it comes only
+    /// without [`EndpointLimits::require_cookie`].
+    EarlyData(Vec<u8>),
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
     /// The peer sent `close_notify`: it sends nothing more.
@@ -132,6 +138,9 @@ impl Endpoint {
 
     /// Takes a datagram that came from `from`. It is decrypted in place.
     pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        if datagram.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
+            return self.handle_dtls13(now, rng, from, datagram);
+        }
         let Some(header) = Header::parse(datagram, self.cid_len()) else {
             self.counters.malformed += 1;
             return;
@@ -144,13 +153,30 @@ impl Endpoint {
         }
         if hellos::is_client_hello(&header, datagram) {
             if let Some(hello) = self.hellos.put_together(from, datagram, &mut self.counters) {
-                self.hello(now, rng, from, &hello);
+                self.hello(now, rng, from, hello);
             }
             return;
         }
         match self.by_address.get(&from) {
             Some(handle) => self.feed(*handle, now, rng, from, datagram),
             None => self.counters.unknown_address += 1,
+        }
+    }
+
+    /// Takes a datagram that begins with a protected record of DTLS 1.3.
+    fn handle_dtls13(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
+        let Some(header) = datagram13::Header::parse(datagram, self.cid_len()) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let handle = match header.cid(datagram) {
+            Some(cid) => self.by_cid.get(cid),
+            None => self.by_address.get(&from),
+        };
+        match (handle, header.cid(datagram)) {
+            (Some(handle), _) => self.feed(*handle, now, rng, from, datagram),
+            (None, Some(_)) => self.counters.unknown_connection_id += 1,
+            (None, None) => self.counters.unknown_address += 1,
         }
     }
 
@@ -180,7 +206,7 @@ impl Endpoint {
     /// What happened since the last call, each thing once.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
         let event = self.events.pop_front()?;
-        if let (_, EndpointEvent::Data(data)) = &event {
+        if let Some(data) = event.1.data() {
             self.received -= data.len();
         }
         Some(event)
@@ -243,7 +269,7 @@ impl Endpoint {
         let received = &mut self.received;
         self.events.retain(|(of, event)| {
             let is_dead = *of == handle && *event != EndpointEvent::Replaced;
-            if let (true, EndpointEvent::Data(data)) = (is_dead, event) {
+            if let (true, Some(data)) = (is_dead, event.data()) {
                 *received -= data.len();
             }
             !is_dead
@@ -269,23 +295,23 @@ impl Endpoint {
     }
 
     /// A ClientHello is there as a whole.
-    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
+    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: Hello) {
         let known = self.by_address.get(&from).copied();
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
-            && entry.began_with(hello)
+            && entry.began_with(&hello)
         {
             entry.add_budget(&self.limits, hello.first.bytes);
             entry.connection.peer_repeats(now);
             touch(&mut self.touched, handle);
             return;
         }
-        match self.hellos.check_cookie(now.monotonic, rng, from, hello) {
-            Ok(None) => {}
-            Ok(Some(reply)) => {
-                if self.replies.len() < MAX_REPLIES {
+        match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello) {
+            Ok(Verdict::Accept) => {}
+            Ok(Verdict::Reply(datagrams)) => {
+                if self.replies.len() + datagrams.len() <= MAX_REPLIES {
                     self.counters.cookies_sent += 1;
-                    self.replies.push_back((from, reply));
+                    self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
                 } else {
                     self.counters.refused += 1;
                 }
@@ -304,7 +330,7 @@ impl Endpoint {
                 self.events.push_back((handle, EndpointEvent::Replaced));
             }
         }
-        self.accept(now, rng, from, hello);
+        self.accept(now, rng, from, &hello);
     }
 
     /// Begins a connection.
@@ -321,7 +347,9 @@ impl Endpoint {
             return;
         }
         let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
-        let connection = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now);
+        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now) else {
+            return self.counters.refused += 1;
+        };
         let handle = ConnectionHandle(self.next_handle);
         self.next_handle += 1;
         let cid = cid.filter(|cid| !cid.is_empty());
@@ -369,13 +397,14 @@ impl Endpoint {
                     return;
                 }
             }
-            let data = entry.connection.take_received();
+            let (data, is_early) = entry.connection.take_received();
             let is_done = data.is_empty() && (rest.is_empty() || entry.connection.signature_request().is_some());
             if self.received + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
                 self.received += data.len();
-                self.events.push_back((handle, EndpointEvent::Data(data)));
+                let event = if is_early { EndpointEvent::EarlyData(data) } else { EndpointEvent::Data(data) };
+                self.events.push_back((handle, event));
             }
             if is_done {
                 break;
@@ -397,7 +426,7 @@ impl Endpoint {
                 }
                 Event::NeedSignature => EndpointEvent::NeedSignature,
                 Event::PeerClosed => EndpointEvent::PeerClosed,
-                Event::EarlyData => continue, // DTLS 1.2 has none
+                Event::EarlyData => continue, // reported with the data itself
             };
             // Data that came with it goes after it.
             let place = self.events.iter().position(|(of, event)| *of == handle && event.is_data());
@@ -409,7 +438,7 @@ impl Endpoint {
     }
 
     /// A datagram came from `from`: if it was authentic and newer than all before, the peer is there now.
-    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u16, u64)>, len: usize) {
+    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u64, u64)>, len: usize) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let before = entry.address;
         let is_newer = entry.connection.newest() > newest || self.limits.moves_on_any_record();
@@ -464,6 +493,13 @@ fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {
 impl EndpointEvent {
     const fn is_data(&self) -> bool {
         matches!(self, Self::Data(_))
+    }
+
+    fn data(&self) -> Option<&[u8]> {
+        match self {
+            Self::Data(data) | Self::EarlyData(data) => Some(data),
+            _ => None,
+        }
     }
 }
 

@@ -34,8 +34,17 @@ pub(crate) const fn suite(limit: u64) -> Tls13Suite {
         aead: &TestAead::<Aes128Gcm>(PhantomData),
         record_numbers: &TestRecordNumbers,
         confidentiality_limit: limit,
+        integrity_limit: 1 << 36,
     }
 }
+
+/// A tag of 8 bytes, which can be guessed.
+pub(crate) static CCM_8: Tls13Suite = Tls13Suite {
+    id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
+    aead: &TestAead::<Ccm<Aes128, U8, U12>>(PhantomData),
+    integrity_limit: 1 << 7,
+    ..suite(1 << 24)
+};
 
 struct TestRecordNumbers;
 

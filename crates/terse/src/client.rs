@@ -20,7 +20,7 @@ use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 use crate::credentials::warn_unsaved;
 use crate::export;
 use crate::failure::Failure;
-use crate::options::{HostPort, Shared, TLS13_ALONE};
+use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
 use crate::trace::TraceLog;
@@ -113,10 +113,7 @@ struct Client {
 impl Client {
     fn new(args: ClientArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
-        shared.check_datagrams(&[
-            (args.early_data.is_some(), "--early-data", TLS13_ALONE),
-            (args.key_update, "--key-update", TLS13_ALONE),
-        ])?;
+        shared.check_datagrams(&[])?;
         let name = match &args.server_name {
             Some(name) => name.clone(),
             None => server_name(&args.connect.host).map_err(|_| {
@@ -145,7 +142,7 @@ impl Client {
         let cache_file = shared.open_cache()?;
         config.cache = shared.client_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
-        config.common.datagrams = shared.datagrams.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED), shared.timeout());
+        config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         if shared.verbose {
             config.common.trace = Some(Arc::new(TraceLog::new("")));
         }
@@ -199,7 +196,7 @@ impl Client {
         }
         let (socket, address) = channel::connect_udp(&addresses).map_err(NetError::Io)?;
         let mut config = (*self.config).clone();
-        config.common.datagrams = shared.datagrams.datagrams(address.ip(), shared.timeout());
+        config.common.datagrams = shared.datagrams(address.ip());
         let mut client = DatagramClient::new(connection(Arc::new(config))?, socket, self.clock);
         client.set_limit(shared.timeout());
         Ok(Channel::Datagrams(Box::new(client)))

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use terse_net::Clock;
 use terse_net::pki_types::UnixTime;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{CipherSuite, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
+use terse_tls::{CipherSuite, Datagrams, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 mod datagrams;
 mod psk;
 
-pub(crate) use datagrams::{DatagramOptions, TLS13_ALONE};
+pub(crate) use datagrams::DatagramOptions;
 use psk::PskOptions;
 
 /// What both sides of a connection can be told.
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     #[arg(long, value_name = "DATE", value_parser = date, help_heading = "Certificates")]
     pub(crate) at: Option<UnixTime>,
 
-    /// Allow only this protocol version (repeatable) [default: both]
+    /// Allow only this version of TLS or, with --dtls, of DTLS (repeatable) [default: both]
     #[arg(long, value_name = "VERSION", help_heading = "Protocol")]
     tls: Vec<Version>,
     /// Allow only this cipher suite, of either version (repeatable, preferred first)
@@ -102,11 +102,19 @@ impl Shared {
     /// `own` and those of both sides.
     pub(crate) fn check_datagrams(&self, own: &[(bool, &str, &str)]) -> Result<(), Failure> {
         self.datagrams.refuse(own)?;
-        self.datagrams.refuse(&[
-            (self.tls.contains(&Version::Tls13), "--tls 1.3", "is not there yet; leave it out, or give --tls 1.2"),
-            (self.psk.is_imported(), "--psk-import", TLS13_ALONE),
-            (self.compat, "--compat", "hides TLS 1.3 from middleboxes, which leave datagrams alone; leave it out"),
-        ])
+        self.datagrams.refuse(&[(
+            self.compat,
+            "--compat",
+            "hides TLS 1.3 from middleboxes, which leave datagrams alone; leave it out",
+        )])
+    }
+
+    /// How connections over datagrams behave; `None`: they run over a stream.
+    pub(crate) fn datagrams(&self, address: core::net::IpAddr) -> Option<Datagrams> {
+        // Who asks for a suite with short tags by its name has other safeguards (RFC 9147, 4.5.3).
+        let short_tags = self.suites.contains(&CipherSuite::TLS_AES_128_CCM_8_SHA256);
+        let datagrams = self.datagrams.datagrams(address, self.timeout())?;
+        Some(Datagrams { short_tags, ..datagrams })
     }
 
     /// The clock of all connections.
@@ -116,9 +124,7 @@ impl Shared {
 
     /// The versions to allow, preferred first. One that was asked for needs a suite; one that was not is left out.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Failure> {
-        let is_datagram = self.datagrams.is_given();
-        let all =
-            [Version::Tls13, Version::Tls12].into_iter().filter(|version| !is_datagram || *version == Version::Tls12);
+        let all = [Version::Tls13, Version::Tls12].into_iter();
         let versions: Vec<_> = all.filter(|version| self.tls.is_empty() || self.tls.contains(version)).collect();
         let lacks_suite =
             |version: &&Version| !self.suites.is_empty() && !self.suites.iter().any(|id| version.has(*id));
@@ -128,10 +134,6 @@ impl Shared {
             ));
         }
         match versions.iter().find(lacks_suite) {
-            Some(version) if is_datagram => Err(Failure::Usage(format!(
-                "no --suite is one of DTLS 1.2, which --dtls means; add one, such as {}",
-                version.example()
-            ))),
             Some(version) if !self.tls.is_empty() => Err(Failure::Usage(format!(
                 "no --suite is one of {}; add one, such as {}, or leave --tls out",
                 version.code_point(),

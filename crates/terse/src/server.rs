@@ -16,7 +16,7 @@ use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
 use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
 
 use crate::failure::Failure;
-use crate::options::{HostPort, Shared, TLS13_ALONE};
+use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
 
@@ -68,6 +68,10 @@ pub(crate) struct ServerArgs {
     /// Send a cookie in HelloRetryRequest
     #[arg(long)]
     hello_retry_cookie: bool,
+    /// Do not make clients over datagrams show first that they are where they say: a round trip less, and early data; but
+    /// anybody can have up to three times what it sends be sent to others, and handshakes begun
+    #[arg(long, requires = "dtls", help_heading = "Datagrams")]
+    no_cookie: bool,
     /// Send back what clients send
     #[arg(long, conflicts_with = "reply")]
     echo: bool,
@@ -128,11 +132,15 @@ impl Server {
     fn new(args: ServerArgs, json: bool) -> Result<Self, Failure> {
         let shared = &args.shared;
         shared.check_datagrams(&[
-            (args.early_data_size.is_some(), "--early-data-size", TLS13_ALONE),
+            (
+                args.early_data_size.is_some_and(|size| size > 0) && !args.no_cookie,
+                "--early-data-size",
+                "would never be used, as a cookie costs a client its early data; add --no-cookie, or leave it out",
+            ),
             (
                 args.hello_retry_cookie,
                 "--hello-retry-cookie",
-                "is for TLS 1.3; every DTLS client gets a cookie; leave it out",
+                "is for streams; every client over datagrams gets a cookie; leave it out",
             ),
         ])?;
         let provider = shared.crypto.provider();
@@ -152,7 +160,9 @@ impl Server {
         config.psks = psks;
         if !args.no_tickets {
             config.resumption = Some(sessions::server_resumption(provider, args.stateful_tickets)?);
-            let early_data = args.early_data_size.unwrap_or(DEFAULT_EARLY_DATA);
+            // With a cookie there is none.
+            let is_possible = !shared.datagrams.is_given() || args.no_cookie;
+            let early_data = args.early_data_size.unwrap_or(if is_possible { DEFAULT_EARLY_DATA } else { 0 });
             config.early_data = (early_data > 0).then(|| ServerEarlyData::new(early_data));
         }
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
@@ -171,7 +181,7 @@ impl Server {
         let cache_file = shared.open_cache()?;
         config.cache = shared.server_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
-        config.common.datagrams = shared.datagrams.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED), shared.timeout());
+        config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(Self { clock: shared.clock(), config, cache_file, json, args })
     }

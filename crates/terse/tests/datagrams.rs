@@ -18,22 +18,67 @@ fn modes(objects: &[Value]) -> Vec<&str> {
 #[test]
 fn full_and_cached() {
     let pki = Pki::new();
-    let server = pki.server(MUTUAL);
-    let objects = pki.client(&server, &format!("{DEVICE} --repeat 2")).objects();
-    assert_eq!(modes(&objects), ["full", "bithac"]);
-    for (object, peer) in objects.iter().flat_map(|object| [(object.clone(), SERVER), (server.report(), CLIENT)]) {
-        assert_eq!((&object["version"], &object["transport"]), (&json!("DTLS 1.2"), &json!("datagram")));
-        assert_eq!(object["peer"]["name"], peer);
-        assert_eq!((&object["dropped"], &object["error"]), (&json!({}), &Value::Null));
-        for direction in ["sent", "received"] {
-            assert!(object[direction]["datagrams"].as_u64() > Some(1), "{object}");
+    // Both versions by default, and the round trip of the cookie in each.
+    for (only, version, cookie, round_trips) in [
+        ("", "DTLS 1.3", ("ServerHello", 206), 2),
+        ("--tls 1.3", "DTLS 1.3", ("ServerHello", 206), 2),
+        ("--tls 1.2", "DTLS 1.2", ("HelloVerifyRequest", 23), 3),
+    ] {
+        let server = pki.server(MUTUAL);
+        let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 {only}")).objects();
+        assert_eq!(modes(&objects), ["full", "bithac"]);
+        for (object, peer) in objects.iter().flat_map(|object| [(object.clone(), SERVER), (server.report(), CLIENT)]) {
+            assert_eq!((&object["version"], &object["transport"]), (&json!(version), &json!("datagram")));
+            assert_eq!(object["peer"]["name"], peer);
+            assert_eq!((&object["dropped"], &object["error"]), (&json!({}), &Value::Null));
+            assert!(object["sent"]["datagrams"].as_u64() > Some(1), "{object}");
+            assert!(object["received"]["datagrams"].as_u64() > Some(1), "{object}");
         }
+        let bytes = |object: &Value| object["received"]["record_bytes"].as_u64();
+        assert!(bytes(&objects[1]) < bytes(&objects[0]));
+        assert_eq!(objects[0]["received"]["messages"][cookie.0], cookie.1);
+        assert_eq!(objects[0]["round_trips"], round_trips);
     }
-    let bytes = |object: &Value| object["received"]["record_bytes"].as_u64();
-    assert!(bytes(&objects[1]) < bytes(&objects[0]));
-    // The round trip of the cookie, which the server counts as well.
-    assert_eq!(objects[0]["received"]["messages"]["HelloVerifyRequest"], 23);
-    assert_eq!(objects[0]["round_trips"], 3);
+}
+
+#[test]
+fn each_side_may_have_one_version_alone() {
+    let pki = Pki::new();
+    for (of_server, of_client, version) in
+        [("--tls 1.2", "", "DTLS 1.2"), ("--tls 1.3", "", "DTLS 1.3"), ("", "--tls 1.2", "DTLS 1.2")]
+    {
+        let server = pki.server(&format!("{MUTUAL} {of_server}"));
+        let object = pki.client(&server, &format!("{DEVICE} {of_client}")).object();
+        assert_eq!(object["version"], version);
+    }
+    let server = pki.server(&format!("{MUTUAL} --tls 1.3"));
+    pki.client(&server, &format!("{DEVICE} --tls 1.2")).refused(1, &["protocol_version"]);
+}
+
+#[test]
+fn keys_are_replaced() {
+    let pki = Pki::new();
+    let server = pki.server(&format!("{MUTUAL} --tls 1.3"));
+    let object = pki.client(&server, &format!("{DEVICE} --key-update")).object();
+    assert_eq!((&object["error"], &object["version"]), (&Value::Null, &json!("DTLS 1.3")));
+    assert!(
+        object["sent"]["post_handshake_bytes"].as_u64() > Some(30),
+        "KeyUpdate, and its acknowledgements: {object}"
+    );
+    assert!(server.report()["error"].is_null());
+}
+
+#[test]
+fn early_data_goes_with_the_first_datagrams() {
+    let pki = Pki::new();
+    let command = "--dtls --cert @client.pem --key @client.key --resume-file @sessions --early-data early --expect 5";
+    for (options, expected) in [("--no-cookie", ["none", "accepted"]), ("", ["none", "none"])] {
+        let server = pki.server(&format!("{MUTUAL} {options}"));
+        let objects = pki.client(&server, &format!("{command} --repeat 2")).objects();
+        assert_eq!(modes(&objects), ["full", "resumed"]);
+        assert_eq!(objects.iter().map(|object| object["early_data"].as_str().unwrap()).collect::<Vec<_>>(), expected);
+        std::fs::remove_file(pki.path("sessions")).unwrap();
+    }
 }
 
 #[test]
@@ -45,11 +90,11 @@ fn the_data_and_a_table_for_people() {
     let command = format!("client --dtls --connect {} --server-name {SERVER} --ca @ca.pem", server.address);
     let outcome = run(pki.command(&command, "--expect 5"));
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for part in ["noted\n", "DTLS 1.2", "datagrams     3 sent, 0 of them again; 3 received"] {
+    for part in ["noted\n", "DTLS 1.3", "datagrams     3 sent, 0 of them again; 2 received"] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     let line = server.line();
-    assert!(line.starts_with("127.0.0.1:") && line.contains("DTLS 1.2") && line.contains("datagrams"), "{line}");
+    assert!(line.starts_with("127.0.0.1:") && line.contains("DTLS 1.3") && line.contains("datagrams"), "{line}");
 }
 
 #[test]
@@ -165,10 +210,13 @@ fn another_ca() {
     let command = format!("client --dtls --connect {} --server-name {SERVER} --ca @other.pem", server.address);
     run(pki.command(&command, "")).refused(1, &["of broker.plant.example was issued by no CA that is trusted"]);
     assert!(server.report()["error"].as_str().unwrap().contains("unknown_ca"));
-    // And the other way round: the alert of the server is not protected, and so is believed late.
-    let server = pki.server("--dtls --client-ca @other.pem --require-client-cert");
-    pki.client(&server, DEVICE).refused(1, &["refused the connection with the alert unknown_ca", "not protected"]);
-    assert!(server.report()["error"].as_str().unwrap().contains("no CA that is trusted"));
+    // And the other way round: in DTLS 1.2 the alert of the server is not protected, and so is believed late.
+    for (version, part) in [("1.2", "not protected"), ("1.3", "does not trust the CA")] {
+        let server = pki.server(&format!("--dtls --tls {version} --client-ca @other.pem --require-client-cert"));
+        let outcome = pki.client(&server, DEVICE);
+        outcome.refused(1, &["refused the connection with the alert unknown_ca", part]);
+        assert!(server.report()["error"].as_str().unwrap().contains("no CA that is trusted"));
+    }
 }
 
 #[test]
@@ -204,20 +252,19 @@ fn options_that_make_no_sense() {
     let pki = Pki::new();
     pki.write("key.psk", "00112233445566778899aabbccddeeff\n");
     for (options, parts) in [
-        ("--tls 1.3", ["--tls 1.3 with --dtls", "give --tls 1.2"]),
         ("--compat", ["--compat with --dtls", "leave it out"]),
-        ("--key-update", ["--key-update with --dtls", "TLS 1.3"]),
-        ("--early-data x --resume-file @sessions", ["--early-data with --dtls", "TLS 1.3"]),
-        ("--psk-import --psk-identity a --psk-file @key.psk", ["--psk-import with --dtls", "TLS 1.3"]),
-        ("--suite TLS_AES_128_GCM_SHA256", ["no --suite is one of DTLS 1.2", "such as TLS_ECDHE_ECDSA"]),
+        (
+            "--tls 1.2 --psk-import --psk-identity a --psk-file @key.psk",
+            ["--psk-import is for TLS 1.3", "leave it out"],
+        ),
         ("--mtu 99", ["--mtu", "99 is not in 100"]),
         ("--connection-id 21", ["--connection-id", "21 is not in"]),
     ] {
         pki.client_at("127.0.0.1:9", &format!("--dtls {options}")).refused(2, &parts);
     }
     for (options, parts) in [
-        ("--early-data-size 5", ["--early-data-size with --dtls", "leave it out"]),
-        ("--hello-retry-cookie", ["--hello-retry-cookie with --dtls", "every DTLS client gets a cookie"]),
+        ("--early-data-size 5", ["--early-data-size with --dtls", "add --no-cookie"]),
+        ("--hello-retry-cookie", ["--hello-retry-cookie with --dtls", "gets a cookie"]),
     ] {
         let always = "server --dtls --listen 127.0.0.1:0 --cert @server.pem --key @server.key";
         run(pki.command(always, options)).refused(2, &parts);

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
-use terse_tls::{AlertDescription, Connection, Error, Event, Instant};
+use terse_tls::{AlertDescription, ApiMisuse, Connection, Error, Event, Instant};
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
 use crate::error::NoAnswer;
@@ -94,6 +94,29 @@ impl DatagramClient {
             result?;
         }
         Ok(())
+    }
+
+    /// Sends `data` as early data (0-RTT), in one datagram, before [`Self::handshake`]. Returns how many bytes were taken: all or
+    /// none ([`Connection::send_early_data`]).
+    pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
+        let taken = self.connection.send_early_data(data)?;
+        self.flush()?;
+        Ok(taken)
+    }
+
+    /// Changes the key that this side sends with, and asks the server to do the same if `request_peer` (RFC 9147, 8). Waits
+    /// until the server has acknowledged what must come before: the end of the handshake, or another change.
+    pub fn update_keys(&mut self, request_peer: bool) -> Result<(), NetError> {
+        self.effort = Effort { since: self.clock.now().monotonic, asked: 1, network: self.effort.network };
+        loop {
+            match self.connection.update_keys(request_peer) {
+                Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => self.advance()?,
+                result => {
+                    result?;
+                    return self.flush();
+                }
+            }
+        }
     }
 
     /// Waits for a message and copies it to `out`; what does not fit, the next call gives. 0: the server has closed the
@@ -216,10 +239,13 @@ impl DatagramClient {
     }
 
     fn ask_again(&mut self) -> Result<(), NetError> {
+        let sent_again = |connection: &Connection| connection.summary().retransmissions;
+        let before = sent_again(&self.connection);
         match self.connection.handle_timeout(self.clock.now()) {
             Ok(()) => {
-                self.effort.asked += 1;
-                self.flush()
+                self.flush()?;
+                self.effort.asked += u32::from(sent_again(&self.connection) > before);
+                Ok(())
             }
             Err(Error::TimedOut) => Err(self.no_answer(None)),
             Err(Error::AlertReceived(alert)) => Err(self.no_answer(Some(alert))),

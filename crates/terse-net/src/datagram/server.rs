@@ -49,6 +49,9 @@ pub enum DatagramEvent {
     Connected,
     /// A message. It may have overtaken others, and others may be lost.
     Data(Vec<u8>),
+    /// A message that came before the handshake was complete: maybe not now, and maybe not for the first time
+    /// ([`terse_tls::EndpointEvent::EarlyData`]).
+    EarlyData(Vec<u8>),
     /// The client sends nothing more: [`DatagramServer::end`] is due.
     PeerClosed,
     /// The client is somewhere else now, and showed it with its connection ID: see [`terse_tls::AddressChange`].
@@ -200,6 +203,7 @@ impl DatagramServer {
         let event = match event {
             EndpointEvent::Connected => DatagramEvent::Connected,
             EndpointEvent::Data(data) => DatagramEvent::Data(data),
+            EndpointEvent::EarlyData(data) => DatagramEvent::EarlyData(data),
             EndpointEvent::PeerClosed => DatagramEvent::PeerClosed,
             EndpointEvent::AddressChanged { from, to } => DatagramEvent::AddressChanged { from, to },
             EndpointEvent::NeedSignature => DatagramEvent::Failed(self.sign(handle).err()?),

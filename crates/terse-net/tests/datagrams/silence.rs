@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::ErrorKind;
 
 use terse_net::{NetError, NoAnswer};
-use terse_tls::{AlertDescription, CertificateError, ClientConfig, Datagrams, Error};
+use terse_tls::{AlertDescription, CertificateError, ClientConfig, Datagrams, Error, ProtocolVersion};
 
 use crate::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
 
@@ -120,14 +120,17 @@ fn an_alert_that_nobody_vouches_for_is_believed_in_the_end() {
 
 #[test]
 fn a_stranger_s_certificate_is_refused_on_both_sides() {
-    let (config, _) = configs(datagrams());
-    let (_, server) = configs_of("Another CA", datagrams());
-    let server = EchoServer::start(server);
-    let mut client = client(&config, server.address);
-    let error = client.handshake().unwrap_err();
-    assert!(matches!(error, NetError::Tls(Error::Certificate(CertificateError::UnknownIssuer))), "{error:?}");
-    // The server believes the alert once nothing else comes.
-    let (event, summary) = server.event();
-    assert_eq!(event, terse_net::DatagramEvent::Failed(Error::AlertReceived(AlertDescription::UNKNOWN_CA)));
-    assert_eq!(summary.unwrap().dropped.unprotected_alert, 1);
+    for (version, unprotected) in [(ProtocolVersion::TLS_1_2, 1), (ProtocolVersion::TLS_1_3, 0)] {
+        let (mut config, _) = configs(datagrams());
+        config.common.versions = vec![version];
+        let (_, server) = configs_of("Another CA", datagrams());
+        let server = EchoServer::start(server);
+        let mut client = client(&config, server.address);
+        let error = client.handshake().unwrap_err();
+        assert!(matches!(error, NetError::Tls(Error::Certificate(CertificateError::UnknownIssuer))), "{error:?}");
+        // In DTLS 1.2 the server believes the alert once nothing else comes.
+        let (event, summary) = server.event();
+        assert_eq!(event, terse_net::DatagramEvent::Failed(Error::AlertReceived(AlertDescription::UNKNOWN_CA)));
+        assert_eq!(summary.unwrap().dropped.unprotected_alert, unprotected);
+    }
 }

@@ -52,18 +52,19 @@ pub fn everything(provider: &CryptoProvider) {
 pub fn consistent_suites(provider: &CryptoProvider) {
     assert_eq!(provider.sha256.output_len(), 32);
     for suite in provider.tls13_suites {
-        let (hash_len, key_len, tag_len, limit) = match suite.id {
-            CipherSuite::TLS_AES_128_GCM_SHA256 => (32, 16, 16, 23_726_566), // 2^24.5
-            CipherSuite::TLS_AES_256_GCM_SHA384 => (48, 32, 16, 23_726_566),
-            CipherSuite::TLS_CHACHA20_POLY1305_SHA256 => (32, 32, 16, u64::MAX),
-            CipherSuite::TLS_AES_128_CCM_SHA256 => (32, 16, 16, 1 << 23),
-            CipherSuite::TLS_AES_128_CCM_8_SHA256 => (32, 16, 8, 1 << 23),
+        let (hash_len, key_len, tag_len, limit, forgeries) = match suite.id {
+            CipherSuite::TLS_AES_128_GCM_SHA256 => (32, 16, 16, 23_726_566, 1 << 36), // 2^24.5
+            CipherSuite::TLS_AES_256_GCM_SHA384 => (48, 32, 16, 23_726_566, 1 << 36),
+            CipherSuite::TLS_CHACHA20_POLY1305_SHA256 => (32, 32, 16, u64::MAX, 1 << 36),
+            CipherSuite::TLS_AES_128_CCM_SHA256 => (32, 16, 16, 1 << 23, 11_863_283), // 2^23.5
+            CipherSuite::TLS_AES_128_CCM_8_SHA256 => (32, 16, 8, 1 << 23, 1 << 7),
             unknown => panic!("{unknown}"),
         };
         assert_eq!(suite.hash.output_len(), hash_len, "{}", suite.id);
         assert_eq!(suite.aead.key_len(), key_len, "{}", suite.id);
         assert_eq!(suite.aead.tag_len(), tag_len, "{}", suite.id);
         assert_eq!(suite.confidentiality_limit, limit, "{}", suite.id);
+        assert_eq!(suite.integrity_limit, forgeries, "{}", suite.id);
         assert!(provider.tls13_suite(suite.id).is_some_and(|found| found.id == suite.id));
     }
     assert!(provider.tls13_suite(CipherSuite(0)).is_none());

@@ -20,6 +20,10 @@ pub struct Datagrams {
     /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
     /// that are sent may have one, those that come here need none. A server answers them if it is an [`crate::Endpoint`].
     pub connection_id: Option<u8>,
+    /// Speak `TLS_AES_128_CCM_8_SHA256` in DTLS 1.3 as well, if it is enabled. Its tags can be guessed: after 64 records that
+    /// are not authentic the peer is asked for new keys, and after 128 under one key the connection ends (RFC 9147, 4.5.3 and
+    /// Appendix B.3), so that whoever can send as many to a side can cut it off. Only where nobody else can.
+    pub short_tags: bool,
     /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
     /// this it is believed only when the peer does not go on before the next timeout.
     pub believe_unprotected_alerts: bool,
@@ -50,6 +54,9 @@ pub enum Defence {
     Dropping,
     /// A flight is sent again only so often for a peer that asks for it.
     RepeatBound,
+    /// Parts of flights are acknowledged, and only what is missing is sent again (RFC 9147, 7). Without, only the last flight
+    /// is acknowledged, and flights go again as a whole.
+    PartialAcks,
 }
 
 impl Default for Datagrams {
@@ -62,6 +69,7 @@ impl Default for Datagrams {
             max_timeout: 60_000,
             max_retransmissions: 7,
             connection_id: None,
+            short_tags: false,
             believe_unprotected_alerts: false,
             #[cfg(feature = "testing")]
             without: None,

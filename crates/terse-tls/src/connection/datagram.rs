@@ -4,27 +4,39 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{Config, Connection};
+use super::{Config, Connection, Progress};
 use crate::cache;
 use crate::config::{ServerConfig, TraceEvent};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::{Handshake, server::ExpectClientHello};
 use crate::link::datagram::FirstMessage;
-use crate::link::{self, Sent};
+use crate::link::{self, Acknowledged, Sent};
+use crate::record::datagram::RecordNumber;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 
 impl Connection {
     /// A server over datagrams to which a ClientHello came. The configuration was checked.
-    pub(crate) fn accept(config: Arc<ServerConfig>, cid: Option<Box<[u8]>>, hello: &FirstMessage, now: Now) -> Self {
+    pub(crate) fn accept(
+        config: Arc<ServerConfig>,
+        cid: Option<Box<[u8]>>,
+        hello: &FirstMessage,
+        now: Now,
+    ) -> Result<Self, Error> {
         let settings = config.common.datagrams.unwrap_or_default();
         let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
         let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
-        connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
+        connection.handshake = Some(match hello.retried.clone() {
+            None => Handshake::Server(ExpectClientHello::new(config)),
+            Some((retried, cookie)) => {
+                connection.summary.round_trips = 2;
+                Handshake::Tls13Server(retried.expect_second(config, &cookie)?)
+            }
+        });
         connection.summary.received.datagrams = hello.datagrams;
         connection.summary.received.record_bytes = hello.bytes as u64;
         connection.has_rest = true; // the first input is what is left of its datagram: nothing
-        connection
+        Ok(connection)
     }
 
     /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
@@ -38,7 +50,8 @@ impl Connection {
         if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
             return Ok(());
         }
-        if let Some(description) = self.receiver.unprotected_alert() {
+        let is_due = self.sender.flights().is_some_and(|flights| flights.retransmission_is_due(now.monotonic));
+        if let Some(description) = self.receiver.unprotected_alert().filter(|_| is_due) {
             let error = Error::AlertReceived(description);
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
@@ -53,7 +66,7 @@ impl Connection {
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
-        if let (Some(trace), Some(sent)) = (&self.config.common().trace, self.sender.last_sent()) {
+        if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, self.sender.last_sent()) {
             trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
         }
         Ok(())
@@ -68,6 +81,19 @@ impl Connection {
         }
         summary.datagrams += sent.datagrams;
         summary.record_bytes += sent.record_bytes;
+        summary.post_handshake_bytes += sent.post_handshake_bytes;
+    }
+
+    /// The peer has these records.
+    pub(super) fn handle_ack(&mut self, now: Now, numbers: &[RecordNumber], is_protected: bool) {
+        let Some(flights) = self.sender.flights() else { return };
+        if flights.acknowledged(now.monotonic, numbers, is_protected) == Acknowledged::LastFlight {
+            self.receiver.last_flight_arrived();
+            self.summary.received.record_bytes += self.receiver.last_record_len() as u64;
+            if let Some(session) = &mut self.cache {
+                session.confirmed();
+            }
+        }
     }
 
     /// The peer did not get the answer to its last flight.
@@ -78,7 +104,7 @@ impl Connection {
     }
 
     /// Epoch and number of the newest authentic record that is protected.
-    pub(crate) fn newest(&self) -> Option<(u16, u64)> {
+    pub(crate) fn newest(&self) -> Option<(u64, u64)> {
         self.receiver.newest()
     }
 
@@ -87,9 +113,10 @@ impl Connection {
         self.sender.pending() > 0
     }
 
-    /// All application data that waits: of one record.
-    pub(crate) fn take_received(&mut self) -> Vec<u8> {
-        self.receiver.take()
+    /// All application data that waits: of one record. And whether it is early data.
+    pub(crate) fn take_received(&mut self) -> (Vec<u8>, bool) {
+        let is_early = core::mem::replace(&mut self.early_data, Progress::Due) != Progress::Due;
+        (self.receiver.take(), is_early)
     }
 
     pub(super) const fn is_datagram(&self) -> bool {

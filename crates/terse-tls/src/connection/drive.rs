@@ -32,14 +32,23 @@ impl Connection {
     /// Takes up to the end of one record.
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
-        let received = self.receiver.receive(input);
+        let received = self.receiver.receive(now.monotonic, input);
         self.summary.dropped = self.receiver.dropped();
         let (taken, received) = received?;
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
+        if let Some(flights) = self.sender.flights() {
+            if received != Received::Nothing {
+                flights.peer_is_there();
+            }
+            if let Some(arrived) = self.receiver.arrived() {
+                flights.arrived(now.monotonic, arrived);
+            }
+        }
         match received {
             Received::Nothing => {}
+            Received::Ack { numbers, is_protected } => self.handle_ack(now, &numbers, is_protected),
             Received::Repeated => {
                 if let Some(flights) = self.sender.flights() {
                     flights.repeat(now.monotonic);
@@ -56,6 +65,9 @@ impl Connection {
             }
             Received::ApplicationData => self.handle_application_data()?,
             Received::Alert(alert) => self.handle_alert(alert)?,
+        }
+        if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
+            self.update_keys(true)?; // RFC 9147, 4.5.3
         }
         Ok(taken)
     }
@@ -111,7 +123,11 @@ impl Connection {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
         }
         self.receiver.consume(handled);
-        if let Some(keys) = receive.keys {
+        let waits = match receive.early_data_keys {
+            Some(keys) => self.receiver.early_data_keys(&keys)?,
+            None => false,
+        };
+        if let Some(keys) = receive.keys.filter(|_| !waits) {
             self.receiver.new_keys(&keys)?;
         }
         if let Some(skip) = receive.skip_early_data {

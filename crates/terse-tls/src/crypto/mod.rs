@@ -72,6 +72,8 @@ pub struct Tls13Suite {
     pub record_numbers: &'static dyn RecordNumberCipher,
     /// How many records may be protected under one key before it must be updated (RFC 9846, 5.5).
     pub confidentiality_limit: u64,
+    /// How many records that are not authentic may come under one key over datagrams (RFC 9147, 4.5.3).
+    pub integrity_limit: u64,
 }
 
 /// A TLS 1.2 cipher suite (RFC 5246, 7.4.1.2 and Appendix C).

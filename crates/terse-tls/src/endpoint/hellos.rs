@@ -4,9 +4,7 @@
 //! of a bounded length; the one that was not heard of for longest makes room.
 
 use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use super::counters::EndpointCounters;
 use super::limits::EndpointLimits;
@@ -16,11 +14,13 @@ use crate::error::Error;
 use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
-use crate::record::datagram12::{self, Header, WriteEpoch};
-use crate::time::Instant;
-use crate::wire::{
-    ClientHello, ContentType, Encode, HandshakeType, HelloVerifyRequest, Protocol, ProtocolVersion, Random,
-};
+use crate::record::datagram12::Header;
+use crate::wire::{ClientHello, ContentType, HandshakeType, Protocol, Random};
+
+mod cookies;
+
+pub(crate) use cookies::MAX_DATAGRAMS;
+pub(super) use cookies::Verdict;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
@@ -41,6 +41,7 @@ pub(super) struct Hellos {
     takes_any: bool,
     max_clients: usize,
     max_message: usize,
+    max_datagram: usize,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Grows with each fragment.
     clock: u64,
@@ -74,6 +75,7 @@ impl Hellos {
             takes_any: limits.takes_any_cookie(),
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
+            max_datagram: common.datagrams.unwrap_or_default().max_datagram,
             partial: BTreeMap::new(),
             clock: 0,
         })
@@ -106,8 +108,14 @@ impl Hellos {
             if body.len() == fragment.length {
                 let message = [&fragment.bytes()[..], body].concat();
                 let FragmentHeader { message_seq, length, .. } = fragment;
-                let whole =
-                    FirstMessage { message, message_seq, number: header.number, datagrams: 1, bytes: datagram.len() };
+                let whole = FirstMessage {
+                    message,
+                    message_seq,
+                    number: header.number,
+                    datagrams: 1,
+                    bytes: datagram.len(),
+                    retried: None,
+                };
                 first = (length <= self.max_message).then_some(whole);
             } else {
                 first = self.insert(from, header.number, fragment, body, datagram.len(), counters).or(first);
@@ -155,49 +163,6 @@ impl Hellos {
         }
         let message = partial.messages.message().map(<[u8]>::to_vec)?;
         let Partial { datagrams, bytes, .. } = self.partial.remove(&from)?;
-        Some(FirstMessage { message, message_seq, number, datagrams, bytes })
+        Some(FirstMessage { message, message_seq, number, datagrams, bytes, retried: None })
     }
-
-    /// Whether the client showed that it is at `from`. If not, a HelloVerifyRequest for it.
-    pub(super) fn check_cookie(
-        &mut self,
-        now: Instant,
-        rng: &mut dyn Rng,
-        from: SocketAddr,
-        hello: &Hello,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        if !self.require_cookie {
-            return Ok(None);
-        }
-        let parsed = ClientHello::read(&hello.first.message[fragment::HEADER_LEN..], Protocol::Dtls)?;
-        let cookie = parsed.cookie.unwrap_or_default();
-        // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
-        let ip = match from.ip() {
-            IpAddr::V4(ip) => ip.octets().to_vec(),
-            IpAddr::V6(ip) => ip.octets().to_vec(),
-        };
-        let address = [&ip[..], &from.port().to_be_bytes()].concat();
-        let suites = parsed.cipher_suites.to_vec()?;
-        let bound: [&[u8]; 4] =
-            [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
-        if !cookie.is_empty()
-            && (self.takes_any || self.secrets.verify(now, rng, self.hash, &address, &bound, cookie)?)
-        {
-            return Ok(None);
-        }
-        let cookie = self.secrets.make(now, rng, self.hash, &address, &bound)?;
-        Ok(Some(hello_verify_request(hello, &cookie)?))
-    }
-}
-
-/// A record with the HelloVerifyRequest, under the numbers of the ClientHello that it answers (RFC 6347, 4.2.1 and 4.2.2).
-fn hello_verify_request(hello: &Hello, cookie: &[u8]) -> Result<Vec<u8>, Error> {
-    // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
-    let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie }.to_vec()?;
-    let header = FragmentHeader::whole(HandshakeType::HELLO_VERIFY_REQUEST, hello.first.message_seq, body.len());
-    let mut record = vec![0; datagram12::HEADER_LEN];
-    record.extend_from_slice(&header.bytes());
-    record.extend_from_slice(&body);
-    WriteEpoch::unprotected(hello.first.number).seal(ContentType::HANDSHAKE, &[], &mut record)?;
-    Ok(record)
 }

@@ -51,6 +51,8 @@ pub enum ApiMisuse {
     NoExporter,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
+    /// The peer has not acknowledged the KeyUpdate before, or the end of the handshake (RFC 9147, 8).
+    KeyUpdateUnderWay,
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
     /// due.
     KeyExhausted,
@@ -89,6 +91,7 @@ impl fmt::Display for ApiMisuse {
             Self::NameTooLong => f.write_str("a name is too long"),
             Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
+            Self::KeyUpdateUnderWay => f.write_str("keys are being replaced already: try again when the peer has answered"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::MessageTooLong => f.write_str("the data does not fit into one datagram: send less at once"),
             Self::DatagramOutOfRange => {

@@ -91,7 +91,7 @@ fn take(
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     while !part.is_empty() {
-        let (taken, received) = receiver.receive(part)?;
+        let (taken, received) = receiver.receive(Instant(0), part)?;
         assert!(taken > 0 && taken <= part.len(), "no progress");
         part = &mut part[taken..];
         match received {
@@ -116,7 +116,7 @@ fn take(
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
-            Received::Repeated => unreachable!("a stream repeats nothing"),
+            Received::Repeated | Received::Ack { .. } => unreachable!("a stream repeats nothing"),
         }
         let [partial, joined, plaintext] = receiver.buffered();
         assert!(partial <= HEADER_LEN + MAX_ENCRYPTED);

@@ -24,10 +24,16 @@ pub(super) fn read(
         return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
     }
     application_protocol(config, extensions.get()?, output)?;
+    read_connection_id(extensions, output)?;
+    record_sizes(config, extensions.get()?, extensions.get()?, version, output)
+}
+
+/// A client reads the server's connection ID. In DTLS 1.3 it stands in the ServerHello (RFC 9147, 9.1).
+pub(super) fn read_connection_id(extensions: Extensions<'_>, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(ConnectionId(cid)) = extensions.get()? {
         connection_ids(cid, output);
     }
-    record_sizes(config, extensions.get()?, extensions.get()?, version, output)
+    Ok(())
 }
 
 /// RFC 9146, 3: both sides put the other's connection ID into their protected records, unless it is empty.

@@ -97,6 +97,8 @@ pub(crate) struct Output<'a> {
 pub(crate) struct Receive {
     /// What comes next, in TLS 1.2 after a ChangeCipherSpec, is protected under these.
     pub(crate) keys: Option<EpochKeys>,
+    /// Early data comes under these, before what comes under `keys` or, over datagrams, beside it.
+    pub(crate) early_data_keys: Option<EpochKeys>,
     /// Longest content of a protected record, in TLS 1.3 with its type.
     pub(crate) max_inner: Option<usize>,
     /// So many bytes of unwanted early data may follow.

@@ -31,7 +31,7 @@ impl ExpectClientHello {
 
 /// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
 /// (4.2.3). Without the extension the client speaks TLS 1.2 at most; with it, legacy_version says nothing.
-pub(super) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
+pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let protocol = common.transport().protocol();
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;
     let offers = |version| match &offered {

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::crypto::Rng;
 use crate::error::Error;
+use crate::record::datagram::RecordNumber;
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::time::Instant;
@@ -39,6 +40,9 @@ pub(crate) fn server(config: &ServerConfig) -> Halves {
         Some(settings) => datagram::halves(&config.common, settings, None),
     }
 }
+
+/// The prefix of the key schedule's labels over datagrams (RFC 9147, 5.9).
+pub(crate) const LABEL_PREFIX_DTLS: &[u8] = b"dtls13";
 
 /// What receives and what sends.
 pub(crate) type Halves = (Box<dyn Incoming>, Box<dyn Outgoing>);
@@ -76,6 +80,10 @@ pub(crate) trait Link {
     /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
+    /// Early data goes on, but what is pushed from here on goes under `keys`, if the link can tell one from the other
+    /// (RFC 9147, 6.1). On a stream it waits for [`Self::end_of_early_data`], and [`Self::new_keys`] after it.
+    fn new_keys_beside_early_data(&mut self, keys: &EpochKeys) -> Result<(), Error>;
+
     /// What is pushed from here on is not protected any more: nobody reads the early data that was sent (RFC 9846,
     /// 4.3.10).
     fn abandon_early_data(&mut self);
@@ -105,6 +113,11 @@ pub(crate) trait Link {
 
     /// The peer answers before more is sent: everything pushed must leave now.
     fn end_of_flight(&mut self) -> Result<(), Error>;
+
+    /// Whether a KeyUpdate may be sent: over datagrams, not before the one before it was acknowledged (RFC 9147, 8).
+    fn can_update_keys(&self) -> bool {
+        true
+    }
 }
 
 /// What a record brought.
@@ -120,13 +133,31 @@ pub(crate) enum Received {
     Alert(Alert),
     /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the answer.
     Repeated,
+    /// Datagrams: the peer has these records (RFC 9147, 7).
+    Ack {
+        /// None: it has something that it cannot read.
+        numbers: Vec<RecordNumber>,
+        /// Only the peer can have sent it.
+        is_protected: bool,
+    },
+}
+
+/// Datagrams: records of handshake messages that came, of which the peer may be told (RFC 9147, 7.1).
+#[derive(Debug, Default)]
+pub(crate) struct Arrived {
+    /// Those whose messages are kept, or were handled.
+    pub(crate) numbers: Vec<RecordNumber>,
+    /// Something before them is missing.
+    pub(crate) has_gap: bool,
+    /// There are others, of an epoch whose keys are not there.
+    pub(crate) lacks_keys: bool,
 }
 
 /// The receiving half of a link.
 pub(crate) trait Incoming: Send + Sync {
     /// Takes bytes of the stream, or of one datagram, up to the end of one record. Returns how many, and what the record
     /// brought. Takes none while application data waits to be read.
-    fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error>;
+    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error>;
 
     /// Whether a record was put aside that [`Self::receive`] can open now.
     fn has_waiting(&self) -> bool {
@@ -142,8 +173,27 @@ pub(crate) trait Incoming: Send + Sync {
     /// Datagrams: a flight is complete that answers what was consumed so far.
     fn answered(&mut self) {}
 
+    /// Datagrams: what came since the last call, if the peer may have to be told of it.
+    fn arrived(&mut self) -> Option<Arrived> {
+        None
+    }
+
     /// From here on messages come under `keys`.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
+
+    /// From here on early data comes under `keys`. Returns whether messages do as well: on a stream, until EndOfEarlyData.
+    fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error> {
+        self.new_keys(keys)?;
+        Ok(true)
+    }
+
+    /// Datagrams: the peer has this side's last flight, so it will not send its own again.
+    fn last_flight_arrived(&mut self) {}
+
+    /// Datagrams: whether the peer should be asked for other keys, as there were too many forgeries. True once for each.
+    fn key_is_worn(&mut self) -> bool {
+        false
+    }
 
     /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
     /// (RFC 8449, 4).
@@ -196,7 +246,7 @@ pub(crate) trait Incoming: Send + Sync {
     }
 
     /// Datagrams: epoch and number of the newest authentic record that is protected.
-    fn newest(&self) -> Option<(u16, u64)> {
+    fn newest(&self) -> Option<(u64, u64)> {
         None
     }
 
@@ -250,8 +300,17 @@ pub(crate) trait Outgoing: Link + Send + Sync {
 
 /// Flights over datagrams: sent again until they are answered.
 pub(crate) trait Flights {
+    /// Something authentic came.
+    fn peer_is_there(&mut self);
+
     /// A part of the answer came.
     fn heard(&mut self, now: Instant);
+
+    /// Records came of which the peer may have to be told.
+    fn arrived(&mut self, now: Instant, arrived: Arrived);
+
+    /// The peer has these records.
+    fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged;
 
     /// A message was handled; with `finished` it was the last one of the handshake. Returns whether there is an answer.
     fn handled(&mut self, now: Instant, finished: bool) -> bool;
@@ -259,11 +318,26 @@ pub(crate) trait Flights {
     /// The peer did not get the answer to its last flight.
     fn repeat(&mut self, now: Instant);
 
-    /// Time has passed: the flight is sent again if that is due. `true`: it was sent often enough.
+    /// Whether [`Self::expired`] would send the flight again, or give up.
+    fn retransmission_is_due(&self, now: Instant) -> bool;
+
+    /// Time has passed: the flight is sent again if that is due, and the peer told of what came. `true`: the flight was sent
+    /// often enough.
     fn expired(&mut self, now: Instant) -> bool;
 
     /// What was sent of flights since the last call.
     fn take_sent(&mut self) -> Sent;
+}
+
+/// What an ACK brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledged {
+    /// Nothing.
+    Nothing,
+    /// Something of what was sent arrived.
+    Something,
+    /// All of the last flight of the handshake did: the peer has verified this side's Finished.
+    LastFlight,
 }
 
 /// What a link sent of flights.
@@ -273,6 +347,8 @@ pub(crate) struct Sent {
     pub(crate) more: Vec<(HandshakeType, usize)>,
     /// Bytes of datagrams, but for tickets, which count apart.
     pub(crate) record_bytes: u64,
+    /// The same of those after the handshake.
+    pub(crate) post_handshake_bytes: u64,
     /// Datagrams.
     pub(crate) datagrams: u32,
     /// Those of them that were sent again.

@@ -102,6 +102,15 @@ impl WriteEpoch {
         Ok(Self { epoch, protection: Some(Protection::new(keys)?), next: 0, limit })
     }
 
+    pub(crate) const fn epoch(&self) -> u16 {
+        self.epoch
+    }
+
+    /// The number of the record that is sealed next.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
     /// How many bytes go before the content: the header with `cid`, and the explicit part of the nonce.
     pub(crate) fn head_len(&self, cid: &[u8]) -> usize {
         match &self.protection {
@@ -195,7 +204,7 @@ impl ReadEpoch {
     }
 
     /// The highest number of a record that was authentic, or came before there were keys.
-    pub(crate) fn newest(&self) -> Option<u64> {
+    pub(crate) const fn newest(&self) -> Option<u64> {
         self.seen.newest()
     }
 

@@ -2,7 +2,9 @@
 
 use crate::crypto::NONCE_LEN;
 
+pub(crate) mod datagram;
 pub(crate) mod datagram12;
+pub(crate) mod datagram13;
 pub(crate) mod replay;
 pub(crate) mod stream;
 mod tls12;

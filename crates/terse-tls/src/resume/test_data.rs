@@ -129,6 +129,7 @@ static SUITE_384: Tls13Suite = Tls13Suite {
     aead: SUITE.aead,
     record_numbers: SUITE.record_numbers,
     confidentiality_limit: SUITE.confidentiality_limit,
+    integrity_limit: SUITE.integrity_limit,
 };
 
 pub(super) static SHA384: &dyn Hash = &TestSha384;

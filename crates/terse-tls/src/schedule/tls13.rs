@@ -93,7 +93,7 @@ impl HandshakeSecret {
 
     fn traffic(&self, label: &[u8], messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, label, messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 2 })
     }
 }
 
@@ -107,13 +107,13 @@ impl MainSecret {
     /// `client_application_traffic_secret_0`; the messages end with the server's Finished.
     pub(crate) fn client_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"c ap traffic", messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 3 })
     }
 
     /// `server_application_traffic_secret_0`; the messages end with the server's Finished.
     pub(crate) fn server_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"s ap traffic", messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 3 })
     }
 
     /// `exporter_secret`; the messages end with the server's Finished.
@@ -134,11 +134,17 @@ impl MainSecret {
 pub(crate) struct TrafficSecret {
     schedule: Schedule,
     secret: Secret,
+    epoch: u64,
 }
 
 impl TrafficSecret {
     pub(crate) const fn suite(&self) -> &'static Tls13Suite {
         self.schedule.suite
+    }
+
+    /// The epoch that records under it have over datagrams (RFC 9147, 6.1).
+    pub(crate) const fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The secret itself, for the key log.
@@ -156,6 +162,11 @@ impl TrafficSecret {
         let mut iv = [0; NONCE_LEN];
         self.schedule.expand_label(&self.secret, b"iv", &[], &mut iv)?;
         Ok(iv)
+    }
+
+    /// `[sender]_sn_key` (RFC 9147, 4.2.3). As long a key as `key` is.
+    pub(crate) fn sn_key(&self, key: &mut [u8]) -> Result<(), CryptoError> {
+        self.schedule.expand_label(&self.secret, b"sn", &[], key)
     }
 
     /// `verify_data` of a Finished (RFC 9846, 4.5.3).
@@ -179,7 +190,7 @@ impl TrafficSecret {
     pub(crate) fn update(&self) -> Result<Self, CryptoError> {
         let mut secret = Secret::zero(self.schedule.hash().output_len());
         self.schedule.expand_label(&self.secret, b"traffic upd", &[], secret.as_mut())?;
-        Ok(Self { schedule: self.schedule, secret })
+        Ok(Self { schedule: self.schedule, secret, epoch: self.epoch + 1 }) // never that many
     }
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::cache::Fingerprint;
 use crate::crypto::{Digest, Hash, HashContext};
-use crate::wire::HandshakeType;
+use crate::wire::{HandshakeType, Protocol};
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,14 @@ impl Pending {
     pub(crate) fn start(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, kept: None }
+        Transcript { hash, context, kept: None, protocol: Protocol::Tls }
+    }
+
+    /// As [`Pending::start`], in TLS 1.3 and DTLS 1.3.
+    pub(crate) fn start13(self, hash: &'static dyn Hash, protocol: Protocol) -> Transcript {
+        let mut transcript = Transcript::new13(hash, protocol);
+        transcript.add(&self.0);
+        transcript
     }
 
     /// As [`Pending::start`], and keeps the messages for the CertificateVerify of TLS 1.2 (RFC 5246, 7.4.8), until
@@ -32,7 +39,7 @@ impl Pending {
     pub(crate) fn start_keeping(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, kept: Some(self.0) }
+        Transcript { hash, context, kept: Some(self.0), protocol: Protocol::Tls }
     }
 }
 
@@ -42,12 +49,21 @@ pub(crate) struct Transcript {
     context: Box<dyn HashContext>,
     /// All that was hashed, while it is kept.
     kept: Option<Vec<u8>>,
+    /// Messages have the header of this protocol, of which that of TLS is hashed.
+    protocol: Protocol,
 }
 
 impl Transcript {
+    /// Of no message, in TLS 1.3 and DTLS 1.3: there, messages are hashed as those of TLS 1.3 (RFC 9147, 5.2).
+    pub(crate) fn new13(hash: &'static dyn Hash, protocol: Protocol) -> Self {
+        Self { hash, context: hash.start(), kept: None, protocol }
+    }
+
     /// Adds a message, header included.
     pub(crate) fn add(&mut self, message: &[u8]) {
-        self.context.update(message);
+        for part in self.protocol.without_sequence(message) {
+            self.context.update(part);
+        }
         if let Some(kept) = &mut self.kept {
             kept.reserve_exact(message.len()); // a few messages, and no more than they take
             kept.extend_from_slice(message);
@@ -64,9 +80,19 @@ impl Transcript {
     /// nothing is kept.
     pub(crate) fn replace_by_hash(self) -> Self {
         let client_hello = self.context.finish();
-        let mut transcript = Self { hash: self.hash, context: self.hash.start(), kept: None };
-        transcript.add_message_hash(client_hello.as_ref());
+        Self::after_hash(self.hash, self.protocol, client_hello.as_ref())
+    }
+
+    /// As [`Self::replace_by_hash`], when nothing but the hash of the first ClientHello is left.
+    pub(crate) fn after_hash(hash: &'static dyn Hash, protocol: Protocol, client_hello: &[u8]) -> Self {
+        let mut transcript = Self::new13(hash, protocol);
+        transcript.add_message_hash(client_hello);
         transcript
+    }
+
+    /// What is added from here on has the header of `protocol`.
+    pub(crate) fn over(self, protocol: Protocol) -> Self {
+        Self { protocol, ..self }
     }
 
     /// The hash of everything so far.
@@ -78,7 +104,9 @@ impl Transcript {
     /// 4.3.11.2).
     pub(crate) fn current_with(&self, message: &[u8]) -> Digest {
         let mut context = self.context.fork();
-        context.update(message);
+        for part in self.protocol.without_sequence(message) {
+            context.update(part);
+        }
         context.finish()
     }
 
@@ -93,7 +121,11 @@ impl Transcript {
     }
 
     fn add_message_hash(&mut self, hash: &[u8]) {
-        self.add(&[HandshakeType::MESSAGE_HASH.0, 0, 0, hash.len() as u8]);
-        self.add(hash);
+        for part in [&[HandshakeType::MESSAGE_HASH.0, 0, 0, hash.len() as u8], hash] {
+            self.context.update(part);
+            if let Some(kept) = &mut self.kept {
+                kept.extend_from_slice(part);
+            }
+        }
     }
 }

@@ -68,6 +68,8 @@ code_points! {
         APPLICATION_DATA = 23 "application_data",
         /// RFC 9146, 4
         TLS12_CID = 25 "tls12_cid",
+        /// RFC 9147, 7
+        ACK = 26 "ACK",
     }
 }
 

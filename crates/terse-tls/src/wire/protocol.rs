@@ -21,6 +21,20 @@ impl Protocol {
         }
     }
 
+    /// A message without what its header has beyond that of TLS: number and place of the fragment.
+    pub(crate) fn without_sequence(self, message: &[u8]) -> [&[u8]; 2] {
+        let (header, rest) = message.split_at(message.len().min(4));
+        [header, rest.get(self.message_header_len() - 4..).unwrap_or_default()]
+    }
+
+    /// What a server of 1.3 echoes of the client's `legacy_session_id`: nothing in DTLS (RFC 9147, 5).
+    pub(crate) fn legacy_session_id_echo(self, legacy_session_id: &[u8]) -> &[u8] {
+        match self {
+            Self::Tls => legacy_session_id,
+            Self::Dtls => &[],
+        }
+    }
+
     /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at 1.1
     /// (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, all that is less is newer, and all that is more is older.
     pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {

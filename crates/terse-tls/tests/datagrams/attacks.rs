@@ -4,7 +4,7 @@
 use terse_testkit::allocator::measure;
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
-use terse_tls::{AlertDescription, Datagrams, Defence, Error, PeerMisbehaved};
+use terse_tls::{AlertDescription, Datagrams, Defence, Error, PeerMisbehaved, ProtocolVersion};
 
 use crate::modes::{CHAIN, mutual};
 use crate::outcome::SEED;
@@ -31,7 +31,7 @@ fn message(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
 
 /// Small datagrams, so that there is much to attack.
 fn pair(settings: Datagrams) -> DatagramPair {
-    mutual(CHAIN).over(Datagrams { max_datagram: 228, ..settings }).datagram_pair(SEED)
+    mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 228, ..settings }).datagram_pair(SEED)
 }
 
 fn without(defence: Defence) -> Datagrams {

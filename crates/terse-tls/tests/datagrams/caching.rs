@@ -9,7 +9,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, MemorySessionStore, ServerResumption, TicketKeys};
 use terse_tls::summary::Mode;
-use terse_tls::{Datagrams, Error};
+use terse_tls::{Datagrams, Error, ProtocolVersion};
 
 use crate::modes::{CHAIN, PROVIDER, mutual};
 
@@ -33,7 +33,8 @@ struct World {
 
 impl World {
     fn new(keeps: Keeps) -> Self {
-        let mut setup = mutual(CHAIN).over(Datagrams { max_datagram: 548, ..Datagrams::default() });
+        let mut setup =
+            mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 548, ..Datagrams::default() });
         let schemes = Schemes::BITHAC;
         match keeps {
             Keeps::Certificates => {

@@ -45,7 +45,8 @@ fn setup(connection_id: Option<u8>) -> Setup {
 }
 
 fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
-    Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+    Setup::mutual(PROVIDER, PROVIDER, "p256x3")
+        .over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, connection_id, ..Datagrams::default() })
 }
 
 impl World {
@@ -588,12 +589,12 @@ fn a_session_of_tls_is_none_of_dtls() {
     let mut stream = of_tls.pair(1);
     stream.handshake().unwrap();
     assert_eq!(stream.server.summary().mode, Mode::Resumed, "the session is good");
-    of_tls = of_tls.over(Datagrams::default());
+    of_tls = of_tls.over(ProtocolVersion::TLS_1_2, Datagrams::default());
     let mut pair = of_tls.datagram_pair(1);
     pair.run_well().unwrap();
     assert_eq!(pair.server.summary().mode, Mode::Full);
     assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"), "it was offered");
-    let mut pair = mutual().over(Datagrams::default()).with_frozen_session().datagram_pair(1);
+    let mut pair = mutual().over(ProtocolVersion::TLS_1_2, Datagrams::default()).with_frozen_session().datagram_pair(1);
     pair.run_well().unwrap();
     assert_eq!(pair.server.summary().mode, Mode::Resumed, "one of its own is taken");
 }

@@ -8,7 +8,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Mode;
-use terse_tls::{CipherSuite, Datagrams};
+use terse_tls::{CipherSuite, Datagrams, ProtocolVersion};
 
 use crate::outcome::{Facts, SEED, facts};
 
@@ -41,7 +41,7 @@ pub(crate) static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 });
 
 pub(crate) fn mutual(chain: &str) -> Setup {
-    Setup::mutual(PROVIDER, PROVIDER, chain).over(Datagrams::default())
+    Setup::mutual(PROVIDER, PROVIDER, chain).over(ProtocolVersion::TLS_1_2, Datagrams::default())
 }
 
 fn of_chain(chain: &str) -> Vec<(String, Mode, Setup)> {
@@ -49,7 +49,11 @@ fn of_chain(chain: &str) -> Vec<(String, Mode, Setup)> {
     let mut with_names = setup();
     with_names.server.certificate_authorities = true;
     [
-        ("server only", Mode::Full, Setup::new(PROVIDER, PROVIDER, chain).over(Datagrams::default())),
+        (
+            "server only",
+            Mode::Full,
+            Setup::new(PROVIDER, PROVIDER, chain).over(ProtocolVersion::TLS_1_2, Datagrams::default()),
+        ),
         ("mutual", Mode::Full, setup()),
         ("mutual, with a new ticket", Mode::Full, setup().with_resumption().keeping()),
         ("rfc7924", Mode::Rfc7924, setup().with_frozen_cache(Schemes::RFC7924)),
@@ -67,7 +71,7 @@ fn of_rsa() -> impl Iterator<Item = (String, Mode, Setup)> {
 }
 
 fn without_certificates() -> impl Iterator<Item = (String, Mode, Setup)> {
-    let raw = Setup::raw_public_keys(PROVIDER, PROVIDER, CHAIN).over(Datagrams::default());
+    let raw = Setup::raw_public_keys(PROVIDER, PROVIDER, CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams::default());
     let with_psk = |suite| {
         let mut setup = mutual(CHAIN).with_psk();
         setup.client.common.suites = vec![suite];
@@ -86,7 +90,7 @@ fn without_certificates() -> impl Iterator<Item = (String, Mode, Setup)> {
 
 impl Scenario {
     fn new(name: &str, mode: Mode, setup: Setup, max_datagram: usize) -> Self {
-        let setup = setup.over(Datagrams { max_datagram, ..Datagrams::default() });
+        let setup = setup.over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, ..Datagrams::default() });
         let mut pair = setup.datagram_pair(SEED);
         pair.run_well().unwrap_or_else(|failed| panic!("{name}, {max_datagram}: {failed:?}"));
         assert_eq!(pair.client.summary().mode, mode, "{name}");

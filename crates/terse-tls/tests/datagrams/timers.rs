@@ -3,13 +3,13 @@
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
-use terse_tls::{AlertDescription, ContentType, Datagrams, Error, InvalidMessage};
+use terse_tls::{AlertDescription, ContentType, Datagrams, Error, InvalidMessage, ProtocolVersion};
 
 use crate::modes::{CHAIN, PROVIDER, mutual};
 use crate::outcome::SEED;
 
 fn pair(settings: Datagrams) -> DatagramPair {
-    mutual(CHAIN).over(settings).datagram_pair(SEED)
+    mutual(CHAIN).over(ProtocolVersion::TLS_1_2, settings).datagram_pair(SEED)
 }
 
 fn lost(_: &Datagram) -> Fate {
@@ -142,7 +142,8 @@ fn a_path_that_drops_what_is_large() {
         (300, 16, &both),
     ] {
         for narrow in directions {
-            let mut setup = mutual("rsa2048x3").over(Datagrams { max_datagram: 1_472, ..Datagrams::default() });
+            let mut setup = mutual("rsa2048x3")
+                .over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 1_472, ..Datagrams::default() });
             // Long chains both ways, so that there is something to be dropped.
             setup.server.certificate_authorities = true;
             let mut pair = setup.datagram_pair(SEED);
@@ -181,7 +182,7 @@ fn a_refusal_is_believed_at_the_next_timeout() {
 /// A device with little room cannot take the server's chain: it must not look as if nobody were there.
 #[test]
 fn a_message_that_is_too_long_is_the_reason_in_the_end() {
-    let mut setup = mutual(CHAIN).over(Datagrams::default());
+    let mut setup = mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams::default());
     setup.client.common.max_handshake_message = 300;
     let mut pair = setup.datagram_pair(SEED);
     pair.run_well().unwrap_err();

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use terse_testkit::datagrams::{Datagram, DatagramPair};
 use terse_testkit::setup::Setup;
-use terse_tls::{Datagrams, Trace, TraceEvent};
+use terse_tls::{Datagrams, ProtocolVersion, Trace, TraceEvent};
 
 use crate::modes::PROVIDER;
 
@@ -23,7 +23,7 @@ impl Trace for SentAgain {
 
 #[test]
 fn flights_that_are_sent_again_are_told() {
-    let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x2").over(Datagrams::default());
+    let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x2").over(ProtocolVersion::TLS_1_2, Datagrams::default());
     let trace = Arc::new(SentAgain::default());
     setup.client.common.trace = Some(trace.clone());
     let mut pair = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);

@@ -13,7 +13,7 @@ use crate::modes::PROVIDER;
 
 /// What a server answers to a ClientHello that was altered before it was hashed.
 fn answer(alter: impl Fn(&mut Vec<u8>) + Send + 'static) -> Result<ProtocolVersion, Error> {
-    let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(Datagrams::default());
+    let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_2, Datagrams::default());
     setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, alter));
     let mut pair = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);
     pair.run_well().map_err(|failed| failed.error)?;

@@ -23,7 +23,7 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
         common.max_send_buffer = small.max_send_buffer;
         common.record_size_limit = Some(small.max_record as u16);
     }
-    all.push(("device", device.over(Datagrams::constrained()), small));
+    all.push(("device", device.over(ProtocolVersion::TLS_1_2, Datagrams::constrained()), small));
 
     let ed25519 = Setup::mutual(provider, provider, "ed25519x3").only(version);
     // RustCrypto verifies with RSA keys, and does not sign with them.
@@ -36,7 +36,7 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
     for (name, setup, own_flight, cryptography) in
         [("ed25519x3", ed25519, 1_500, Memory::ELLIPTIC_CURVES), ("rsa2048x3", rsa.only(version), 3_000, Memory::RSA)]
     {
-        let mut setup = setup.over(Datagrams::default());
+        let mut setup = setup.over(ProtocolVersion::TLS_1_2, Datagrams::default());
         let memory = Memory::of(setup.common(Side::Client), own_flight, cryptography);
         assert!(memory.datagrams);
         all.push((name, setup, memory));

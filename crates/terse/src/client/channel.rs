@@ -6,7 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 
 use terse_net::{DatagramClient, NetError, Stream, Timed};
-use terse_tls::{ApiMisuse, Connection, Error};
+use terse_tls::Connection;
 
 /// A connection, and what carries it.
 pub(super) enum Channel {
@@ -38,11 +38,11 @@ impl Channel {
         }
     }
 
-    /// Returns how many bytes were taken: over datagrams none.
+    /// Returns how many bytes were taken: over datagrams all or none.
     pub(super) fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
         match self {
             Self::Stream(stream) => stream.send_early_data(data),
-            Self::Datagrams(_) => Ok(0),
+            Self::Datagrams(client) => client.send_early_data(data),
         }
     }
 
@@ -72,7 +72,7 @@ impl Channel {
     pub(super) fn update_keys(&mut self) -> Result<(), NetError> {
         match self {
             Self::Stream(stream) => stream.update_keys(true),
-            Self::Datagrams(_) => Err(Error::ApiMisuse(ApiMisuse::NoKeyUpdate).into()),
+            Self::Datagrams(client) => client.update_keys(true),
         }
     }
 

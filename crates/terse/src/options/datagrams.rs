@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Datagrams")]
 pub(crate) struct DatagramOptions {
-    /// Run over UDP: DTLS 1.2
+    /// Run over UDP: DTLS 1.3, or DTLS 1.2
     #[arg(long)]
     dtls: bool,
     /// Send IP packets of at most N bytes; those that come in may have any size [default: 1280]
@@ -31,9 +31,6 @@ pub(crate) struct DatagramOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=20), requires = "dtls")]
     connection_id: Option<u8>,
 }
-
-/// Why an option is refused with `--dtls`.
-pub(crate) const TLS13_ALONE: &str = "is for TLS 1.3, and over datagrams there is DTLS 1.2 so far; leave it out";
 
 impl DatagramOptions {
     /// Whether to run over datagrams.

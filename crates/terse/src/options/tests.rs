@@ -51,9 +51,9 @@ fn versions_follow_from_versions_and_suites() {
     assert_eq!(versions("--tls 1.2"), Ok(vec![tls12]));
     assert_eq!(versions("--tls 1.3 --suite TLS_AES_128_CCM_8_SHA256"), Ok(vec![tls13]));
     assert_eq!(versions("--suite TLS_AES_128_CCM_8_SHA256"), Ok(vec![tls13, tls12])); // the engine leaves TLS 1.2 out
-    assert_eq!(versions("--dtls"), Ok(vec![tls12]));
+    assert_eq!(versions("--dtls"), Ok(vec![tls13, tls12]));
     assert_eq!(versions("--dtls --tls 1.2 --suite TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"), Ok(vec![tls12]));
-    assert!(versions("--dtls --suite TLS_AES_128_GCM_SHA256").unwrap_err().contains("DTLS 1.2"));
+    assert_eq!(versions("--dtls --tls 1.3 --suite TLS_AES_128_GCM_SHA256"), Ok(vec![tls13]));
     for (version, suite) in [("1.3", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"), ("1.2", "TLS_AES_128_GCM_SHA256")] {
         let error = versions(&format!("--tls 1.2 --tls 1.3 --suite {suite}")).unwrap_err();
         assert!(error.contains(&format!("no --suite is one of TLS {version}; add one, such as ")), "{error}");

@@ -27,6 +27,8 @@ struct Client {
 /// The clients, and how many more connections may end.
 struct Clients {
     connected: BTreeMap<ConnectionHandle, Client>,
+    /// Early data to be sent back once the handshake is complete.
+    early_data: BTreeMap<ConnectionHandle, Vec<Vec<u8>>>,
     left: Option<u32>,
 }
 
@@ -39,16 +41,18 @@ impl Server {
         })?;
         let shared = &self.args.shared;
         let mut config = self.config.clone();
-        config.common.datagrams = shared.datagrams.datagrams(address.ip(), shared.timeout());
+        config.common.datagrams = shared.datagrams(address.ip());
         let trace = shared.verbose.then(|| Arc::new(TraceLog::new("")));
         config.common.trace = trace.clone().map(|trace| -> Arc<dyn terse_tls::Trace> { trace });
-        let server = DatagramServer::new(Arc::new(config), EndpointLimits::default(), socket, self.clock);
+        let limits = EndpointLimits { require_cookie: !self.args.no_cookie, ..EndpointLimits::default() };
+        let server = DatagramServer::new(Arc::new(config), limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         if let Some(trace) = trace {
             server = server.with_watch(Box::new(move |from| trace.set_connection(from)));
         }
         output::line(format_args!("listening {address}"))?;
-        let mut clients = Clients { connected: BTreeMap::new(), left: self.args.max_connections };
+        let mut clients =
+            Clients { connected: BTreeMap::new(), early_data: BTreeMap::new(), left: self.args.max_connections };
         while clients.left != Some(0) {
             match server.next_event(None) {
                 Ok(Some((handle, event))) => self.handle(&mut server, &mut clients, handle, event),
@@ -81,10 +85,16 @@ impl Server {
                 if let (Some(address), Some(connection)) = (server.address(handle), server.connection(handle)) {
                     clients.connected.insert(handle, Client { address, summary: connection.summary().clone() });
                 }
-                match &self.args.reply {
-                    Some(text) => server.send(handle, text.as_bytes()),
-                    None => Ok(()),
+                let early_data = clients.early_data.remove(&handle).unwrap_or_default();
+                let mut replies =
+                    self.args.reply.iter().map(String::as_bytes).chain(early_data.iter().map(Vec::as_slice));
+                replies.try_for_each(|reply| server.send(handle, reply))
+            }
+            DatagramEvent::EarlyData(data) => {
+                if self.args.echo {
+                    clients.early_data.entry(handle).or_default().push(data); // at most --early-data-size
                 }
+                Ok(())
             }
             DatagramEvent::Data(data) if self.args.echo => server.send(handle, &data),
             DatagramEvent::AddressChanged { from, to } => {
@@ -126,6 +136,7 @@ impl Server {
         }
         server.end(handle);
         clients.connected.remove(&handle);
+        clients.early_data.remove(&handle);
     }
 
     /// A connection is gone because its client began another one. One that never was complete is nobody's business.

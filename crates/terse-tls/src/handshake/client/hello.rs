@@ -28,7 +28,7 @@ impl ExpectServerHello {
         let common = &self.config.common;
         let protocol = output.link.protocol();
         let mut extensions = ExtensionsBuilder::default();
-        self.offer_versions(&mut extensions)?;
+        self.offer_versions(protocol, &mut extensions)?;
         self.offer_server_name(&mut extensions)?;
         self.offer_groups(&mut extensions)?;
         self.offer_point_formats(&mut extensions)?;
@@ -69,17 +69,18 @@ impl ExpectServerHello {
             extensions: extensions.extensions(),
         };
         let mut hello = hello.to_vec()?;
-        self.psks.bind(&mut hello, transcript)?;
+        self.psks.bind(&mut hello, transcript, protocol)?;
         let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)
     }
 
     /// A client of TLS 1.2 alone says so without `supported_versions`.
-    fn offer_versions(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+    fn offer_versions(&self, protocol: Protocol, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
         let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
         if versions.contains(&ProtocolVersion::TLS_1_3) {
+            let versions: Vec<_> = versions.iter().map(|version| protocol.version(*version)).collect();
             extensions.push(&SupportedVersions(List::Items(&versions)))?;
         }
         if versions.contains(&ProtocolVersion::TLS_1_2) {

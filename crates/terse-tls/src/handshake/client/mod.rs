@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Handshake, Message, Output, tls12, tls13};
+use super::{Handshake, Message, Output, agreement, tls12, tls13};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{KeyExchange, Tls13Suite};
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
@@ -79,8 +79,9 @@ impl ExpectServerHello {
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
-        // RFC 9846, E.4: for TLS 1.3 only
-        let has_session_id = config.compatibility_mode && config.common.enables(ProtocolVersion::TLS_1_3);
+        // RFC 9846, E.4: for TLS 1.3 only, and not over datagrams (RFC 9147, 5)
+        let is_stream = output.link.protocol() == Protocol::Tls;
+        let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
         let common = &config.common;
@@ -138,10 +139,10 @@ impl ExpectServerHello {
             return self.hello_verify_request(message, output);
         }
         let hello = message.server_hello()?;
-        if self.select_version(&hello)? == ProtocolVersion::TLS_1_2 {
+        if self.select_version(&hello, message.protocol)? == ProtocolVersion::TLS_1_2 {
             return (*self).tls12_server_hello(&hello, message, output);
         }
-        let suite = self.check(&hello)?;
+        let suite = self.check(&hello, message.protocol)?;
         if hello.is_hello_retry_request() {
             return self.hello_retry_request(&hello, message, suite, output);
         }
@@ -149,9 +150,9 @@ impl ExpectServerHello {
     }
 
     /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3; without it the server speaks TLS 1.2 at most.
-    fn select_version(&self, hello: &ServerHello<'_>) -> Result<ProtocolVersion, Error> {
-        match hello.extensions.get::<SelectedVersion>()? {
-            Some(SelectedVersion(ProtocolVersion::TLS_1_3)) if self.offers(ProtocolVersion::TLS_1_3) => {
+    fn select_version(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<ProtocolVersion, Error> {
+        match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| protocol.version(version)) {
+            Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
                 if hello.legacy_version != ProtocolVersion::TLS_1_2 {
                     return Err(PeerIncompatible::NoCommonVersion.into());
                 }
@@ -197,14 +198,15 @@ impl ExpectServerHello {
     }
 
     /// What ServerHello and HelloRetryRequest of TLS 1.3 must have in common with the offer.
-    fn check(&self, hello: &ServerHello<'_>) -> Result<&'static Tls13Suite, Error> {
-        if hello.legacy_session_id_echo != self.legacy_session_id || hello.legacy_compression_method != 0 {
+    fn check(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<&'static Tls13Suite, Error> {
+        let session_id = protocol.legacy_session_id_echo(&self.legacy_session_id);
+        if hello.legacy_session_id_echo != session_id || hello.legacy_compression_method != 0 {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
         let common = &self.config.common;
+        let mut suites = common.enabled_tls13_suites();
         let suite =
-            common.suites.contains(&hello.cipher_suite).then(|| common.provider.tls13_suite(hello.cipher_suite));
-        let suite = suite.flatten().ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
+            suites.find(|suite| suite.id == hello.cipher_suite).ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
         match &self.progress {
             Progress::Retried(fixed, _) if fixed.id != suite.id => Err(PeerMisbehaved::SelectedUnofferedSuite.into()),
             _ => Ok(suite),
@@ -257,7 +259,7 @@ impl ExpectServerHello {
         } else if cookie.is_none() {
             return Err(PeerMisbehaved::IllegalHelloRetryRequest.into());
         }
-        let mut transcript = pending.start(suite.hash).replace_by_hash();
+        let mut transcript = pending.start13(suite.hash, message.protocol).replace_by_hash();
         transcript.add(message.bytes);
         self.progress = Progress::First(Pending::new(&[]));
         output.note("the server wants another key share or a cookie: HelloRetryRequest");
@@ -290,10 +292,11 @@ impl ExpectServerHello {
             (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
             (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
+        agreement::read_connection_id(hello.extensions, output)?;
         let ours = self.key_share.filter(|ours| ours.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
         let shared_secret = ours.key_exchange.complete(share.key_exchange)?;
         let (round_trips, mut transcript) = match self.progress {
-            Progress::First(pending) => (1, pending.start(suite.hash)),
+            Progress::First(pending) => (1, pending.start13(suite.hash, message.protocol)),
             Progress::Retried(_, transcript) => (2, transcript),
         };
         transcript.add(message.bytes);

@@ -17,7 +17,7 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::EarlyDataStatus;
 use crate::time::Now;
 use crate::wire::{
-    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
+    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, Protocol, ProtocolVersion,
     PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes,
 };
 
@@ -120,19 +120,25 @@ impl OfferedPsks {
     }
 
     /// Fills the binders into the body of a ClientHello, which follows `transcript` (RFC 9846, 4.3.11.2).
-    pub(super) fn bind(&self, client_hello: &mut [u8], transcript: Option<&Transcript>) -> Result<(), Error> {
+    pub(super) fn bind(
+        &self,
+        client_hello: &mut [u8],
+        transcript: Option<&Transcript>,
+        protocol: Protocol,
+    ) -> Result<(), Error> {
         if self.psks.is_empty() {
             return Ok(());
         }
         let lens = self.psks.iter().map(|psk| 1 + psk.early_secret.hash().output_len());
         let truncated_len = client_hello.len().checked_sub(2 + lens.sum::<usize>()).ok_or(EncodeError)?;
         let [_, len @ ..] = u32::try_from(client_hello.len()).map_err(|_| EncodeError)?.to_be_bytes();
-        let header = [&[HandshakeType::CLIENT_HELLO.0], &len[..]].concat();
+        let mut header = [&[HandshakeType::CLIENT_HELLO.0], &len[..]].concat();
+        header.resize(protocol.message_header_len(), 0); // the transcript takes no more than that
         let truncated = [&header[..], &client_hello[..truncated_len]].concat();
         let mut binders = Vec::new();
         for psk in &self.psks {
             let messages = match transcript {
-                None => psk.early_secret.hash().hash(&[&truncated]),
+                None => Transcript::new13(psk.early_secret.hash(), protocol).current_with(&truncated),
                 Some(transcript) => transcript.current_with(&truncated),
             };
             binders.push(psk.early_secret.binder(psk.kind, &messages)?);
@@ -150,7 +156,8 @@ impl OfferedPsks {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
-        let messages = early_data.suite.hash.hash(&[client_hello]);
+        let transcript = Transcript::new13(early_data.suite.hash, output.link.protocol());
+        let messages = transcript.current_with(client_hello);
         let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
         hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
         output.link.compatibility_point()?; // RFC 9846, E.4

@@ -104,7 +104,7 @@ impl Traffic {
         if update.update_requested {
             self.owes_update = true;
             // A peer that asks but does not read fills no buffer: later, one answer does for all.
-            if output.link.pending() == 0 {
+            if output.link.pending() == 0 && output.link.can_update_keys() {
                 self.update_keys(false, output)?;
             }
         }

@@ -1,52 +1,69 @@
-//! A flight: messages, kept until they are answered, and cut to records each time that they are sent (RFC 6347, 4.2.3).
+//! A flight: messages, kept until they are answered or acknowledged, and cut to records each time that they are sent (RFC
+//! 6347, 4.2.3; RFC 9147, 5.5).
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
+use super::outstanding::{Outstanding, Part};
 use crate::link::Sent;
+use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
 use crate::wire::{ContentType, Encode, EncodeError, HandshakeType, Writer};
 
-/// What is sent at once, and kept until it is answered.
+/// What is sent at once, and kept until it is answered or acknowledged.
 #[derive(Default)]
 pub(super) struct Flight {
     /// The messages, each with its header as if it were not fragmented.
     pub(super) bytes: Vec<u8>,
     pub(super) pieces: Vec<Piece>,
-    /// No more is pushed: what is pushed now begins the next flight.
+    /// No more is pushed: what is pushed now begins the next flight, or goes on with messages after the handshake.
     pub(super) is_complete: bool,
-    /// What of it is to be sent next; `None`: all was.
-    pub(super) next: Option<Place>,
-    /// How often it was sent again.
+    /// What of it is to be sent, in this order.
+    pub(super) todo: VecDeque<Part>,
+    /// In which records it was sent.
+    pub(super) outstanding: Outstanding,
+    /// Nothing of it was sent yet.
+    pub(super) is_fresh: bool,
+    /// How often it was sent again because nothing was heard.
     pub(super) losses: u8,
     /// How often because the peer asked for it.
     pub(super) repeats: u32,
-    /// The handshake is over when this has arrived: nobody answers.
+    /// DTLS 1.2: the handshake is over when this has arrived, and nobody answers.
     pub(super) is_last: bool,
     pub(super) last_sent: Option<Instant>,
 }
 
 pub(super) struct Piece {
-    pub(super) epoch: usize,
+    pub(super) epoch: u64,
     pub(super) content_type: ContentType,
     /// In [`Flight::bytes`].
     pub(super) start: usize,
     pub(super) end: usize,
+    /// The peer has it.
+    pub(super) is_acknowledged: bool,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) piece: usize,
-    /// In the body of a message.
-    pub(super) offset: usize,
+/// What went into a record.
+#[derive(Default)]
+pub(super) struct Filled {
+    pub(super) parts: Vec<Part>,
+    /// Bytes of messages that are tickets.
+    pub(super) tickets: usize,
+}
+
+impl Piece {
+    /// The length of the body, or of a ChangeCipherSpec.
+    const fn len(&self) -> usize {
+        let len = self.end - self.start;
+        match self.content_type {
+            ContentType::HANDSHAKE => len - HEADER_LEN,
+            _ => len,
+        }
+    }
 }
 
 impl Flight {
-    /// It was sent before.
-    pub(super) const fn is_repeated(&self) -> bool {
-        self.losses > 0
-    }
-
     /// Appends a message, in one piece. Returns where it begins.
     pub(super) fn encode(
         &mut self,
@@ -71,62 +88,138 @@ impl Flight {
         Ok(start)
     }
 
-    /// Fills the content of one record with what is next in the flight: whole messages, and at most one part of a message,
-    /// at its end. Returns its length; 0 if nothing fits. Bytes of tickets are added to `tickets`, those beyond what was pushed
-    /// to `sent`.
-    pub(super) fn fill(&mut self, room: &mut [u8], is_first: bool, sent: &mut Sent, tickets: &mut usize) -> usize {
-        let is_repeated = self.is_repeated();
-        let Self { bytes, pieces, next, .. } = self;
-        let mut filled = 0;
-        let first = next.and_then(|place| pieces.get(place.piece));
+    /// No more is pushed for now. Whatever was not sent yet is to be.
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
+        self.is_fresh = true;
+        let planned = self.todo.back().map(|part| part.piece);
+        let first = planned.or_else(|| self.outstanding.last_piece()).map_or(0, |piece| piece + 1);
+        self.todo
+            .extend(self.pieces.iter().enumerate().skip(first).map(|(index, piece)| Part::whole(index, piece.len())));
+    }
+
+    /// What is not acknowledged is to be sent again.
+    pub(super) fn send_again(&mut self) {
+        self.plan(|_, _| false);
+    }
+
+    /// What is not acknowledged, and not on its way either, is to be sent again: whatever went out before the record with
+    /// this place in `outstanding`, which arrived, or before `since`, is lost.
+    pub(super) fn send_lost(&mut self, arrived: usize, since: Instant) {
+        self.plan(|place, sent| place > arrived && sent > since);
+    }
+
+    /// Nothing of the first epoch of the flight arrived: the peer cannot read what follows.
+    pub(super) fn send_first_epoch(&mut self) {
+        self.send_again();
+        let first = self.todo.front().and_then(|part| self.pieces.get(part.piece)).map(|piece| piece.epoch);
+        let pieces = &self.pieces;
+        self.todo.retain(|part| pieces.get(part.piece).map(|piece| piece.epoch) == first);
+    }
+
+    fn plan(&mut self, is_on_its_way: impl Fn(usize, Instant) -> bool) {
+        let Self { todo, pieces, outstanding, .. } = self;
+        todo.clear();
+        for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_acknowledged) {
+            outstanding.missing(index, piece.len(), &is_on_its_way, |part| todo.push_back(part));
+        }
+    }
+
+    /// The records of these numbers arrived. Returns the place in `outstanding` of the one that was sent last, and calls
+    /// `done` with each message that is acknowledged now as a whole.
+    pub(super) fn acknowledge(
+        &mut self,
+        numbers: impl Iterator<Item = RecordNumber>,
+        is_protected: bool,
+        mut done: impl FnMut(HandshakeType, u64),
+    ) -> Option<usize> {
+        let arrived = self.outstanding.acknowledge(numbers, is_protected)?;
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            if is_protected && !piece.is_acknowledged && self.outstanding.is_acknowledged(index, piece.len()) {
+                piece.is_acknowledged = true;
+                done(HandshakeType(self.bytes[piece.start]), piece.epoch);
+            }
+        }
+        Some(arrived)
+    }
+
+    /// Whether the peer has all of it.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.is_acknowledged)
+    }
+
+    /// Fills the content of one record with what is next in the flight: whole messages and parts of them. `ends_with_part`:
+    /// after a part of a message no other follows in the record, for the peers that would throw it away. Returns its
+    /// length; 0 if nothing fits. Bytes beyond those that were pushed are added to `sent`.
+    pub(super) fn fill(
+        &mut self,
+        room: &mut [u8],
+        is_first: bool,
+        ends_with_part: bool,
+        filled: &mut Filled,
+        sent: &mut Sent,
+    ) -> usize {
+        let Self { bytes, pieces, todo, .. } = self;
+        let mut len = 0;
+        let first = todo.front().and_then(|part| pieces.get(part.piece));
         let Some((epoch, content_type)) = first.map(|piece| (piece.epoch, piece.content_type)) else { return 0 };
-        while let Some(place) = *next
-            && let Some(piece) = pieces.get(place.piece)
+        while let Some(part) = todo.front_mut()
+            && let Some(piece) = pieces.get(part.piece)
             && (piece.epoch, piece.content_type) == (epoch, content_type)
         {
             let whole = &bytes[piece.start..piece.end];
-            let Some((header, body)) = whole.split_first_chunk::<HEADER_LEN>() else {
+            if content_type != ContentType::HANDSHAKE {
                 // ChangeCipherSpec
-                if room.len() < filled + whole.len() {
-                    return filled;
-                }
-                room[filled..filled + whole.len()].copy_from_slice(whole);
-                filled += whole.len();
-                *next = Some(Place { piece: place.piece + 1, offset: 0 });
+                let Some(place) = room.get_mut(len..len + whole.len()) else { return len };
+                place.copy_from_slice(whole);
+                len += whole.len();
+                todo.pop_front();
                 continue;
-            };
-            let rest = &body[place.offset.min(body.len())..];
-            let least = if is_first && filled == 0 { 1 } else { LEAST_PART };
-            let free = room.len().saturating_sub(filled);
-            if free < HEADER_LEN + rest.len().min(least) {
-                return filled;
             }
-            let part = &rest[..rest.len().min(free - HEADER_LEN)];
+            let Some((header, body)) = whole.split_first_chunk::<HEADER_LEN>() else { return len };
+            let rest = body.get(part.start..part.end).unwrap_or_default();
+            let least = if is_first && len == 0 { 1 } else { LEAST_PART };
+            let free = room.len().saturating_sub(len);
+            if free < HEADER_LEN + rest.len().min(least) {
+                return len;
+            }
+            let fragment = &rest[..rest.len().min(free - HEADER_LEN)];
             let whole = FragmentHeader::parse(header);
-            let header = FragmentHeader { fragment_offset: place.offset, fragment_length: part.len(), ..whole };
-            room[filled..filled + HEADER_LEN].copy_from_slice(&header.bytes());
-            room[filled + HEADER_LEN..filled + HEADER_LEN + part.len()].copy_from_slice(part);
-            let len = HEADER_LEN + part.len();
-            filled += len;
+            let header = FragmentHeader { fragment_offset: part.start, fragment_length: fragment.len(), ..whole };
+            room[len..len + HEADER_LEN].copy_from_slice(&header.bytes());
+            room[len + HEADER_LEN..][..fragment.len()].copy_from_slice(fragment);
+            let taken = HEADER_LEN + fragment.len();
+            len += taken;
             if header.kind == HandshakeType::NEW_SESSION_TICKET {
-                *tickets += len;
-            } else if is_repeated {
-                sent.more.push((header.kind, len));
-            } else if place.offset > 0 {
+                filled.tickets += taken;
+            } else if part.is_again {
+                sent.more.push((header.kind, taken));
+            } else if part.start > 0 {
                 sent.more.push((header.kind, HEADER_LEN));
             }
-            let offset = place.offset + part.len();
-            let is_part = part.len() < body.len();
-            *next = Some(if offset < body.len() {
-                Place { offset, ..place }
+            let end = part.start + fragment.len();
+            filled.parts.push(Part { end, ..*part });
+            if end < part.end {
+                part.start = end;
             } else {
-                Place { piece: place.piece + 1, offset: 0 }
-            });
-            if is_part {
-                return filled; // Mbed TLS and Scandium throw away what follows it in its record
+                todo.pop_front();
+            }
+            if ends_with_part && fragment.len() < body.len() {
+                return len;
             }
         }
-        filled
+        len
+    }
+
+    /// How many bytes the first fragment of what is next takes at least, and its epoch.
+    pub(super) fn least_next(&self) -> Option<(u64, usize)> {
+        let part = self.todo.front()?;
+        let piece = self.pieces.get(part.piece)?;
+        let rest = part.end - part.start;
+        Some(match piece.content_type {
+            ContentType::HANDSHAKE => (piece.epoch, HEADER_LEN + rest.min(LEAST_PART)),
+            _ => (piece.epoch, rest),
+        })
     }
 }
 

@@ -158,6 +158,25 @@ impl Reassembler {
         self.forget_before(next_seq.into());
     }
 
+    /// Whether something is kept that is not the next piece: what comes before it was lost, or is late.
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.partial.is_empty() && !self.follows_on()
+    }
+
+    /// Whether the messages that are kept follow each other, whole but for the last one.
+    fn follows_on(&self) -> bool {
+        let by_seq = |seq: u32| self.partial.iter().find(move |partial| u32::from(partial.header.message_seq) == seq);
+        let mut rest = self.partial.len();
+        for seq in self.next_seq.. {
+            let Some(partial) = by_seq(seq) else { return rest == 0 };
+            rest -= 1;
+            if !partial.is_whole() {
+                return rest == 0 && !partial.has_gap();
+            }
+        }
+        true
+    }
+
     /// Whether nothing is kept.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn is_empty(&self) -> bool {
@@ -237,6 +256,15 @@ impl Partial {
 
     const fn is_whole(&self) -> bool {
         self.count == self.header.length
+    }
+
+    /// Whether what came is not the beginning of the body.
+    fn has_gap(&self) -> bool {
+        match &self.came[..] {
+            [] => false,
+            [range] => range.start > 0,
+            _ => true,
+        }
     }
 
     /// How many bytes of body there is room for.

@@ -9,10 +9,14 @@ use alloc::vec::Vec;
 
 use super::Halves;
 use crate::config::{Common, Datagrams};
+use crate::endpoint::MAX_DATAGRAMS;
+use crate::handshake::tls13::server::Retried;
 
+mod ack;
 pub(crate) mod cookie;
 mod flight;
 pub(crate) mod fragment;
+mod outstanding;
 mod queue;
 mod receiver;
 pub(crate) mod retransmit;
@@ -37,14 +41,17 @@ pub(crate) struct FirstMessage {
     /// Datagrams that it came in, and their bytes.
     pub(crate) datagrams: u32,
     pub(crate) bytes: usize,
+    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
+    pub(crate) retried: Option<(Retried, Vec<u8>)>,
 }
 
 /// Both halves of a server to which `hello` came. Its own records begin with the number of the ClientHello's (RFC 6347,
-/// 4.2.1), and its messages with that of the ClientHello (4.2.2).
+/// 4.2.1), or after those of a HelloRetryRequest, and its messages with that of the ClientHello (4.2.2).
 pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Halves {
     let (mut receiver, sender) = both(common, settings, cid);
     receiver.begin_with(hello);
-    (Box::new(receiver), Box::new(sender.begin_at(hello.message_seq, hello.number)))
+    let number = if hello.retried.is_some() { hello.number + MAX_DATAGRAMS } else { hello.number };
+    (Box::new(receiver), Box::new(sender.begin_at(hello.message_seq, number)))
 }
 
 fn both(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> (Receiver, Sender) {

@@ -4,44 +4,50 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::FirstMessage;
 use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
+use super::{FirstMessage, ack};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
-use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
-use crate::link::{Incoming, Received};
-use crate::record::datagram12::{Header, MAX_FRAGMENT, ReadEpoch, Refused};
+use crate::link::{Arrived, Incoming, Received};
+use crate::record::datagram::RecordNumber;
+use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
+use crate::record::datagram13;
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
+use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Parse};
 
+mod epochs;
 #[cfg(test)]
 mod tests;
+
+use epochs::Epochs;
 
 /// How many bytes of records are kept that overtook those before a change of keys.
 const MAX_HELD: usize = 1_500;
 
 /// The receiving half.
 pub(super) struct Receiver {
-    epoch: ReadEpoch,
-    /// The one before, until something came under the new keys: the peer may send its last flight again.
-    before: Option<ReadEpoch>,
+    epochs: Epochs,
     /// The number after that of the message which this side answered last.
     answered: Option<u16>,
-    /// Records of the next epoch, whose keys are not there yet. Keys change once.
+    /// Records of an epoch whose keys are not there yet.
     held: VecDeque<Box<[u8]>>,
-    /// How many of them can be opened now.
+    /// How many of them can be tried now.
     held_due: usize,
     /// The first message was there from the beginning, and is still to be handled.
     has_first: bool,
     messages: Reassembler,
+    /// What the peer is to be told of.
+    arrived: Arrived,
     plaintext: Plaintext,
     /// What protected records to this side are to carry.
     cid: Box<[u8]>,
     expects_cid: bool,
-    /// Longest content of a protected record.
-    limit: usize,
+    /// Longest content of a protected record; in DTLS 1.3 with its type.
+    limit: Option<usize>,
     max_message: usize,
     max_record: usize,
     unprotected_alert: Option<AlertDescription>,
@@ -55,17 +61,17 @@ impl Receiver {
     /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into them.
     pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
-            epoch: ReadEpoch::unprotected(),
-            before: None,
+            epochs: Epochs::new(),
             answered: None,
             held: VecDeque::new(),
             held_due: 0,
             has_first: false,
             messages: Reassembler::new(max_message, 0),
+            arrived: Arrived::default(),
             plaintext: Plaintext::new(),
             cid: cid.unwrap_or_default(),
             expects_cid: false,
-            limit: MAX_FRAGMENT,
+            limit: None,
             max_message,
             max_record,
             unprotected_alert: None,
@@ -84,23 +90,97 @@ impl Receiver {
         self.has_first = true;
     }
 
-    /// Handles a whole record.
-    fn record(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
+    /// Handles what begins with a whole record, or with none. Returns how many bytes that is.
+    fn next_record(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+        if input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
+            let Some(header) = datagram13::Header::parse(input, self.cid.len()) else {
+                return Ok((input.len(), drop_as(&mut self.dropped.malformed)));
+            };
+            self.last_record_len = header.record_len();
+            return Ok((header.record_len(), self.unified(&header, input)?));
+        }
+        let Some(header) = Header::parse(input, self.cid.len()) else {
+            if self.settings.lacks(Defence::Dropping) {
+                return Err(InvalidMessage::UnknownContentType.into());
+            }
+            return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
+        };
         self.last_record_len = header.record_len();
-        if header.epoch == self.epoch.epoch() {
+        Ok((header.record_len(), self.record(&header, input)?))
+    }
+
+    /// Handles a protected record of DTLS 1.3.
+    fn unified(&mut self, header: &datagram13::Header, record: &mut [u8]) -> Result<Received, Error> {
+        let Some((place, epoch)) = self.epochs.of(header) else {
+            if self.epochs.may_come(header.epoch_bits) {
+                // Whoever made it may have no keys, but if the flight does not go on, the peer is told (RFC 9147, 7.1).
+                self.arrived.lacks_keys = true;
+                self.hold(&record[..header.record_len()]);
+                return Ok(Received::Nothing);
+            }
+            return Ok(drop_as(&mut self.dropped.wrong_epoch));
+        };
+        let number = epoch.epoch();
+        let due = self.expects_cid && !self.cid.is_empty() && number != EARLY_DATA;
+        let has_other = match header.cid(record) {
+            Some(cid) => cid != &*self.cid,
+            None => due,
+        };
+        if has_other && !self.settings.lacks(Defence::ConnectionIds) {
+            return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9147, 9
+        }
+        #[cfg(feature = "testing")]
+        if self.settings.lacks(Defence::ReplayProtection) {
+            epoch.forget();
+        }
+        let limit = self.limit.unwrap_or(MAX_FRAGMENT + 1).min(self.max_record.saturating_add(1));
+        let opened = match epoch.open(header, record, limit) {
+            Ok(opened) => opened,
+            Err(_) if place.is_in_force() && epoch.is_exhausted() => {
+                return Err(CryptoError::DecryptFailed.into()); // RFC 9147, 4.5.3
+            }
+            Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
+                return Err(CryptoError::DecryptFailed.into());
+            }
+            Err(refused) => return Ok(self.refused(refused)),
+        };
+        let record_number = RecordNumber { epoch: number, sequence_number: opened.number };
+        let is_due = place.is_in_force() || number >= APPLICATION || self.settings.lacks(Defence::Epochs);
+        let received = match opened.content_type {
+            ContentType::HANDSHAKE if number == EARLY_DATA => drop_as(&mut self.dropped.not_due),
+            ContentType::HANDSHAKE => self.handshake(opened.content, record_number, is_due),
+            ContentType::ACK => match ack::parse(opened.content) {
+                Some(numbers) => Received::Ack { numbers, is_protected: true },
+                None => drop_as(&mut self.dropped.malformed),
+            },
+            ContentType::ALERT => self.alert(opened.content, true),
+            ContentType::APPLICATION_DATA if number == HANDSHAKE => drop_as(&mut self.dropped.not_due),
+            ContentType::APPLICATION_DATA => {
+                self.plaintext.set(opened.content);
+                if opened.content.is_empty() { Received::Nothing } else { Received::ApplicationData }
+            }
+            _ => drop_as(&mut self.dropped.not_due),
+        };
+        self.epochs.used(place);
+        Ok(received)
+    }
+
+    /// Handles a record of DTLS 1.2, or one that is not protected.
+    fn record(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
+        if u64::from(header.epoch) == self.epochs.in_force().epoch() && !self.epochs.in_force().is_dtls13() {
             return self.current(header, record);
         }
-        if header.epoch == self.epoch.epoch().wrapping_add(1) && !self.epoch.is_protected() {
+        if header.epoch == 1 && !self.epochs.in_force().is_protected() {
             self.hold(&record[..header.record_len()]);
             return Ok(Received::Nothing);
         }
         // A flight that was handled under the keys before comes again, if its answer was lost.
-        let Some(before) = self.before.as_mut().filter(|before| before.epoch() == header.epoch) else {
+        let Some(before) = self.epochs.unprotected().filter(|_| header.epoch == 0) else {
             return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
         match before.open(header, record, MAX_FRAGMENT) {
             Ok((ContentType::HANDSHAKE, content)) if self.settings.lacks(Defence::Epochs) => {
-                Ok(self.handshake(content))
+                Ok(self.handshake(content, RecordNumber { epoch: 0, sequence_number: header.number }, true))
             }
             Ok((ContentType::HANDSHAKE, content)) => {
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
@@ -113,46 +193,52 @@ impl Receiver {
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
             // Who refuses what came before its own change of keys has none to protect the alert with.
             Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
+            Ok((ContentType::ACK, content)) => Ok(self.unprotected_ack(content)),
             Ok(_) => Ok(drop_as(&mut self.dropped.wrong_epoch)),
             Err(refused) => Ok(self.refused(refused)),
         }
     }
 
-    /// A record of the epoch that is in force.
+    /// A record of the epoch that is in force, which is not one of DTLS 1.3.
     fn current(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
+        let is_protected = self.epochs.in_force().is_protected();
         let has_cid = header.content_type == ContentType::TLS12_CID;
-        let due = self.expects_cid && self.epoch.is_protected() && !self.cid.is_empty();
+        let due = self.expects_cid && is_protected && !self.cid.is_empty();
         let has_other = has_cid != due || (due && header.cid(record) != &*self.cid);
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9146, 3
         }
-        let is_protected = self.epoch.is_protected();
         #[cfg(feature = "testing")]
         if self.settings.lacks(Defence::ReplayProtection) {
-            self.epoch.forget();
+            self.epochs.in_force_mut().forget();
         } else if self.settings.lacks(Defence::UnverifiedNumbers)
             && !is_protected
-            && self.epoch.newest().is_some_and(|newest| header.number <= newest)
+            && self.epochs.in_force().newest().is_some_and(|newest| header.number <= newest)
         {
             return Ok(drop_as(&mut self.dropped.replayed));
         }
         // Fragments of messages are copied from where they came: they take no room for a record.
-        let limit = if is_protected { self.limit.min(self.max_record) } else { MAX_FRAGMENT };
-        let (content_type, content) = match self.epoch.open(header, record, limit) {
+        let limit = if is_protected { self.limit.unwrap_or(MAX_FRAGMENT).min(self.max_record) } else { MAX_FRAGMENT };
+        let Some(epoch) = self.epochs.dtls12() else { return Ok(Received::Nothing) };
+        let (content_type, content) = match epoch.open(header, record, limit) {
             Ok(opened) => opened,
-            Err(_) if self.epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
+            Err(_) if epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
             Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
                 return Err(CryptoError::DecryptFailed.into());
             }
             Err(refused) => return Ok(self.refused(refused)),
         };
         match content_type {
-            ContentType::HANDSHAKE => Ok(self.handshake(content)),
+            ContentType::HANDSHAKE => {
+                let number = RecordNumber { epoch: header.epoch.into(), sequence_number: header.number };
+                Ok(self.handshake(content, number, true))
+            }
             ContentType::CHANGE_CIPHER_SPEC if self.settings.lacks(Defence::ChangeCipherSpec) => {
                 Err(PeerMisbehaved::BadChangeCipherSpec.into())
             }
             ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch tells
             ContentType::ALERT => Ok(self.alert(content, is_protected)),
+            ContentType::ACK if !is_protected => Ok(self.unprotected_ack(content)),
             ContentType::APPLICATION_DATA if is_protected => {
                 self.plaintext.set(content);
                 Ok(if content.is_empty() { Received::Nothing } else { Received::ApplicationData })
@@ -161,13 +247,23 @@ impl Receiver {
         }
     }
 
-    fn handshake(&mut self, content: &[u8]) -> Received {
+    /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
+    fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Received {
         let mut received = Received::Nothing;
+        // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and 7.1).
+        let (mut is_kept, mut is_answered) = (true, true);
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
                 drop_as(&mut self.dropped.malformed);
+                is_kept = false;
                 break;
             };
+            is_answered &= self.answered.is_some_and(|answered| header.message_seq < answered);
+            if !is_due && header.message_seq >= self.messages.next_seq() {
+                drop_as(&mut self.dropped.wrong_epoch);
+                is_kept = false;
+                continue;
+            }
             match self.messages.insert(header, body) {
                 Inserted::Accepted => {
                     self.unprotected_alert = None; // somebody goes on
@@ -179,10 +275,16 @@ impl Receiver {
                     }
                 }
                 Inserted::Dropped(cause) => {
+                    is_kept = false;
                     self.saw_too_large |= cause == DropCause::TooLarge;
                     drop_as(&mut self.dropped.bad_fragment);
                 }
             }
+        }
+        let is_dtls12 = self.epochs.in_force().is_protected() && !self.epochs.in_force().is_dtls13();
+        if is_kept && !is_answered && !is_dtls12 {
+            self.arrived.numbers.push(number);
+            self.arrived.has_gap |= self.messages.has_gap();
         }
         received
     }
@@ -207,6 +309,17 @@ impl Receiver {
         }
     }
 
+    /// An ACK that nobody vouches for can speak of what is not protected, and no more (RFC 9147, 7).
+    fn unprotected_ack(&mut self, content: &[u8]) -> Received {
+        let Some(mut numbers) = ack::parse(content) else { return drop_as(&mut self.dropped.malformed) };
+        let is_empty = numbers.is_empty();
+        numbers.retain(|number| number.epoch == 0);
+        if numbers.is_empty() && !is_empty {
+            return drop_as(&mut self.dropped.malformed);
+        }
+        Received::Ack { numbers, is_protected: false }
+    }
+
     fn refused(&mut self, refused: Refused) -> Received {
         drop_as(match refused {
             Refused::Replayed => &mut self.dropped.replayed,
@@ -223,12 +336,12 @@ impl Receiver {
             self.held.push_back(record.into());
         }
     }
-
-    /// How long the connection ID of a record is that has one.
-    fn cid_len(&self) -> usize {
-        self.cid.len()
-    }
 }
+
+/// The epochs of DTLS 1.3 (RFC 9147, 6.1).
+const EARLY_DATA: u64 = 1;
+const HANDSHAKE: u64 = 2;
+const APPLICATION: u64 = 3;
 
 /// The fragments of handshake messages in a record; `None` for what is none.
 fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader, &[u8])>> {
@@ -252,26 +365,20 @@ fn drop_as(count: &mut u32) -> Received {
 }
 
 impl Incoming for Receiver {
-    fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.has_plaintext() {
             return Ok((0, Received::Nothing));
         }
+        self.epochs.expire(now);
         if core::mem::take(&mut self.has_first) {
             return Ok((0, Received::Handshake));
         }
         if self.has_waiting() {
             self.held_due -= 1;
             let Some(mut record) = self.held.pop_front() else { return Ok((0, Received::Nothing)) };
-            let Some(header) = Header::parse(&record, self.cid_len()) else { return Ok((0, Received::Nothing)) };
-            return Ok((0, self.record(&header, &mut record)?));
+            return Ok((0, self.next_record(&mut record)?.1));
         }
-        let Some(header) = Header::parse(input, self.cid_len()) else {
-            if self.settings.lacks(Defence::Dropping) {
-                return Err(InvalidMessage::UnknownContentType.into());
-            }
-            return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
-        };
-        Ok((header.record_len(), self.record(&header, input)?))
+        self.next_record(input)
     }
 
     fn has_waiting(&self) -> bool {
@@ -285,19 +392,24 @@ impl Incoming for Receiver {
     fn consume(&mut self, len: usize) {
         if len > 0 {
             self.messages.consume();
-            self.before = None; // whose messages all were handled
+            self.epochs.forget_unprotected(); // whose messages all were handled
         }
     }
 
     fn answered(&mut self) {
         self.answered = Some(self.messages.next_seq());
+        self.arrived = Arrived::default();
+    }
+
+    fn arrived(&mut self) -> Option<Arrived> {
+        let is_new = self.arrived.lacks_keys || !self.arrived.numbers.is_empty();
+        is_new.then(|| core::mem::take(&mut self.arrived))
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
-        let EpochKeys::Tls12(keys) = keys else { return Err(ApiMisuse::Unsupported("protocol version").into()) };
-        let epoch = ReadEpoch::new(self.epoch.epoch() + 1, keys)?;
-        self.before = Some(core::mem::replace(&mut self.epoch, epoch));
-        if !self.settings.lacks(Defence::Epochs) {
+        let is_first = self.epochs.in_force().epoch() < APPLICATION;
+        self.epochs.push(keys)?;
+        if is_first && !self.settings.lacks(Defence::Epochs) {
             // Whatever came ahead was not protected by these.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
@@ -305,8 +417,21 @@ impl Incoming for Receiver {
         Ok(())
     }
 
+    fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error> {
+        self.epochs.push_early_data(keys)?;
+        Ok(false)
+    }
+
+    fn last_flight_arrived(&mut self) {
+        self.epochs.forget_handshake();
+    }
+
+    fn key_is_worn(&mut self) -> bool {
+        self.epochs.in_force_is_worn()
+    }
+
     fn limit_records(&mut self, bytes: usize) {
-        self.limit = bytes.min(MAX_FRAGMENT);
+        self.limit = Some(bytes.min(MAX_FRAGMENT + 1));
     }
 
     fn skip_early_data(&mut self, _: usize) {}
@@ -355,9 +480,10 @@ impl Incoming for Receiver {
         self.unprotected_alert
     }
 
-    fn newest(&self) -> Option<(u16, u64)> {
-        let newest = if self.epoch.is_protected() { self.epoch.newest() } else { None };
-        newest.map(|number| (self.epoch.epoch(), number))
+    fn newest(&self) -> Option<(u64, u64)> {
+        let epoch = self.epochs.in_force();
+        let newest = if epoch.is_protected() { epoch.newest() } else { None };
+        newest.map(|number| (epoch.epoch(), number))
     }
 
     fn dropped(&self) -> Dropped {

@@ -1,4 +1,5 @@
-//! What goes out: flights of messages, cut to datagrams when they are sent, and sent again until they are answered.
+//! What goes out: flights of messages, cut to datagrams when they are sent, and sent again until they are answered or
+//! acknowledged.
 //!
 //! A flight is kept as messages, each with the epoch that it belongs to: what is sent again is fragmented and protected
 //! afresh, under new numbers.
@@ -7,19 +8,22 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::flight::{Flight, Piece, Place};
+use super::ack::Acks;
+use super::flight::{Filled, Flight, Piece};
 use super::fragment::HEADER_LEN;
 use super::queue::Queue;
 use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
-use crate::link::{Flights, Link, Outgoing, Sent};
-use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT, WriteEpoch};
+use crate::link::{Acknowledged, Arrived, Flights, LABEL_PREFIX_DTLS, Link, Outgoing, Sent};
+use crate::record::datagram::{RecordNumber, WriteEpoch};
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, Writer};
 
+mod flights;
 #[cfg(test)]
 mod tests;
 
@@ -31,20 +35,30 @@ pub(super) struct Sender {
     configured: usize,
     own_cid: Option<Box<[u8]>>,
     peer_cid: Box<[u8]>,
-    /// By number.
+    /// Those that something may still be sent under; the last one is in force.
     epochs: Vec<WriteEpoch>,
+    /// What comes into force when the KeyUpdate was acknowledged (RFC 9147, 8).
+    next_epoch: Option<WriteEpoch>,
     next_seq: u16,
     flight: Flight,
+    /// What the peer sent and is not answered.
+    acks: Acks,
     /// Records of application data and alerts, a datagram each.
     queue: Queue,
     timer: Timer,
     /// How often the peer has a flight sent again, beyond what the timer does.
     max_repeats: u32,
+    /// ACKs are made of a part of a flight, and acted upon.
+    has_partial_acks: bool,
     max_fragment: usize,
     /// As `max_fragment`, for protected records.
     max_protected: usize,
     produced: u64,
     sent: Sent,
+    /// The handshake is over.
+    is_finished: bool,
+    /// The next ACK is the end of the handshake.
+    owes_last_ack: bool,
     /// The last alert was sent: `close_notify` or a fatal one.
     closed: bool,
     #[cfg(feature = "testing")]
@@ -59,8 +73,10 @@ impl Sender {
             own_cid: cid,
             peer_cid: Box::default(),
             epochs: vec![WriteEpoch::unprotected(0)],
+            next_epoch: None,
             next_seq: 0,
             flight: Flight::default(),
+            acks: Acks::default(),
             queue: Queue::default(),
             timer: Timer::new(Settings {
                 initial: settings.initial_timeout,
@@ -73,10 +89,13 @@ impl Sender {
             } else {
                 settings.max_retransmissions.into()
             },
+            has_partial_acks: !settings.lacks(Defence::PartialAcks),
             max_fragment: MAX_FRAGMENT,
             max_protected: MAX_FRAGMENT,
             produced: 0,
             sent: Sent::default(),
+            is_finished: false,
+            owes_last_ack: false,
             closed: false,
             #[cfg(feature = "testing")]
             fault: None,
@@ -95,51 +114,141 @@ impl Sender {
         self
     }
 
-    /// What goes before and after the content of a record of `epoch`, and the most content it may have.
-    fn room(&self, epoch: usize) -> (usize, usize, usize) {
-        let epoch = &self.epochs[epoch]; // pieces are of epochs that exist
-        let cid = if epoch.is_protected() { &*self.peer_cid } else { &[] };
-        let max = if epoch.is_protected() { self.max_fragment.min(self.max_protected) } else { self.max_fragment };
-        (epoch.head_len(cid), epoch.tail_len(cid), max)
+    /// Where in `epochs` the one with this number is; the one in force, if it is gone.
+    fn place(&self, epoch: u64) -> usize {
+        self.epochs.iter().rposition(|other| other.next().epoch == epoch).unwrap_or_else(|| self.in_force())
     }
 
-    /// The number of the epoch that is in force.
-    fn epoch(&self) -> usize {
+    /// Where in `epochs` the one is that is in force.
+    fn in_force(&self) -> usize {
         self.epochs.len() - 1 // there is always one
     }
 
-    fn seal(&mut self, epoch: usize, content_type: ContentType, record: &mut [u8]) -> Result<(), CryptoError> {
-        self.epochs[epoch].seal(content_type, &self.peer_cid, record)
+    fn is_dtls13(&self) -> bool {
+        self.epochs[self.in_force()].is_dtls13()
     }
 
-    /// Makes the next datagram of the flight, of at most `out.len()` bytes. Returns its length.
-    fn send_flight(&mut self, out: &mut [u8]) -> Result<usize, CryptoError> {
-        let (mut len, mut tickets) = (0, 0);
-        while let Some(place) = self.flight.next
-            && let Some(piece) = self.flight.pieces.get(place.piece)
-        {
-            let (epoch, content_type) = (piece.epoch, piece.content_type);
-            let (head, tail, max) = self.room(epoch);
-            let start = len + head;
-            let room = out.len().saturating_sub(start + tail).min(max);
+    /// The connection ID that goes into the records of an epoch.
+    fn cid(&self, epoch: usize) -> &[u8] {
+        if self.epochs[epoch].is_protected() { &self.peer_cid } else { &[] }
+    }
+
+    /// The most content that a record of an epoch may have.
+    fn max_content(&self, epoch: usize) -> usize {
+        if self.epochs[epoch].is_protected() { self.max_fragment.min(self.max_protected) } else { self.max_fragment }
+    }
+
+    /// The number of the epoch that is in force.
+    fn epoch(&self) -> u64 {
+        self.epochs[self.in_force()].next().epoch
+    }
+
+    /// No flight of DTLS 1.3 has two messages that are not protected.
+    fn may_be_dtls13(&self) -> bool {
+        self.flight.pieces.get(1).is_none_or(|piece| piece.epoch > 0)
+    }
+
+    /// Under which epoch ACKs and alerts go: a server may not have the keys of early data.
+    fn control_epoch(&self) -> usize {
+        if self.is_dtls13() && self.epoch() == EARLY_DATA { self.place(0) } else { self.in_force() }
+    }
+
+    /// Under which epoch application data goes: early data has one of its own, as long as the handshake lasts.
+    fn data_epoch(&self) -> usize {
+        let early = self.epochs.iter().position(|epoch| epoch.is_dtls13() && epoch.next().epoch == EARLY_DATA);
+        early.unwrap_or_else(|| self.in_force())
+    }
+
+    /// Makes the next datagram, of at most `out.len()` bytes: an ACK if one is due, and what is next in the flight. Returns
+    /// its length.
+    fn send_flight(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, CryptoError> {
+        let mut len = self.send_ack(now, out)?;
+        let (acks, mut filled, mut is_again) = (len, Filled::default(), false);
+        while let Some((epoch, _)) = self.flight.least_next() {
+            let place = self.place(epoch);
+            let (short, tail) = self.frame(place, MAX_FRAGMENT);
+            let start = len + short;
+            let room = out.len().saturating_sub(start + tail).min(self.max_content(place));
+            let content_type = self.flight.todo.front().map(|part| self.flight.pieces[part.piece].content_type);
+            filled.parts.clear();
             let room = out.get_mut(start..start + room).unwrap_or_default();
-            let content = self.flight.fill(room, len == 0, &mut self.sent, &mut tickets);
-            if content == 0 {
-                break;
+            let ends_with_part = !self.epochs[place].is_dtls13();
+            let content = self.flight.fill(room, len == 0, ends_with_part, &mut filled, &mut self.sent);
+            let (Some(content_type), true) = (content_type, content > 0) else { break };
+            is_again |= filled.parts.iter().any(|part| part.is_again);
+            let record = self.epochs[place].next();
+            len = self.seal(place, content_type, content, len, out)?;
+            for part in &filled.parts {
+                self.flight.outstanding.note_piece(part.piece);
             }
-            let end = start + content + tail;
-            self.seal(epoch, content_type, &mut out[len..end])?;
-            len = end;
+            if self.epochs[place].is_dtls13() || (epoch == 0 && self.may_be_dtls13()) {
+                self.flight.outstanding.sent(record, &filled.parts, now);
+            }
         }
         if len > 0 {
+            let flight = len - acks;
             self.sent.datagrams += 1;
-            self.sent.retransmissions += u32::from(self.flight.is_repeated());
-            self.sent.record_bytes += (len - tickets) as u64;
+            self.sent.retransmissions += u32::from(is_again);
+            let is_after = self.is_finished && self.is_dtls13() && !self.owes_last_ack && !self.has_last_flight();
+            let counted = if is_after { &mut self.sent.post_handshake_bytes } else { &mut self.sent.record_bytes };
+            *counted += (flight - filled.tickets) as u64 + acks as u64;
+            if acks > 0 && !self.acks.is_due() {
+                self.owes_last_ack = false;
+            }
         }
         Ok(len)
     }
 
-    /// The flight, from its beginning; after losses in smaller datagrams.
+    /// Makes a record with an ACK, if one is due and fits. Returns its length.
+    fn send_ack(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, CryptoError> {
+        if !self.acks.is_due() {
+            return Ok(0);
+        }
+        let place = self.control_epoch();
+        let (short, tail) = self.frame(place, MAX_FRAGMENT);
+        let room = out.len().saturating_sub(short + tail).min(self.max_content(place));
+        let content = self.acks.fill(now, out.get_mut(short..short + room).unwrap_or_default());
+        if content == 0 {
+            return Ok(0);
+        }
+        self.seal(place, ContentType::ACK, content, 0, out)
+    }
+
+    /// How many bytes go before and after so many bytes of content, in a record that ends its datagram.
+    fn frame(&self, place: usize, content: usize) -> (usize, usize) {
+        let (epoch, cid) = (&self.epochs[place], self.cid(place));
+        (epoch.head_len(cid, true), epoch.tail_len(cid, content))
+    }
+
+    /// Makes a record that begins at `start`. Its content stands where it does if the record ends its datagram; if another
+    /// one can follow, it is moved to make room for a length. Returns where the record ends.
+    fn seal(
+        &mut self,
+        place: usize,
+        content_type: ContentType,
+        content: usize,
+        start: usize,
+        out: &mut [u8],
+    ) -> Result<usize, CryptoError> {
+        let cid = if self.epochs[place].is_protected() { &*self.peer_cid } else { &[] };
+        let (short, long) = (self.epochs[place].head_len(cid, true), self.epochs[place].head_len(cid, false));
+        let tail = self.epochs[place].tail_len(cid, content);
+        let follows = self.flight.least_next().is_some_and(|(epoch, least)| {
+            let next = self.place(epoch);
+            let (head, tail_of_next) = self.frame(next, least);
+            start + long + content + tail + head + least + tail_of_next <= out.len()
+        });
+        let head = if follows { long } else { short };
+        if head > short {
+            out.copy_within(start + short..start + short + content, start + head);
+        }
+        let end = start + head + content + tail;
+        let record = out.get_mut(start..end).ok_or(CryptoError::InvalidLength)?;
+        self.epochs[place].seal(content_type, cid, !follows, content, record)?;
+        Ok(end)
+    }
+
+    /// What is not acknowledged, from its beginning; after losses in smaller datagrams.
     fn send_again(&mut self) {
         let sizes = self.least_datagram()..self.max_datagram;
         self.flight.losses = self.flight.losses.saturating_add(1);
@@ -148,7 +257,8 @@ impl Sender {
         {
             self.max_datagram = smaller;
         }
-        self.flight.next = Some(Place { piece: 0, offset: 0 });
+        self.flight.outstanding.doubt();
+        self.flight.send_again();
     }
 
     /// What any record of a flight needs: the longest head and tail, and a byte of a fragment.
@@ -156,16 +266,50 @@ impl Sender {
         RECORD_HEADER_LEN + self.peer_cid.len() + MAX_EXPANSION + HEADER_LEN + 1
     }
 
+    /// Makes one record, a datagram by itself.
+    fn record_under(&mut self, place: usize, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
+        if self.closed {
+            return Ok(());
+        }
+        let (head, tail) = self.frame(place, fragment.len());
+        let Self { queue, epochs, peer_cid, .. } = self;
+        let seal = |record: &mut [u8]| epochs[place].seal(content_type, peer_cid, true, fragment.len(), record);
+        queue.push((head, fragment, tail), seal)?;
+        self.produced += (head + fragment.len() + tail) as u64;
+        Ok(())
+    }
+
     /// Refuses datagrams that cannot hold even a byte of a fragment under this epoch.
     fn check_room(&self) -> Result<(), ApiMisuse> {
-        let (head, tail, _) = self.room(self.epoch());
+        let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
         if head + HEADER_LEN + 1 + tail > self.max_datagram { Err(ApiMisuse::DatagramOutOfRange) } else { Ok(()) }
     }
 
+    /// What is pushed now begins the next flight; after the handshake it goes with what is not acknowledged yet.
     fn begin_flight(&mut self) {
-        if self.flight.is_complete {
+        if self.is_finished && self.is_dtls13() {
+            self.flight.is_complete = false;
+        } else if self.flight.is_complete {
             self.flight = Flight::default();
         }
+    }
+
+    /// The client's last flight of DTLS 1.3 is not acknowledged.
+    fn has_last_flight(&self) -> bool {
+        self.flight.pieces.iter().any(|piece| piece.epoch == HANDSHAKE && !piece.is_acknowledged)
+    }
+
+    /// Forgets the keys that nothing will be sent under any more.
+    fn forget_epochs(&mut self) {
+        let last = self.in_force();
+        let mut place = 0;
+        let pieces = &self.flight.pieces;
+        self.epochs.retain(|epoch| {
+            let number = epoch.next().epoch;
+            let is_used = pieces.iter().any(|piece| piece.epoch == number && !piece.is_acknowledged);
+            place += 1;
+            is_used || place > last
+        });
     }
 
     /// What a hostile peer would send instead. A [`crate::Fault`] knows messages with the header of TLS.
@@ -184,6 +328,10 @@ impl Sender {
     }
 }
 
+/// The epochs of DTLS 1.3 until the handshake is over (RFC 9147, 6.1).
+const EARLY_DATA: u64 = 1;
+const HANDSHAKE: u64 = 2;
+
 /// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be the
 /// cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which every host
 /// on IPv4 takes, and of 256.
@@ -201,18 +349,20 @@ const KEPT: u64 = 240_000;
 
 impl Outgoing for Sender {
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
-        if self.flight.next.is_none() {
+        if self.flight.todo.is_empty() && !self.acks.is_due() {
             if self.flight.is_last && self.flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT) {
                 self.flight = Flight { is_complete: true, ..Flight::default() };
             }
             return self.queue.pop(out);
         }
+        let has_flight = !self.flight.todo.is_empty();
         let limit = out.len().min(self.max_datagram);
-        let len = self.send_flight(&mut out[..limit]).unwrap_or(0); // only if all numbers are used up
+        let sent = self.send_flight(now, &mut out[..limit]);
+        let len = *sent.as_ref().unwrap_or(&0); // an error only if all numbers are used up
         self.produced += len as u64;
-        let is_sent = self.flight.next.is_none_or(|place| place.piece >= self.flight.pieces.len());
-        if is_sent || len == 0 {
-            self.flight.next = None;
+        self.flight.is_fresh &= len == 0;
+        if has_flight && (self.flight.todo.is_empty() || sent.is_err() || len == 0) {
+            self.flight.todo.clear();
             self.flight.last_sent = Some(now);
             if !self.flight.is_last {
                 self.timer.sent(now);
@@ -226,37 +376,35 @@ impl Outgoing for Sender {
     }
 
     fn key_is_worn(&self) -> bool {
-        false
+        self.epochs[self.in_force()].is_worn()
     }
 
     fn key_is_exhausted(&self) -> bool {
-        self.epochs[self.epoch()].is_exhausted()
+        self.epochs[self.in_force()].is_exhausted()
     }
 
     fn max_fragment(&self) -> usize {
-        let (head, tail, max) = self.room(self.epoch());
-        self.max_datagram.saturating_sub(head + tail).min(max)
+        let place = self.data_epoch();
+        let expansion = self.epochs[place].max_expansion(self.cid(place));
+        self.max_datagram.saturating_sub(expansion).min(self.max_content(place))
     }
 
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
-        if self.closed {
-            return Ok(());
-        }
-        let epoch = self.epoch();
-        let (head, tail, _) = self.room(epoch);
-        let Self { queue, epochs, peer_cid, .. } = self;
-        queue.push((head, fragment, tail), |record| epochs[epoch].seal(content_type, peer_cid, record))?;
-        self.produced += (head + fragment.len() + tail) as u64;
-        Ok(())
+        let place =
+            if content_type == ContentType::APPLICATION_DATA { self.data_epoch() } else { self.control_epoch() };
+        self.record_under(place, content_type, fragment)
     }
 
     fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        if !self.flight.is_complete {
+        let mut place = self.control_epoch();
+        if !self.flight.is_complete && !self.flight.pieces.is_empty() {
+            // What the peer needs to read what comes under the newest keys is not sent any more.
+            place = self.place(self.flight.pieces[0].epoch);
             self.flight = Flight::default();
         }
         let mut bytes = [0; 2];
         alert.encode(&mut Writer::new(&mut bytes));
-        self.record(ContentType::ALERT, &bytes)
+        self.record_under(place, ContentType::ALERT, &bytes)
     }
 
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
@@ -270,7 +418,7 @@ impl Outgoing for Sender {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timer.deadline()
+        self.timer.deadline().into_iter().chain(self.acks.deadline()).min()
     }
 
     fn last_sent(&self) -> Option<Instant> {
@@ -278,65 +426,12 @@ impl Outgoing for Sender {
     }
 }
 
-impl Flights for Sender {
-    fn heard(&mut self, now: Instant) {
-        if self.flight.is_complete && self.flight.next.is_none() && !self.flight.is_last {
-            self.timer.progress(now);
-        }
-    }
-
-    fn handled(&mut self, now: Instant, finished: bool) -> bool {
-        let is_new = self.flight.next.is_some() && !self.flight.is_repeated();
-        if is_new {
-            self.timer.answered(now);
-            self.flight.is_last = finished;
-        } else if finished && !self.flight.is_last {
-            self.timer.answered(now);
-            self.flight = Flight { is_complete: true, ..Flight::default() };
-        } else if !self.flight.is_complete {
-            self.timer.answered(now); // the next flight is in the making
-        }
-        is_new
-    }
-
-    fn repeat(&mut self, now: Instant) {
-        let flight = &self.flight;
-        // Duplicates, and what crosses an answer on its way, are not worth another one. After losses the next attempt of
-        // this side is early enough; for the last flight there is none, and the peer's may be due much earlier.
-        let (value, undoubled) = (self.timer.value(), self.timer.undoubled());
-        let least = if value > undoubled && !flight.is_last { value } else { undoubled / 4 };
-        let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < least);
-        let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
-        // Nor is anybody who asks without end.
-        let is_too_often = flight.repeats >= self.max_repeats;
-        let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.next.is_none();
-        if !is_there || is_soon || is_old || is_too_often {
-            return;
-        }
-        self.flight.repeats += 1; // it was less than another u32
-        self.timer.repeated();
-        self.send_again();
-    }
-
-    fn expired(&mut self, now: Instant) -> bool {
-        match self.timer.expired(now) {
-            Expired::NotDue => false,
-            Expired::GiveUp => true,
-            Expired::Retransmit => {
-                self.send_again();
-                false
-            }
-        }
-    }
-
-    fn take_sent(&mut self) -> Sent {
-        core::mem::take(&mut self.sent)
-    }
-}
+/// Numbers of messages do not begin again: the last ones are not for changing keys.
+const LAST_SEQ: u16 = u16::MAX - 8;
 
 impl Link for Sender {
     fn label_prefix(&self) -> &'static [u8] {
-        b"dtls13"
+        LABEL_PREFIX_DTLS
     }
 
     fn protocol(&self) -> Protocol {
@@ -355,32 +450,57 @@ impl Link for Sender {
     }
 
     fn pending(&self) -> usize {
-        self.queue.len() + self.flight.next.map_or(0, |_| self.flight.bytes.len())
+        let flight = if self.flight.todo.is_empty() { 0 } else { self.flight.bytes.len() };
+        self.queue.len() + flight + usize::from(self.acks.is_due())
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
         self.begin_flight();
+        let next_seq = self.next_seq.checked_add(1).ok_or(ApiMisuse::KeyExhausted)?;
         let start = self.flight.encode(kind, self.next_seq, body)?;
         #[cfg(feature = "testing")]
         self.alter(kind, start);
-        self.next_seq = self.next_seq.saturating_add(1); // a handshake has some ten messages
+        self.next_seq = next_seq;
         let (epoch, end) = (self.epoch(), self.flight.bytes.len());
-        self.flight.pieces.push(Piece { epoch, content_type: ContentType::HANDSHAKE, start, end });
+        let content_type = ContentType::HANDSHAKE;
+        self.flight.pieces.push(Piece { epoch, content_type, start, end, is_acknowledged: false });
         Ok(&self.flight.bytes[start..])
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
-        let EpochKeys::Tls12(keys) = keys else { return Err(ApiMisuse::Unsupported("protocol version").into()) };
-        self.begin_flight();
-        let (epoch, start) = (self.epoch(), self.flight.bytes.len());
-        self.flight.bytes.push(1);
-        let content_type = ContentType::CHANGE_CIPHER_SPEC;
-        self.flight.pieces.push(Piece { epoch, content_type, start, end: start + 1 });
-        self.epochs.push(WriteEpoch::new(epoch as u16 + 1, keys)?);
+        let epoch = self.epoch();
+        match keys {
+            EpochKeys::Tls12(_) => {
+                self.begin_flight();
+                let start = self.flight.bytes.len();
+                self.flight.bytes.push(1);
+                let (content_type, end) = (ContentType::CHANGE_CIPHER_SPEC, start + 1);
+                self.flight.pieces.push(Piece { epoch, content_type, start, end, is_acknowledged: false });
+                self.epochs.push(WriteEpoch::new(keys, epoch as u16 + 1)?); // there is one change
+            }
+            EpochKeys::Tls13(secret) if self.is_dtls13() && secret.epoch() == epoch => {} // it is in force already
+            EpochKeys::Tls13(_) if self.is_finished => {
+                self.end_of_flight()?;
+                self.next_epoch = Some(WriteEpoch::new(keys, 0)?);
+            }
+            EpochKeys::Tls13(secret) => {
+                if secret.epoch() > HANDSHAKE {
+                    self.abandon_early_data();
+                }
+                self.epochs.push(WriteEpoch::new(keys, 0)?);
+            }
+        }
         Ok(self.check_room()?)
     }
 
-    fn abandon_early_data(&mut self) {}
+    fn new_keys_beside_early_data(&mut self, keys: &EpochKeys) -> Result<(), Error> {
+        self.new_keys(keys) // records say which epoch they are of
+    }
+
+    fn abandon_early_data(&mut self) {
+        let is_early = |epoch: &WriteEpoch| epoch.is_dtls13() && epoch.next().epoch == EARLY_DATA;
+        self.epochs.retain(|epoch| !is_early(epoch)); // the one before it stays
+    }
 
     fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error> {
         Ok(None)
@@ -408,10 +528,13 @@ impl Link for Sender {
         Ok(())
     }
 
+    fn can_update_keys(&self) -> bool {
+        !self.is_dtls13() || (self.next_epoch.is_none() && !self.has_last_flight() && self.next_seq < LAST_SEQ)
+    }
+
     fn end_of_flight(&mut self) -> Result<(), Error> {
         if !self.flight.is_complete && !self.flight.pieces.is_empty() {
-            self.flight.is_complete = true;
-            self.flight.next = Some(Place { piece: 0, offset: 0 });
+            self.flight.complete();
         }
         Ok(())
     }

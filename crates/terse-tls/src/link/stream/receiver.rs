@@ -9,6 +9,7 @@ use crate::link::plaintext::Plaintext;
 use crate::link::{Incoming, Received};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
 use crate::schedule::EpochKeys;
+use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Parse};
 
 /// Records without content, or ignored ones, that may come in a row.
@@ -79,7 +80,7 @@ impl Receiver {
 impl Incoming for Receiver {
     /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
     /// none while application data waits to be read.
-    fn receive(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
+    fn receive(&mut self, _: Instant, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.has_plaintext() {
             return Ok((0, Received::Nothing));
         }

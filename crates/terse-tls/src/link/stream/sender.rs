@@ -224,6 +224,10 @@ impl Link for Sender {
         Ok(())
     }
 
+    fn new_keys_beside_early_data(&mut self, _: &EpochKeys) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn abandon_early_data(&mut self) {
         self.key = None;
     }

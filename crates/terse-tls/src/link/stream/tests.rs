@@ -20,6 +20,8 @@ mod tls12;
 
 const MAX_MESSAGE: usize = 1000;
 
+const NOW: Instant = Instant(0);
+
 /// What came in, in order.
 #[derive(Debug, PartialEq, Eq)]
 enum Event {
@@ -35,7 +37,7 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
         let mut part = part.to_vec();
         let mut rest = &mut part[..];
         while !rest.is_empty() {
-            let (taken, received) = receiver.receive(rest)?;
+            let (taken, received) = receiver.receive(NOW, rest)?;
             assert!(taken > 0, "no progress");
             rest = &mut rest[taken..];
             match received {
@@ -43,7 +45,7 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
                 Received::Handshake => take_messages(receiver, &mut events)?,
                 Received::ApplicationData => events.push(Event::Data(take_data(receiver))),
                 Received::Alert(alert) => events.push(Event::Alert(alert)),
-                Received::Repeated => panic!("a stream repeats nothing"),
+                Received::Repeated | Received::Ack { .. } => panic!("a stream repeats and acknowledges nothing"),
             }
             assert_bounded(receiver);
         }

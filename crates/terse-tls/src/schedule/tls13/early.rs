@@ -59,7 +59,11 @@ impl EarlySecret {
         messages: &Digest,
     ) -> Result<TrafficSecret, CryptoError> {
         let schedule = self.schedule(suite);
-        Ok(TrafficSecret { schedule, secret: schedule.derive_secret(&self.secret, b"c e traffic", messages)? })
+        Ok(TrafficSecret {
+            schedule,
+            secret: schedule.derive_secret(&self.secret, b"c e traffic", messages)?,
+            epoch: 1,
+        })
     }
 
     /// On to the next stage, with a `suite` of the same hash.

@@ -146,8 +146,11 @@ impl State {
         hello.config.common.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &hello.random, server.expose());
         output.receive.keys = Some(EpochKeys::Tls13(server.clone()));
         output.link.compatibility_point()?;
-        if !early_data {
-            output.link.new_keys(&EpochKeys::Tls13(client.clone()))?;
+        let keys = EpochKeys::Tls13(client.clone());
+        if early_data {
+            output.link.new_keys_beside_early_data(&keys)?;
+        } else {
+            output.link.new_keys(&keys)?;
         }
         let secrets = Secrets { handshake, client, server };
         Ok(Self::EncryptedExtensions(Box::new(ExpectEncryptedExtensions { hello, secrets, psk, early_data })))

@@ -38,6 +38,7 @@ impl ExpectEncryptedExtensions {
         output.agreed.early_data = 0;
         output.summary.early_data = EarlyDataStatus::Rejected;
         output.note("the server does not take early data");
+        output.link.abandon_early_data();
         output.link.new_keys(&EpochKeys::Tls13(self.secrets.client.clone()))
     }
 

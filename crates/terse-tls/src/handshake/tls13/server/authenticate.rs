@@ -18,8 +18,8 @@ use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedInformationType, Certificate, CertificateType, CertificateVerify, EndOfEarlyData, Finished, HandshakeType,
-    ProtocolVersion,
+    CachedInformationType, Certificate, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, Finished,
+    HandshakeType, ProtocolVersion,
 };
 
 /// What all states after the server's flight have.
@@ -39,8 +39,6 @@ pub(super) struct Handshaking {
 /// The client sends early data.
 pub(crate) struct ExpectEndOfEarlyData {
     pub(super) finished: ExpectFinished,
-    /// How many bytes it may still send.
-    pub(super) left: u32,
 }
 
 /// The client was asked for a certificate.
@@ -64,16 +62,11 @@ pub(crate) struct ExpectFinished {
     /// What the client proved to be in this handshake.
     pub(super) peer: Option<VerifiedPeer>,
     pub(super) client: Option<PeerEntry>,
+    /// How many bytes of early data the client may still send, if any.
+    pub(super) early_data: Option<u32>,
 }
 
 impl ExpectEndOfEarlyData {
-    /// So many bytes of early data came.
-    pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
-        let left = u32::try_from(len).ok().and_then(|len| self.left.checked_sub(len));
-        self.left = left.ok_or(PeerMisbehaved::TooMuchEarlyData)?;
-        Ok(())
-    }
-
     /// RFC 9846, 4.6
     pub(super) fn end_of_early_data(
         self,
@@ -82,6 +75,7 @@ impl ExpectEndOfEarlyData {
     ) -> Result<Box<ExpectFinished>, Error> {
         let EndOfEarlyData = message.expect(HandshakeType::END_OF_EARLY_DATA)?;
         let mut finished = self.finished;
+        finished.early_data = None;
         finished.handshaking.transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(finished.handshaking.client.clone()));
         Ok(Box::new(finished))
@@ -111,7 +105,12 @@ impl ExpectCertificate {
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
-            return Ok(State::Finished(Box::new(ExpectFinished { handshaking, peer: None, client: None })));
+            return Ok(State::Finished(Box::new(ExpectFinished {
+                handshaking,
+                peer: None,
+                client: None,
+                early_data: None,
+            })));
         };
         self.full_certificate(&presented, output)
     }
@@ -172,15 +171,23 @@ impl ExpectCertificateVerify {
         signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { handshaking, peer, entry } = *self;
-        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry }))
+        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry, early_data: None }))
     }
 }
 
 impl ExpectFinished {
+    /// So many bytes of early data came.
+    pub(super) fn early_data(&mut self, len: usize) -> Result<(), Error> {
+        let left = self.early_data.ok_or(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA))?;
+        let left = u32::try_from(len).ok().and_then(|len| left.checked_sub(len));
+        self.early_data = Some(left.ok_or(PeerMisbehaved::TooMuchEarlyData)?);
+        Ok(())
+    }
+
     /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { handshaking, peer, client: entry } = *self;
+        let Self { handshaking, peer, client: entry, .. } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;

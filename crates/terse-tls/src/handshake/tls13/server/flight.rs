@@ -23,8 +23,8 @@ use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
-    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random,
-    SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, Protocol, ProtocolVersion,
+    Random, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -113,7 +113,7 @@ fn send_psk(
     let secrets = hello.send(key_share, psk.early_secret.clone(), &mut transcript, output)?;
     if let Some(secret) = early_traffic {
         config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
-        output.receive.keys = Some(EpochKeys::Tls13(secret));
+        output.receive.early_data_keys = Some(EpochKeys::Tls13(secret));
         output.summary.early_data = EarlyDataStatus::Accepted;
         output.summary.round_trips = 0;
     }
@@ -182,15 +182,17 @@ impl Hello<'_> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
         let mut extensions = ExtensionsBuilder::default();
-        extensions.push(&SelectedVersion(ProtocolVersion::TLS_1_3))?;
+        let protocol = output.link.protocol();
+        extensions.push(&SelectedVersion(protocol.version(ProtocolVersion::TLS_1_3)))?;
         extensions.push(&KeyShareServerHello(KeyShareEntry { group: negotiated.group.name(), key_exchange: share }))?;
         if let Some(selected) = &self.selected_psk {
             extensions.push(selected)?;
         }
+        agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
         let hello = ServerHello {
-            legacy_version: ProtocolVersion::TLS_1_2,
+            legacy_version: protocol.version(ProtocolVersion::TLS_1_2),
             random,
-            legacy_session_id_echo: offer.hello.legacy_session_id,
+            legacy_session_id_echo: protocol.legacy_session_id_echo(offer.hello.legacy_session_id),
             cipher_suite: negotiated.suite.id,
             legacy_compression_method: 0,
             extensions: extensions.extensions(),
@@ -284,10 +286,10 @@ impl Flight {
         if asks {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
-        let finished = ExpectFinished { handshaking, peer: None, client: None };
-        Ok(match early_data {
-            Some(left) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished, left })),
-            None => State::Finished(Box::new(finished)),
+        let finished = ExpectFinished { handshaking, peer: None, client: None, early_data };
+        Ok(match (early_data, output.link.protocol()) {
+            (Some(_), Protocol::Tls) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
+            _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6
         })
     }
 }

@@ -30,22 +30,24 @@ use crate::config::ServerConfig;
 use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, server::select_version};
-use crate::schedule::{Pending, Transcript};
+use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{
-    ClientHello, ContentType, Cookie, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup, Place,
-    ProtocolVersion, SelectedVersion, ServerHello,
+    CipherSuite, ClientHello, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, Place, Protocol, ProtocolVersion,
 };
 
 mod authenticate;
 mod flight;
 mod negotiate;
 mod psk;
+mod retry;
 mod tickets;
 
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
 use negotiate::{Authentication, Negotiated, Offer};
+use retry::RetryRequest;
+pub(crate) use retry::{Retried, retry};
 
 /// What a server expects next.
 pub(crate) enum State {
@@ -75,7 +77,8 @@ impl State {
     /// Application data of so many bytes came before Finished.
     pub(crate) fn early_data(&mut self, len: usize) -> Result<(), Error> {
         match self {
-            Self::EndOfEarlyData(state) => state.early_data(len),
+            Self::EndOfEarlyData(state) => state.finished.early_data(len),
+            Self::Finished(state) => state.early_data(len),
             _ => Err(PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
         }
     }
@@ -103,9 +106,11 @@ pub(crate) fn client_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let offer = Offer::parse(&config, hello)?;
-    let negotiated = Negotiated::new(&config, &offer, None, output)?;
-    let transcript = Pending::new(message.bytes).start(negotiated.suite.hash);
+    let offer = Offer::parse(&config, hello, message.protocol)?;
+    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.label_prefix())?;
+    let mut transcript = Transcript::new13(negotiated.suite.hash, message.protocol);
+    let messages = transcript.current_with(offer.truncated(message.bytes));
+    transcript.add(message.bytes);
     if !hello.legacy_session_id.is_empty() {
         output.link.compatibility_mode();
     }
@@ -114,7 +119,6 @@ pub(crate) fn client_hello(
         skip_early_data(&config, &offer, output);
         return hello_retry_request(config, &offer, &negotiated, transcript, output).map(Handshake::Tls13Server);
     };
-    let messages = negotiated.suite.hash.hash(&[offer.truncated(message.bytes)]);
     let negotiated = negotiated.prove(&config, &offer, &messages)?;
     let early_data = match &negotiated.authentication {
         Authentication::Psk(psk) if offer.early_data => psk.accepts_early_data(&config, output.now),
@@ -143,11 +147,12 @@ const MAX_SKIPPED_EARLY_DATA: usize = 0x8000;
 pub(crate) struct ExpectSecondClientHello {
     config: Arc<ServerConfig>,
     transcript: Transcript,
-    suite: crate::wire::CipherSuite,
-    group: NamedGroup,
+    suite: CipherSuite,
+    /// Of which a key share was asked for; none if the client's would do.
+    group: Option<NamedGroup>,
     cookie: Vec<u8>,
-    /// What must not change.
-    first: Digest,
+    /// What must not change, if it is known.
+    first: Option<Digest>,
 }
 
 /// RFC 9846, 4.2.4
@@ -158,37 +163,23 @@ fn hello_retry_request(
     transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    let mut cookie = Vec::from(if config.hello_retry_cookie { &[0; COOKIE_LEN][..] } else { &[] });
+    // Over datagrams it shows that the client is where it says (RFC 9147, 5.1).
+    let protocol = output.link.protocol();
+    let has_cookie = config.hello_retry_cookie || protocol == Protocol::Dtls;
+    let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
     output.rng.fill(&mut cookie)?;
-    let mut extensions = ExtensionsBuilder::default();
-    extensions.push(&SelectedVersion(ProtocolVersion::TLS_1_3))?;
-    if !cookie.is_empty() {
-        extensions.push(&Cookie(&cookie))?;
-    }
-    extensions.push(&KeyShareHelloRetryRequest(negotiated.group.name()))?;
-    let request = ServerHello {
-        legacy_version: ProtocolVersion::TLS_1_2,
-        random: ServerHello::HELLO_RETRY_REQUEST,
-        legacy_session_id_echo: offer.hello.legacy_session_id,
-        cipher_suite: negotiated.suite.id,
-        legacy_compression_method: 0,
-        extensions: extensions.extensions(),
-    };
+    let (suite, group) = (negotiated.suite.id, negotiated.group.name());
+    let legacy_session_id_echo = protocol.legacy_session_id_echo(offer.hello.legacy_session_id);
+    let request = RetryRequest { suite, group: Some(group), cookie: &cookie, legacy_session_id_echo, protocol };
     let mut transcript = transcript.replace_by_hash();
-    output.send(HandshakeType::SERVER_HELLO, &request, &mut transcript)?;
+    output.send(HandshakeType::SERVER_HELLO, &Encoded(&request.to_vec()?), &mut transcript)?;
     output.link.compatibility_point()?;
     output.link.end_of_flight()?;
     output.summary.round_trips = 2;
     output.note("the client sent no key share that fits: HelloRetryRequest");
-    let first = offer.fixed_part(config.common.provider.sha256);
-    Ok(State::SecondClientHello(Box::new(ExpectSecondClientHello {
-        config,
-        transcript,
-        suite: negotiated.suite.id,
-        group: negotiated.group.name(),
-        cookie,
-        first,
-    })))
+    let first = Some(offer.fixed_part(config.common.provider.sha256));
+    let second = ExpectSecondClientHello { config, transcript, suite, group: Some(group), cookie, first };
+    Ok(State::SecondClientHello(Box::new(second)))
 }
 
 impl ExpectSecondClientHello {
@@ -200,20 +191,21 @@ impl ExpectSecondClientHello {
         if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let offer = Offer::parse(&config, &hello)?;
+        let offer = Offer::parse(&config, &hello, message.protocol)?;
         if offer.early_data {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
         }
         output.receive.skip_early_data = Some(0);
         let echoed = hello.extensions.get::<Cookie<'_>>()?.map_or(&[][..], |Cookie(echoed)| echoed);
-        if echoed != cookie || offer.fixed_part(config.common.provider.sha256) != first {
+        let is_changed = first.is_some_and(|first| offer.fixed_part(config.common.provider.sha256) != first);
+        if echoed != cookie || is_changed {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let negotiated = Negotiated::new(&config, &offer, Some(suite), output)?;
+        let negotiated = Negotiated::new(&config, &offer, Some(suite), output.now, output.link.label_prefix())?;
         let Some(key_exchange) = negotiated.key_share else {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         };
-        if negotiated.group.name() != group || offer.key_shares().count() != 1 {
+        if group.is_some_and(|group| negotiated.group.name() != group || offer.key_shares().count() != 1) {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let messages = transcript.current_with(offer.truncated(message.bytes));

@@ -11,11 +11,12 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::{Output, agreement, sessions, signature};
+use crate::handshake::{agreement, sessions, signature};
 use crate::resume::Binding;
+use crate::time::Now;
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EarlyData, Encode, ExtensionType, Extensions,
-    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
+    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, Protocol, ProtocolVersion, PskKeyExchangeMode,
     PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
 };
 
@@ -37,8 +38,9 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>) -> Result<Self, Error> {
-        if hello.legacy_compression_methods != [0] {
+    pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>, protocol: Protocol) -> Result<Self, Error> {
+        let has_cookie = protocol == Protocol::Dtls && hello.cookie.is_some_and(|cookie| !cookie.is_empty());
+        if hello.legacy_compression_methods != [0] || has_cookie {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
         let extensions = hello.extensions;
@@ -139,7 +141,8 @@ impl<'a> Negotiated<'a> {
         config: &ServerConfig,
         offer: &Offer<'a>,
         fixed: Option<CipherSuite>,
-        output: &Output<'_>,
+        now: Now,
+        label_prefix: &'static [u8],
     ) -> Result<Self, Error> {
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
@@ -147,8 +150,9 @@ impl<'a> Negotiated<'a> {
         let (group, key_share) = select_group(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
         let protocol = application_protocol.as_deref();
-        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, protocol, output.now);
-        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), output) {
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, protocol, now);
+        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, label_prefix)
+        {
             Some(candidate) => {
                 let suite = candidate.suite;
                 (Authentication::Psk(Box::new(candidate)), suite)

@@ -43,17 +43,17 @@ impl<'a> Candidate<'a> {
         offer: &Offer<'a>,
         suites: &[&'static Tls13Suite],
         binding: Option<&Binding>,
-        output: &Output<'_>,
+        now: Now,
+        label_prefix: &'static [u8],
     ) -> Option<Self> {
         let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
         let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);
         offered.find_map(|((index, identity), binder)| {
-            let label_prefix = output.link.label_prefix();
             let candidate = |suite: &'static Tls13Suite, kind, psk: &[u8], source| {
                 let early_secret = EarlySecret::new(suite.hash, label_prefix, Some(psk));
                 Self { index, suite, kind, source, early_secret, identity, binder }
             };
-            if let Some(session) = find_session(config, &identity, binding, output.now) {
+            if let Some(session) = find_session(config, &identity, binding, now) {
                 let suite = suite_for_session(config, &session, suites)?;
                 let psk = session.secret.clone();
                 return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));

@@ -16,6 +16,7 @@ const SETTINGS: Datagrams = Datagrams {
     max_timeout: 60_000,
     max_retransmissions: 7,
     connection_id: None,
+    short_tags: false,
     believe_unprotected_alerts: false,
     #[cfg(feature = "testing")]
     without: None,

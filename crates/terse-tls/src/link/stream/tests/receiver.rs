@@ -69,16 +69,16 @@ fn nothing_is_taken_while_data_waits() {
     let first = protected(&mut key, ContentType::APPLICATION_DATA, b"first");
     let second = protected(&mut key, ContentType::APPLICATION_DATA, b"second");
     let mut stream = [&first[..], &second].concat();
-    assert_eq!(receiver.receive(&mut stream).unwrap(), (first.len(), Received::ApplicationData));
+    assert_eq!(receiver.receive(NOW, &mut stream).unwrap(), (first.len(), Received::ApplicationData));
     let rest = &mut stream[first.len()..];
-    assert_eq!(receiver.receive(rest).unwrap(), (0, Received::Nothing));
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), (0, Received::Nothing));
     let mut two = [0; 2];
     assert_eq!((receiver.read(&mut two), two), (2, *b"fi"));
     assert_eq!(receiver.read(&mut []), 0);
-    assert_eq!(receiver.receive(rest).unwrap(), (0, Received::Nothing));
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), (0, Received::Nothing));
     assert_eq!(take_data(&mut receiver), b"rst");
     assert!(receiver.plaintext.bytes.capacity() <= KEPT_BUFFER);
-    assert_eq!(receiver.receive(rest).unwrap(), (second.len(), Received::ApplicationData));
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), (second.len(), Received::ApplicationData));
     assert_eq!(take_data(&mut receiver), b"second");
 }
 
@@ -327,11 +327,11 @@ fn a_change_of_keys_leaves_nothing_behind() {
     let crosses = Err(PeerMisbehaved::MessageCrossesKeyChange.into());
     for waiting in [&message(9)[..1], &message(9)[..12], &message(9)] {
         let mut receiver = receiver();
-        receiver.receive(&mut plaintext(ContentType::HANDSHAKE, waiting)).unwrap();
+        receiver.receive(NOW, &mut plaintext(ContentType::HANDSHAKE, waiting)).unwrap();
         assert_eq!(receiver.new_keys(&tls13(1)), crosses);
     }
     let mut receiver = receiver();
-    receiver.receive(&mut plaintext(ContentType::HANDSHAKE, &[message(9), message(2)].concat())).unwrap();
+    receiver.receive(NOW, &mut plaintext(ContentType::HANDSHAKE, &[message(9), message(2)].concat())).unwrap();
     receiver.consume(message(9).len());
     assert_eq!(receiver.new_keys(&tls13(1)), crosses, "one message read, one to go");
     receiver.consume(message(2).len());

@@ -137,7 +137,7 @@ fn no_handshake_message_crosses_the_change() {
     // The message that brings the keys, and more in the same record.
     for more in [&message(9)[..1], &message(9)] {
         let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
-        receiver.receive(&mut plaintext(ContentType::HANDSHAKE, &[&message(5), more].concat())).unwrap();
+        receiver.receive(NOW, &mut plaintext(ContentType::HANDSHAKE, &[&message(5), more].concat())).unwrap();
         receiver.consume(message(5).len());
         assert_eq!(receiver.new_keys(&tls12(1)), Err(PeerMisbehaved::MessageCrossesKeyChange.into()));
     }

@@ -1,0 +1,169 @@
+//! Whether a client is where it says: HelloVerifyRequest in DTLS 1.2 (RFC 6347, 4.2.1), HelloRetryRequest in DTLS 1.3 (RFC
+//! 9147, 5.1), and nothing kept in between.
+//!
+//! A cookie of DTLS 1.3 also says what the transcript needs of the first exchange:
+//!
+//! ```text
+//! CipherSuite; NamedGroup or 0; Hash(first ClientHello); cookie for the address and all of these
+//! ```
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use super::{Hello, Hellos};
+use crate::config::ServerConfig;
+use crate::crypto::Rng;
+use crate::error::Error;
+use crate::handshake::tls13::server::{Retried, retry};
+use crate::handshake::{Message, server::select_version};
+use crate::link::LABEL_PREFIX_DTLS;
+use crate::link::datagram::cookie::COOKIE_LEN;
+use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
+use crate::record::datagram12;
+use crate::time::Now;
+use crate::wire::{
+    Alert, AlertDescription, CipherSuite, ClientHello, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest,
+    NamedGroup, Protocol, ProtocolVersion,
+};
+
+/// What is to be done with a ClientHello.
+pub(in crate::endpoint) enum Verdict {
+    /// The client is where it says, or need not show it.
+    Accept,
+    /// These datagrams are to be sent there, and nothing kept.
+    Reply(Vec<Vec<u8>>),
+}
+
+impl Hellos {
+    /// Whether the client showed that it is at `from`. If it came again after a HelloRetryRequest, `hello` says so then.
+    pub(in crate::endpoint) fn check_cookie(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        config: &ServerConfig,
+        from: SocketAddr,
+        hello: &mut Hello,
+    ) -> Result<Verdict, Error> {
+        if !self.require_cookie {
+            return Ok(Verdict::Accept);
+        }
+        let ip = match from.ip() {
+            IpAddr::V4(ip) => ip.octets().to_vec(),
+            IpAddr::V6(ip) => ip.octets().to_vec(),
+        };
+        let address = [&ip[..], &from.port().to_be_bytes()].concat();
+        let message = Message::new(&hello.first.message, Protocol::Dtls)?;
+        let parsed = message.client_hello()?;
+        // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
+        if let Ok(ProtocolVersion::TLS_1_3) = select_version(&config.common, &parsed) {
+            let (verdict, retried) = self.check13(now, rng, config, &address, message, &parsed)?;
+            hello.first.retried = retried;
+            return verdict.map_or(Ok(Verdict::Accept), |reply| reply.datagrams(hello, self.max_datagram));
+        }
+        let cookie = parsed.cookie.unwrap_or_default();
+        // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
+        let suites = parsed.cipher_suites.to_vec()?;
+        let bound: [&[u8]; 4] =
+            [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
+        if !cookie.is_empty()
+            && (self.takes_any || self.secrets.verify(now.monotonic, rng, self.hash, &address, &bound, cookie)?)
+        {
+            return Ok(Verdict::Accept);
+        }
+        let cookie = self.secrets.make(now.monotonic, rng, self.hash, &address, &bound)?;
+        // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
+        let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
+        Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
+    }
+
+    /// The same in DTLS 1.3.
+    #[expect(clippy::type_complexity, reason = "what to send, or what the cookie says, or neither")]
+    fn check13(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        config: &ServerConfig,
+        address: &[u8],
+        message: Message<'_>,
+        hello: &ClientHello<'_>,
+    ) -> Result<(Option<Reply>, Option<(Retried, Vec<u8>)>), Error> {
+        if let Some(Cookie(cookie)) = hello.extensions.get()? {
+            let retried = match cookie.split_last_chunk::<COOKIE_LEN>() {
+                Some((said, mac)) => {
+                    let is_good = self.secrets.verify(now.monotonic, rng, self.hash, address, &[said], mac)?;
+                    parse(said).filter(|_| is_good || self.takes_any)
+                }
+                None => None,
+            };
+            return Ok(match retried {
+                Some(retried) => (None, Some((retried, cookie.into()))),
+                None => (Some(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), None), // RFC 9147, 5.1
+            });
+        }
+        let retried = match retry(config, hello, message, LABEL_PREFIX_DTLS, now) {
+            Ok(retried) => retried,
+            // What is wrong with it is told once.
+            Err(error) => {
+                let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
+                return Ok((Some(Reply::Alert(description)), None));
+            }
+        };
+        let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
+        cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());
+        cookie.extend_from_slice(&retried.hash);
+        let mac = self.secrets.make(now.monotonic, rng, self.hash, address, &[&cookie])?;
+        cookie.extend_from_slice(&mac);
+        Ok((Some(Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?)), None))
+    }
+}
+
+/// What a cookie says.
+fn parse(said: &[u8]) -> Option<Retried> {
+    let (&[s0, s1, g0, g1], hash) = said.split_first_chunk()?;
+    let group = match u16::from_be_bytes([g0, g1]) {
+        0 => None,
+        group => Some(NamedGroup(group)),
+    };
+    Some(Retried { suite: CipherSuite(u16::from_be_bytes([s0, s1])), group, hash: hash.into() })
+}
+
+/// What goes to a client of which nothing is kept.
+enum Reply {
+    Message(HandshakeType, Vec<u8>),
+    Alert(AlertDescription),
+}
+
+impl Reply {
+    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and 4.2.2) and
+    /// those that follow.
+    fn datagrams(self, hello: &Hello, max_datagram: usize) -> Result<Verdict, Error> {
+        let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
+        let mut record = |content_type, parts: &[&[u8]]| {
+            let mut record = vec![0; datagram12::HEADER_LEN];
+            record.extend(parts.iter().copied().flatten());
+            epoch.seal(content_type, &[], &mut record).map(|()| record)
+        };
+        let (kind, body) = match self {
+            Self::Message(kind, body) => (kind, body),
+            Self::Alert(description) => {
+                let alert = Alert { level: Alert::FATAL, description }.to_vec()?;
+                return Ok(Verdict::Reply(vec![record(ContentType::ALERT, &[&alert])?]));
+            }
+        };
+        let whole = FragmentHeader::whole(kind, hello.first.message_seq, body.len());
+        let room = max_datagram.saturating_sub(datagram12::HEADER_LEN + HEADER_LEN).max(LEAST_PART);
+        let fragments = body.chunks(room).enumerate().map(|(index, part)| {
+            let (fragment_offset, fragment_length) = (index * room, part.len());
+            let header = FragmentHeader { fragment_offset, fragment_length, ..whole };
+            record(ContentType::HANDSHAKE, &[&header.bytes(), part])
+        });
+        Ok(Verdict::Reply(fragments.collect::<Result<_, _>>()?))
+    }
+}
+
+/// No path is so narrow that datagrams have less of a message: see [`MAX_DATAGRAMS`].
+const LEAST_PART: usize = 25;
+
+/// A HelloRetryRequest takes no more datagrams than these, also of the least size that can be configured.
+pub(crate) const MAX_DATAGRAMS: u64 = 5;

@@ -1,0 +1,123 @@
+//! ACKs: when they go out, and what they say.
+
+use alloc::vec;
+
+use super::*;
+
+const QUARTER: Option<u64> = Some(250);
+
+fn number(epoch: u64, sequence_number: u64) -> RecordNumber {
+    RecordNumber { epoch, sequence_number }
+}
+
+fn arrived(numbers: &[u64]) -> Arrived {
+    Arrived {
+        numbers: numbers.iter().map(|sequence_number| number(2, *sequence_number)).collect(),
+        ..Arrived::default()
+    }
+}
+
+fn sent(acks: &mut Acks, now: u64, room: usize) -> Option<Vec<u64>> {
+    let mut bytes = [0xee; 4_000];
+    let len = acks.fill(Instant(now), &mut bytes[..room]);
+    (len > 0).then(|| parse(&bytes[..len]).unwrap().iter().map(|number| number.sequence_number).collect())
+}
+
+#[test]
+fn a_part_of_a_flight_is_acknowledged_after_a_quarter_of_the_timer() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), arrived(&[3, 1]), QUARTER, false);
+    acks.note(Instant(100), arrived(&[2]), QUARTER, false);
+    assert_eq!((acks.deadline(), acks.is_due()), (Some(Instant(350)), false), "it goes on");
+    acks.expire(Instant(349));
+    assert!(!acks.is_due());
+    acks.expire(Instant(350));
+    assert_eq!((acks.deadline(), acks.is_due()), (None, true));
+    assert_eq!(sent(&mut acks, 350, 1_000), Some(vec![1, 2, 3]));
+    assert!(!acks.is_due());
+    acks.note(Instant(400), arrived(&[9]), QUARTER, false);
+    acks.expire(Instant(650));
+    assert_eq!(sent(&mut acks, 650, 1_000), Some(vec![9]), "each record once");
+}
+
+#[test]
+fn a_gap_is_told_at_once_but_not_too_often() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), Arrived { has_gap: true, ..arrived(&[1]) }, QUARTER, false);
+    assert_eq!(sent(&mut acks, 0, 1_000), Some(vec![1]));
+    acks.note(Instant(10), Arrived { has_gap: true, ..arrived(&[2]) }, QUARTER, false);
+    assert!(!acks.is_due());
+    acks.expire(Instant(260));
+    assert_eq!(sent(&mut acks, 260, 1_000), Some(vec![2]));
+}
+
+#[test]
+fn what_is_answered_is_not_acknowledged() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), arrived(&[1]), QUARTER, false);
+    acks.answered();
+    assert_eq!((acks.deadline(), acks.is_due()), (None, false));
+    acks.finish();
+    assert!(!acks.is_due());
+}
+
+/// RFC 9147, 7.1: an empty ACK. A peer of DTLS 1.2, which sent nothing under keys, gets none.
+#[test]
+fn what_cannot_be_read_is_told_of_without_numbers() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), Arrived { numbers: vec![number(0, 1)], has_gap: true, lacks_keys: false }, QUARTER, false);
+    acks.expire(Instant(1_000));
+    assert!(!acks.is_due());
+    let mut acks = Acks::default();
+    acks.note(Instant(0), Arrived { lacks_keys: true, ..Arrived::default() }, QUARTER, false);
+    acks.expire(Instant(250));
+    assert!(acks.is_due());
+    assert_eq!(sent(&mut acks, 250, 1_000), Some(vec![]));
+    assert!(!acks.is_due());
+}
+
+#[test]
+fn after_the_handshake_all_is_acknowledged_at_once() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), arrived(&[7]), QUARTER, true);
+    assert_eq!(sent(&mut acks, 0, 1_000), Some(vec![7]));
+    acks.note(Instant(0), arrived(&[8]), None, false);
+    assert_eq!(acks.deadline(), None, "only the end of the handshake is");
+    acks.finish();
+    assert_eq!(sent(&mut acks, 0, 1_000), Some(vec![8]));
+}
+
+#[test]
+fn small_datagrams_take_as_many_as_fit_and_all_get_there() {
+    let mut acks = Acks::default();
+    acks.note(Instant(0), arrived(&[1, 2, 3, 4, 5]), QUARTER, true);
+    assert_eq!(sent(&mut acks, 0, 17), None);
+    assert_eq!(sent(&mut acks, 0, 2 + 2 * NUMBER_LEN + 15), Some(vec![1, 2]));
+    assert_eq!(sent(&mut acks, 0, 2 + 2 * NUMBER_LEN), Some(vec![3, 4]));
+    assert!(acks.is_due());
+    assert_eq!(sent(&mut acks, 0, 100), Some(vec![5]));
+    assert!(!acks.is_due());
+}
+
+#[test]
+fn what_is_kept_is_bounded() {
+    let mut acks = Acks::default();
+    for number in 0..10_000 {
+        acks.note(Instant(0), arrived(&[number, number]), QUARTER, false);
+    }
+    acks.finish();
+    let numbers = sent(&mut acks, 0, 4_000).unwrap();
+    assert_eq!(numbers, (10_000 - MAX_NUMBERS as u64..10_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn only_whole_numbers_are_read() {
+    let bytes = [&[0, 16][..], &5_u64.to_be_bytes(), &7_u64.to_be_bytes()].concat();
+    assert_eq!(parse(&bytes), Some(vec![number(5, 7)]));
+    assert_eq!(parse(&[0, 0]), Some(vec![]));
+    for len in 0..bytes.len() {
+        assert_eq!(parse(&bytes[..len]), None, "{len}");
+    }
+    assert_eq!(parse(&[&bytes[..], &[0]].concat()), None);
+    assert_eq!(parse(&[0, 1, 9]), None);
+}

@@ -1,0 +1,179 @@
+//! Which parts of messages went into which records, and which of those the peer has (RFC 9147, 7.2).
+//!
+//! What must always hold: what is acknowledged under keys is never sent again; what anybody may have acknowledged, without
+//! keys, is taken for lost at the next timeout; what is kept is bounded.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::record::datagram::RecordNumber;
+use crate::time::Instant;
+
+#[cfg(test)]
+mod tests;
+
+/// A part of the body of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Which one of the flight.
+    pub(super) piece: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// It was sent before.
+    pub(super) is_again: bool,
+}
+
+impl Part {
+    /// A whole message with a body of so many bytes.
+    pub(super) const fn whole(piece: usize, len: usize) -> Self {
+        Self { piece, start: 0, end: len, is_again: false }
+    }
+}
+
+/// What was sent, in the order of sending.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    entries: VecDeque<Entry>,
+    /// The place of the first entry: places do not change when entries go.
+    first: usize,
+    /// The last piece of which something was sent.
+    last_piece: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: RecordNumber,
+    sent: Instant,
+    piece: u16,
+    start: u32,
+    end: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Sent,
+    /// By somebody without keys.
+    Claimed,
+    Acknowledged,
+}
+
+/// How many parts are remembered. Of older ones an acknowledgement is not understood.
+const MAX_ENTRIES: usize = 512;
+
+impl Outstanding {
+    /// These parts went into a record.
+    pub(super) fn sent(&mut self, record: RecordNumber, parts: &[Part], now: Instant) {
+        for part in parts {
+            if self.entries.len() == MAX_ENTRIES {
+                self.entries.pop_front();
+                self.first += 1;
+            }
+            let (start, end) = (part.start as u32, part.end as u32); // a message has less than 2^24 bytes
+            let entry = Entry { record, sent: now, piece: part.piece as u16, start, end, state: State::Sent };
+            self.entries.push_back(entry);
+        }
+    }
+
+    /// Something of this piece was sent, and of all before it.
+    pub(super) const fn note_piece(&mut self, piece: usize) {
+        self.last_piece = Some(match self.last_piece {
+            Some(last) if last > piece => last,
+            _ => piece,
+        });
+    }
+
+    /// The last piece of which something was sent.
+    pub(super) const fn last_piece(&self) -> Option<usize> {
+        self.last_piece
+    }
+
+    /// These records arrived, as somebody says who has keys or not. Returns the place of the one that was sent last.
+    pub(super) fn acknowledge(
+        &mut self,
+        numbers: impl Iterator<Item = RecordNumber>,
+        is_protected: bool,
+    ) -> Option<usize> {
+        let mut last = None;
+        for number in numbers {
+            for (place, entry) in (self.first..).zip(&mut self.entries).filter(|(_, entry)| entry.record == number) {
+                if is_protected {
+                    entry.state = State::Acknowledged;
+                } else if entry.state == State::Sent {
+                    entry.state = State::Claimed;
+                }
+                last = last.max(Some(place));
+            }
+        }
+        last
+    }
+
+    /// Nobody went on: what was claimed without keys may not have arrived.
+    pub(super) fn doubt(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Claimed) {
+            entry.state = State::Sent;
+        }
+    }
+
+    /// Whether all of the body of a piece is acknowledged.
+    pub(super) fn is_acknowledged(&self, piece: usize, len: usize) -> bool {
+        let mut is_missing = false;
+        self.gaps(piece, len, |_, entry| entry.state == State::Acknowledged, |_| is_missing = true);
+        !is_missing
+    }
+
+    /// Whether anything is acknowledged, under keys.
+    pub(super) fn has_acknowledged(&self) -> bool {
+        self.entries.iter().any(|entry| entry.state == State::Acknowledged)
+    }
+
+    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with their place and time.
+    pub(super) fn missing(
+        &self,
+        piece: usize,
+        len: usize,
+        is_on_its_way: impl Fn(usize, Instant) -> bool,
+        mut give: impl FnMut(Part),
+    ) {
+        let is_safe = |place, entry: &Entry| match entry.state {
+            State::Sent => is_on_its_way(place, entry.sent),
+            State::Claimed | State::Acknowledged => true,
+        };
+        let is_again = self.last_piece.is_some_and(|last| piece <= last);
+        self.gaps(piece, len, is_safe, |gap| give(Part { piece, start: gap.start, end: gap.end, is_again }));
+    }
+
+    /// What of the body of a piece no entry covers for which `counts` holds.
+    fn gaps(
+        &self,
+        piece: usize,
+        len: usize,
+        counts: impl Fn(usize, &Entry) -> bool,
+        mut gap: impl FnMut(Range<usize>),
+    ) {
+        let of_piece = |(place, entry): &(usize, &Entry)| usize::from(entry.piece) == piece && counts(*place, entry);
+        let mut covered: Vec<_> = (self.first..)
+            .zip(&self.entries)
+            .filter(of_piece)
+            .map(|(_, entry)| (entry.start as usize, entry.end as usize))
+            .collect();
+        covered.sort_unstable();
+        if len == 0 {
+            if covered.is_empty() {
+                gap(0..0);
+            }
+            return;
+        }
+        let mut at = 0;
+        for (start, end) in covered {
+            if start > at {
+                gap(at..start);
+            }
+            at = at.max(end);
+        }
+        if at < len {
+            gap(at..len);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The epochs that records are taken of: the one in force, and those before it for as long as something of theirs may come
+//! (RFC 6347, 4.1; RFC 9147, 4.2.1 and 6.1).
+//!
+//! What must always hold: at most one earlier epoch is kept whose records bring anything new; which keys a record of DTLS
+//! 1.3 is opened with is not open to doubt, as no two epochs that are kept have the same two low bits.
+
+use alloc::vec::Vec;
+
+use super::{APPLICATION, HANDSHAKE};
+use crate::crypto::CryptoError;
+use crate::record::datagram::ReadEpoch;
+use crate::record::{datagram12, datagram13};
+use crate::schedule::EpochKeys;
+use crate::time::Instant;
+
+pub(super) struct Epochs {
+    in_force: ReadEpoch,
+    earlier: Vec<Earlier>,
+    /// It was asked for another key, because of forgeries.
+    asked: bool,
+    now: Instant,
+}
+
+struct Earlier {
+    epoch: ReadEpoch,
+    /// When it is forgotten, if nothing happens before.
+    until: Option<Instant>,
+}
+
+/// Where an epoch is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(Option<usize>);
+
+impl Place {
+    pub(super) const fn is_in_force(self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// The longest life of a segment (RFC 9293, 3.4.1), in milliseconds. So long records may be under way (RFC 9147, 4.2.1).
+const MSL: u64 = 120_000;
+
+impl Epochs {
+    pub(super) fn new() -> Self {
+        Self { in_force: ReadEpoch::unprotected(), earlier: Vec::new(), asked: false, now: Instant(0) }
+    }
+
+    pub(super) const fn in_force(&self) -> &ReadEpoch {
+        &self.in_force
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) const fn in_force_mut(&mut self) -> &mut ReadEpoch {
+        &mut self.in_force
+    }
+
+    /// The epoch in force, if it is not one of DTLS 1.3.
+    pub(super) const fn dtls12(&mut self) -> Option<&mut datagram12::ReadEpoch> {
+        match &mut self.in_force {
+            ReadEpoch::Dtls12(epoch) => Some(epoch),
+            ReadEpoch::Dtls13(_) => None,
+        }
+    }
+
+    /// Epoch 0, if it is kept and not in force.
+    pub(super) fn unprotected(&mut self) -> Option<&mut datagram12::ReadEpoch> {
+        self.earlier.iter_mut().find_map(|earlier| match &mut earlier.epoch {
+            ReadEpoch::Dtls12(epoch) if !epoch.is_protected() => Some(epoch),
+            _ => None,
+        })
+    }
+
+    /// The epoch of a record.
+    pub(super) fn of(&mut self, header: &datagram13::Header) -> Option<(Place, &mut datagram13::ReadEpoch)> {
+        let earlier = self.earlier.iter_mut().enumerate().map(|(place, earlier)| (Some(place), &mut earlier.epoch));
+        let all = core::iter::once((None, &mut self.in_force)).chain(earlier);
+        all.into_iter().find_map(|(place, epoch)| match epoch {
+            ReadEpoch::Dtls13(epoch) if epoch.matches(header) => Some((Place(place), &mut **epoch)),
+            _ => None,
+        })
+    }
+
+    /// Whether records with these bits may be of an epoch to come, during the handshake.
+    pub(super) fn may_come(&self, bits: u8) -> bool {
+        match &self.in_force {
+            ReadEpoch::Dtls12(epoch) => !epoch.is_protected(),
+            ReadEpoch::Dtls13(epoch) => epoch.epoch() == HANDSHAKE && u64::from(bits) == APPLICATION,
+        }
+    }
+
+    /// A record of this epoch was authentic: once one of new keys was, those before are kept for reordered ones (RFC 9147,
+    /// 8 and 4.2.1).
+    pub(super) fn used(&mut self, place: Place) {
+        if place.is_in_force() && self.in_force.epoch() > APPLICATION {
+            let until = Instant(self.now.0.saturating_add(MSL));
+            for earlier in self.earlier.iter_mut().filter(|earlier| earlier.epoch.epoch() >= APPLICATION) {
+                earlier.until.get_or_insert(until);
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn expire(&mut self, now: Instant) {
+        self.now = now;
+        self.retain(|earlier| earlier.until.is_none_or(|until| now < until));
+    }
+
+    /// The next epoch comes into force.
+    pub(super) fn push(&mut self, keys: &EpochKeys) -> Result<(), CryptoError> {
+        let next = ReadEpoch::new(keys, 1)?; // in DTLS 1.2 keys change once
+        let number = next.epoch();
+        let before = core::mem::replace(&mut self.in_force, next);
+        self.asked = false;
+        // Early data that comes after Finished is dropped (RFC 9147, 5.6). The peer's last flight may come again for twice
+        // the longest life of a segment (5.8.1).
+        let until = (before.epoch() == HANDSHAKE && before.is_dtls13()).then(|| Instant(self.now.0 + 2 * MSL));
+        if number >= APPLICATION {
+            self.retain(|earlier| earlier.epoch.epoch() == HANDSHAKE);
+        }
+        self.earlier.reserve_exact(1);
+        self.earlier.push(Earlier { epoch: before, until });
+        // Two epochs of the same bits: the client's last flight was acknowledged long ago.
+        self.retain(|earlier| earlier.epoch.epoch() + 4 > number);
+        Ok(())
+    }
+
+    /// Early data comes beside the records of the handshake.
+    pub(super) fn push_early_data(&mut self, keys: &EpochKeys) -> Result<(), CryptoError> {
+        self.earlier.push(Earlier { epoch: ReadEpoch::new(keys, 1)?, until: None });
+        Ok(())
+    }
+
+    pub(super) fn forget_unprotected(&mut self) {
+        self.retain(|earlier| earlier.epoch.is_protected());
+    }
+
+    pub(super) fn forget_handshake(&mut self) {
+        self.retain(|earlier| earlier.epoch.epoch() != HANDSHAKE);
+    }
+
+    /// Whether the peer should be asked for another key: true once for each.
+    pub(super) fn in_force_is_worn(&mut self) -> bool {
+        let is_worn = self.in_force.is_worn() && !self.asked;
+        self.asked |= is_worn;
+        is_worn
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Earlier) -> bool) {
+        if self.earlier.iter().any(|earlier| !keep(earlier)) {
+            self.earlier.retain(keep);
+            if self.earlier.is_empty() {
+                self.earlier = Vec::new();
+            }
+        }
+    }
+}
