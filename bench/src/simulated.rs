@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Stacks, with commas
-    #[arg(long, value_name = "STACK", value_delimiter = ',', default_values = DEFAULT)]
+    #[arg(long, value_name = "STACK", value_delimiter = ',', default_values = DEFAULT.iter().copied())]
     only: Vec<String>,
     /// Versions, with commas
     #[arg(long, value_delimiter = ',', value_enum, default_values = ["dtls1.3", "dtls1.2"])]
@@ -45,7 +45,14 @@ pub(crate) struct Arguments {
 }
 
 /// Other builds of the same libraries send the same datagrams.
-const DEFAULT: [&str; 4] = ["terse-aws-lc", "mbedtls", "wolfssl-asm", "boringssl"];
+const DEFAULT: &[&str] = &[
+    "terse-aws-lc",
+    #[cfg(feature = "testing")]
+    "terse-no-acks",
+    "mbedtls",
+    "wolfssl-asm",
+    "boringssl",
+];
 
 /// Prints, and writes, what the arguments say.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {

@@ -12,6 +12,8 @@ pub fn all() -> Vec<Box<dyn Stack>> {
     vec![
         Box::new(terse::AWS_LC),
         Box::new(terse::RUSTCRYPTO),
+        #[cfg(feature = "testing")]
+        Box::new(terse::WITHOUT_ACKS),
         Box::new(rustls::Rustls::AwsLc),
         Box::new(rustls::Rustls::Ring),
         Box::new(c::Peer::new("openssl", Library::OpenSsl)),

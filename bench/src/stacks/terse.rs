@@ -23,13 +23,20 @@ use endpoint::Server;
 pub(super) struct Terse {
     name: &'static str,
     provider: &'static CryptoProvider,
+    acknowledges: bool,
 }
 
 /// For servers.
-pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER };
+pub(super) const AWS_LC: Terse =
+    Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
 
 /// For devices.
-pub(super) const RUSTCRYPTO: Terse = Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER };
+pub(super) const RUSTCRYPTO: Terse =
+    Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER, acknowledges: true };
+
+/// Without the ACKs of a part of a flight.
+#[cfg(feature = "testing")]
+pub(super) const WITHOUT_ACKS: Terse = Terse { name: "terse-no-acks", acknowledges: false, ..AWS_LC };
 
 impl Stack for Terse {
     fn name(&self) -> &str {
@@ -41,7 +48,8 @@ impl Stack for Terse {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        setting.version != Version::Dtls13 && (setting.mode != Mode::Kept || setting.version.is_13())
+        let is_there = setting.mode != Mode::Kept || setting.version.is_13();
+        is_there && (self.acknowledges || (setting.version, setting.mode) == (Version::Dtls13, Mode::Full))
     }
 
     fn is_timed(&self) -> bool {
@@ -52,7 +60,7 @@ impl Stack for Terse {
         let case = case(self.provider, setting);
         let (mut client, mut server) = (case.client_config(), case.server_config());
         if setting.version.is_datagram() {
-            let datagrams = Some(Datagrams { max_datagram: setting.mtu, ..Datagrams::default() });
+            let datagrams = Some(self.datagrams(setting.mtu));
             Arc::make_mut(&mut client).common.datagrams = datagrams;
             Arc::make_mut(&mut server).common.datagrams = datagrams;
         }
@@ -61,6 +69,17 @@ impl Stack for Terse {
             false => Servers::Connections(server),
         };
         Ok(Box::new(TerseWorld { client, server, address: case.address() }))
+    }
+}
+
+impl Terse {
+    fn datagrams(&self, max_datagram: usize) -> Datagrams {
+        Datagrams {
+            max_datagram,
+            #[cfg(feature = "testing")]
+            without: (!self.acknowledges).then_some(terse_tls::Defence::PartialAcks),
+            ..Datagrams::default()
+        }
     }
 }
 
