@@ -410,6 +410,9 @@ impl Endpoint {
                 break;
             }
         }
+        if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {
+            entry.proven(); // who has keys got the ServerHello
+        }
         self.report(handle);
         self.move_to(handle, from, newest, len);
     }

@@ -14,7 +14,7 @@ use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, V
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
 use terse_tls::summary::{Mode, Summary, Transport};
-use terse_tls::{CipherSuite, ClientAuthentication, ClientConfig, Credential, ServerConfig, Trust};
+use terse_tls::{ClientAuthentication, ClientConfig, Credential, ServerConfig, Trust};
 
 use crate::failure::Failure;
 use crate::output;
@@ -100,8 +100,6 @@ struct Demo {
     client_store: Arc<MemoryClientStore>,
     sessions: Arc<MemoryClientSessions>,
     server: ServerConfig,
-    /// For the sensor's certificate, over datagrams.
-    tls12_suite: CipherSuite,
     name: ServerName<'static>,
     clock: Clock,
 }
@@ -159,12 +157,6 @@ impl Demo {
             client_store: Arc::new(MemoryClientStore::new(16)),
             sessions: Arc::new(MemoryClientSessions::new(16)),
             server,
-            tls12_suite: match chain.algorithm() {
-                KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
-                    CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
-                }
-                _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            },
             name: ServerName::try_from(BROKER).map_err(failed)?,
             clock: Clock::new(),
         })

@@ -61,7 +61,7 @@ impl Demo {
         })
     }
 
-    /// Over UDP: DTLS 1.2, with the suite that is closest to that of TLS 1.3.
+    /// Over UDP: DTLS 1.3.
     pub(super) fn meet_over_datagrams(&self, mut config: ClientConfig) -> Result<Met, Failure> {
         let datagrams = Datagrams { initial_timeout: PATIENCE, min_timeout: PATIENCE, ..Datagrams::default() };
         let server_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
@@ -69,7 +69,6 @@ impl Demo {
         let client_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
         client_socket.connect(address).map_err(no_socket)?;
 
-        config.common.suites = vec![self.tls12_suite];
         config.common.datagrams = Some(datagrams);
         let mut client = DatagramClient::new(self.sensor(config)?, client_socket, self.clock);
         client.set_limit(TIME_LIMIT);

@@ -60,10 +60,10 @@ bithac   The sensor's chain was not sent either: an 8-byte ticket, which both ha
          in the full handshake, told the broker which one it had verified.
 resumed  Nobody signed: both proved that they have the secret of an earlier session, which
          lasts a week at most. The sensor had asked for a ticket.
-Every time but the last there was a fresh key exchange, and unless they resumed, both sides
-signed. Sessions that are resumed in DTLS 1.2 have neither: they are not forward secret.
-DTLS cuts messages to packets of 1280 bytes, with a header of 12 bytes for each part, and a
-round trip goes to a cookie: it shows that the sensor is where it says.";
+Every time there was a fresh key exchange, and unless they resumed, both sides signed.
+DTLS cuts messages to packets of 1280 bytes, with a header of 12 bytes for each part; a round
+trip and a second ClientHello go to a cookie, which shows that the sensor is where it says;
+and the broker acknowledges the last flight, since packets get lost.";
 
 /// A number of bytes of a step.
 type Size = fn(&Step) -> u64;

@@ -11,6 +11,7 @@ use super::Halves;
 use crate::config::{Common, Datagrams};
 use crate::endpoint::MAX_DATAGRAMS;
 use crate::handshake::tls13::server::Retried;
+use crate::wire::ProtocolVersion;
 
 mod ack;
 pub(crate) mod cookie;
@@ -55,7 +56,8 @@ pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]
 }
 
 fn both(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> (Receiver, Sender) {
-    let receiver = Receiver::new(common.max_handshake_message, common.max_record, settings, cid.clone());
+    let receiver = Receiver::new(common.max_handshake_message, common.max_record, settings, cid.clone())
+        .with_dtls13(common.enables(ProtocolVersion::TLS_1_3));
     let sender = Sender::new(settings, cid);
     #[cfg(feature = "testing")]
     let sender = sender.with_fault(common.fault.clone());

@@ -50,6 +50,8 @@ pub(super) struct Receiver {
     limit: Option<usize>,
     max_message: usize,
     max_record: usize,
+    /// DTLS 1.3 may be negotiated.
+    may_be_dtls13: bool,
     unprotected_alert: Option<AlertDescription>,
     saw_too_large: bool,
     last_record_len: usize,
@@ -74,12 +76,18 @@ impl Receiver {
             limit: None,
             max_message,
             max_record,
+            may_be_dtls13: true,
             unprotected_alert: None,
             saw_too_large: false,
             last_record_len: 0,
             dropped: Dropped::default(),
             settings: *settings,
         }
+    }
+
+    /// If not, its records are none.
+    pub(super) fn with_dtls13(self, may_be_dtls13: bool) -> Self {
+        Self { may_be_dtls13, ..self }
     }
 
     /// The first message was received already.
@@ -92,7 +100,7 @@ impl Receiver {
 
     /// Handles what begins with a whole record, or with none. Returns how many bytes that is.
     fn next_record(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
+        if self.may_be_dtls13 && input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
             let Some(header) = datagram13::Header::parse(input, self.cid.len()) else {
                 return Ok((input.len(), drop_as(&mut self.dropped.malformed)));
             };
