@@ -5,6 +5,7 @@
 //! - [`single`], [`pairs`], [`random`]: what a network does, systematically and at random
 //! - [`flipped`]: datagrams that arrive damaged
 //! - [`timers`]: when a flight is sent again, and when no more
+//! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`attacks`]: by those who have no keys
 //! - [`endpoint`]: many clients at one server
@@ -20,6 +21,7 @@ mod caching;
 mod endpoint;
 mod flipped;
 mod modes;
+mod narrow;
 mod outcome;
 mod pairs;
 mod random;

@@ -100,13 +100,14 @@ impl Flight {
 
     /// What is not acknowledged is to be sent again.
     pub(super) fn send_again(&mut self) {
-        self.plan(|_, _| false);
+        self.plan(|_| false);
     }
 
-    /// What is not acknowledged, and not on its way either, is to be sent again: whatever went out before the record with
-    /// this place in `outstanding`, which arrived, or before `since`, is lost.
-    pub(super) fn send_lost(&mut self, arrived: usize, since: Instant) {
-        self.plan(|place, sent| place > arrived && sent > since);
+    /// What is lost is to be sent again: what is not acknowledged, and went out before the record with this place in
+    /// `outstanding`, which arrived. What went out after it may be on its way: a slow network has much to carry when a
+    /// flight was sent at once, and an ACK of many records comes in many datagrams.
+    pub(super) fn send_lost(&mut self, arrived: usize) {
+        self.plan(|place| place > arrived);
     }
 
     /// Nothing of the first epoch of the flight arrived: the peer cannot read what follows.
@@ -117,7 +118,7 @@ impl Flight {
         self.todo.retain(|part| pieces.get(part.piece).map(|piece| piece.epoch) == first);
     }
 
-    fn plan(&mut self, is_on_its_way: impl Fn(usize, Instant) -> bool) {
+    fn plan(&mut self, is_on_its_way: impl Fn(usize) -> bool) {
         let Self { todo, pieces, outstanding, .. } = self;
         todo.clear();
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_acknowledged) {

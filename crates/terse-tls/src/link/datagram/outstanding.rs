@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::record::datagram::RecordNumber;
-use crate::time::Instant;
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +43,6 @@ pub(super) struct Outstanding {
 #[derive(Debug)]
 struct Entry {
     record: RecordNumber,
-    sent: Instant,
     piece: u16,
     start: u32,
     end: u32,
@@ -64,14 +62,14 @@ const MAX_ENTRIES: usize = 512;
 
 impl Outstanding {
     /// These parts went into a record.
-    pub(super) fn sent(&mut self, record: RecordNumber, parts: &[Part], now: Instant) {
+    pub(super) fn sent(&mut self, record: RecordNumber, parts: &[Part]) {
         for part in parts {
             if self.entries.len() == MAX_ENTRIES {
                 self.entries.pop_front();
                 self.first += 1;
             }
             let (start, end) = (part.start as u32, part.end as u32); // a message has less than 2^24 bytes
-            let entry = Entry { record, sent: now, piece: part.piece as u16, start, end, state: State::Sent };
+            let entry = Entry { record, piece: part.piece as u16, start, end, state: State::Sent };
             self.entries.push_back(entry);
         }
     }
@@ -128,16 +126,16 @@ impl Outstanding {
         self.entries.iter().any(|entry| entry.state == State::Acknowledged)
     }
 
-    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with their place and time.
+    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with their place.
     pub(super) fn missing(
         &self,
         piece: usize,
         len: usize,
-        is_on_its_way: impl Fn(usize, Instant) -> bool,
+        is_on_its_way: impl Fn(usize) -> bool,
         mut give: impl FnMut(Part),
     ) {
         let is_safe = |place, entry: &Entry| match entry.state {
-            State::Sent => is_on_its_way(place, entry.sent),
+            State::Sent => is_on_its_way(place),
             State::Claimed | State::Acknowledged => true,
         };
         let is_again = self.last_piece.is_some_and(|last| piece <= last);

@@ -182,7 +182,7 @@ impl Sender {
                 self.flight.outstanding.note_piece(part.piece);
             }
             if self.epochs[place].is_dtls13() || (epoch == 0 && self.may_be_dtls13()) {
-                self.flight.outstanding.sent(record, &filled.parts, now);
+                self.flight.outstanding.sent(record, &filled.parts);
             }
         }
         if len > 0 {

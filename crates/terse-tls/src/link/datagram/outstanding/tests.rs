@@ -16,11 +16,7 @@ fn part(piece: usize, start: usize, end: usize) -> Part {
     Part { piece, start, end, is_again: false }
 }
 
-fn missing(
-    outstanding: &Outstanding,
-    piece: usize,
-    is_on_its_way: impl Fn(usize, Instant) -> bool,
-) -> Vec<(usize, usize)> {
+fn missing(outstanding: &Outstanding, piece: usize, is_on_its_way: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut missing = Vec::new();
     outstanding.missing(piece, LENS[piece], is_on_its_way, |part| missing.push((part.start, part.end)));
     missing
@@ -29,8 +25,8 @@ fn missing(
 #[test]
 fn what_was_not_sent_is_missing() {
     let outstanding = Outstanding::default();
-    assert_eq!(missing(&outstanding, 1, |_, _| true), [(0, 40)]);
-    assert_eq!(missing(&outstanding, 0, |_, _| true), [(0, 0)], "an empty message");
+    assert_eq!(missing(&outstanding, 1, |_| true), [(0, 40)]);
+    assert_eq!(missing(&outstanding, 0, |_| true), [(0, 0)], "an empty message");
     assert!(!outstanding.is_acknowledged(0, 0));
 }
 
@@ -38,12 +34,11 @@ fn what_was_not_sent_is_missing() {
 fn acknowledged_records_leave_gaps() {
     let mut outstanding = Outstanding::default();
     for (index, start) in (0..100).step_by(20).enumerate() {
-        outstanding.sent(number(index as u64), &[part(2, start, start + 20)], Instant(index as u64));
+        outstanding.sent(number(index as u64), &[part(2, start, start + 20)]);
     }
     assert_eq!(outstanding.acknowledge([number(3), number(1), number(77)].into_iter(), true), Some(3));
-    assert_eq!(missing(&outstanding, 2, |_, _| false), [(0, 20), (40, 60), (80, 100)]);
-    assert_eq!(missing(&outstanding, 2, |place, _| place > 3), [(0, 20), (40, 60)], "what came after is under way");
-    assert_eq!(missing(&outstanding, 2, |_, sent| sent >= Instant(2)), [(0, 20)]);
+    assert_eq!(missing(&outstanding, 2, |_| false), [(0, 20), (40, 60), (80, 100)]);
+    assert_eq!(missing(&outstanding, 2, |place| place > 3), [(0, 20), (40, 60)], "what came after is under way");
     outstanding.acknowledge([number(0), number(2), number(4)].into_iter(), true);
     assert!(outstanding.is_acknowledged(2, 100));
 }
@@ -51,12 +46,12 @@ fn acknowledged_records_leave_gaps() {
 #[test]
 fn what_nobody_vouches_for_is_doubted() {
     let mut outstanding = Outstanding::default();
-    outstanding.sent(number(0), &[part(0, 0, 0), part(1, 0, 40)], Instant(0));
+    outstanding.sent(number(0), &[part(0, 0, 0), part(1, 0, 40)]);
     outstanding.acknowledge([number(0)].into_iter(), false);
     assert!(!outstanding.is_acknowledged(1, 40) && !outstanding.has_acknowledged());
-    assert_eq!(missing(&outstanding, 1, |_, _| false), []);
+    assert_eq!(missing(&outstanding, 1, |_| false), []);
     outstanding.doubt();
-    assert_eq!(missing(&outstanding, 1, |_, _| false), [(0, 40)]);
+    assert_eq!(missing(&outstanding, 1, |_| false), [(0, 40)]);
     outstanding.acknowledge([number(0)].into_iter(), true);
     outstanding.doubt();
     outstanding.acknowledge([number(0)].into_iter(), false);
@@ -67,7 +62,7 @@ fn what_nobody_vouches_for_is_doubted() {
 fn what_is_kept_is_bounded() {
     let mut outstanding = Outstanding::default();
     for index in 0..10_000 {
-        outstanding.sent(number(index), &[part(2, 0, 100)], Instant(0));
+        outstanding.sent(number(index), &[part(2, 0, 100)]);
     }
     assert!(outstanding.entries.len() <= MAX_ENTRIES && outstanding.entries.capacity() <= 2 * MAX_ENTRIES);
     assert_eq!(outstanding.acknowledge([number(5)].into_iter(), true), None, "forgotten");
@@ -85,7 +80,7 @@ proptest! {
         for (index, (piece, start, len, is_acknowledged)) in records.into_iter().enumerate() {
             let start = start % LENS[piece];
             let end = (start + len).min(LENS[piece]);
-            outstanding.sent(number(index as u64), &[part(piece, start, end)], Instant(0));
+            outstanding.sent(number(index as u64), &[part(piece, start, end)]);
             if is_acknowledged {
                 numbers.push(number(index as u64));
                 model[piece][start..end].fill(true);
@@ -94,7 +89,7 @@ proptest! {
         outstanding.acknowledge(numbers.into_iter(), true);
         for piece in 1..3 {
             let mut left = model[piece].clone();
-            for (start, end) in missing(&outstanding, piece, |_, _| false) {
+            for (start, end) in missing(&outstanding, piece, |_| false) {
                 prop_assert!(left[start..end].iter().all(|has| !has), "sent for nothing");
                 left[start..end].fill(true);
             }

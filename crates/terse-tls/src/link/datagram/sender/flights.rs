@@ -31,9 +31,10 @@ impl Sender {
         }
     }
 
-    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1).
+    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1). Of the peer's, that is, which wants to know before it runs
+    /// out: if nothing is lost on its way, it is not longer than at the beginning, however long a round trip took here.
     fn quarter(&self) -> u64 {
-        self.timer.value() / 4
+        self.timer.value().min(self.timer.initial()) / 4
     }
 
     /// Whether the peer may ask for the flight again: not too soon after it was sent, nor too often.
@@ -86,9 +87,8 @@ impl Flights for Sender {
             return Acknowledged::Something;
         }
         let is_bounded = is_protected || self.flight.repeats < self.max_repeats;
-        let since = Instant(now.0.saturating_sub(self.quarter()));
         if is_bounded {
-            self.flight.send_lost(arrived, since);
+            self.flight.send_lost(arrived);
             self.flight.repeats += u32::from(!is_protected);
         }
         if is_protected {
