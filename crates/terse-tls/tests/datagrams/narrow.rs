@@ -3,7 +3,7 @@
 
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
-use terse_tls::{Datagrams, ProtocolVersion};
+use terse_tls::{Datagrams, Error, ProtocolVersion};
 
 use crate::modes::{SIZES, mutual};
 use crate::outcome::SEED;
@@ -55,4 +55,15 @@ fn only_what_is_lost_is_sent_again() {
             assert_eq!(again[side.other() as usize], 0, "{side:?}: {lost:?}");
         }
     }
+}
+
+/// RFC 9147, 7.2: an answer acknowledges the whole flight, so a ClientHello that is being answered is not sent again.
+#[test]
+fn what_is_being_answered_is_not_sent_again() {
+    let (mut pair, mut path) = (pair(), Narrow::default());
+    let error = pair.run(|datagram| path.carry(datagram, |from, number| from == Side::Server && number > 9));
+    assert_eq!(error.unwrap_err().error, Error::TimedOut);
+    assert_eq!(pair.failure(Side::Client), Some(&Error::TimedOut));
+    assert_eq!(pair.client.summary().retransmissions, 0);
+    assert!(pair.server.summary().retransmissions > 0);
 }

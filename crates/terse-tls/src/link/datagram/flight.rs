@@ -144,6 +144,12 @@ impl Flight {
         Some(arrived)
     }
 
+    /// The peer answers, so that it has all of it: nothing is sent again.
+    pub(super) fn acknowledge_all(&mut self) {
+        self.todo.clear();
+        self.pieces.iter_mut().for_each(|piece| piece.is_acknowledged = true);
+    }
+
     /// Whether the peer has all of it.
     pub(super) fn is_acknowledged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.is_acknowledged)

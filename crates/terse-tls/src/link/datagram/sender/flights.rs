@@ -60,6 +60,11 @@ impl Flights for Sender {
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
+        // RFC 9147, 7.2: what answers a flight acknowledges all of it.
+        let is_answer = arrived.numbers.iter().any(|number| number.epoch == HANDSHAKE);
+        if is_answer && !self.is_finished && self.has_partial_acks {
+            self.flight.acknowledge_all();
+        }
         let quarter = self.has_partial_acks.then(|| self.quarter());
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
@@ -136,7 +141,8 @@ impl Flights for Sender {
     }
 
     fn repeat(&mut self, now: Instant) {
-        if !self.may_repeat(now) || self.flight.outstanding.has_acknowledged() {
+        let has_acknowledged = self.flight.outstanding.has_acknowledged() || self.flight.is_acknowledged();
+        if !self.may_repeat(now) || has_acknowledged {
             return; // RFC 9147, 5.8.1: what is missing is known
         }
         self.flight.repeats += 1; // it was less than another u32
@@ -160,7 +166,9 @@ impl Flights for Sender {
             }
             Expired::GiveUp => true,
             Expired::Retransmit => {
-                self.send_again();
+                if !self.flight.is_acknowledged() {
+                    self.send_again();
+                }
                 if self.flight.todo.is_empty() {
                     self.timer.sent(now); // all of it arrived, but the answer is missing
                 }
