@@ -31,6 +31,8 @@ struct world {
     int has_session;
     int resumes;
     char *name;
+    size_t mtu;
+    int64_t (*now)(void);
     uint16_t groups[2];
     uint16_t schemes[3];
     int suites[2];
@@ -41,6 +43,8 @@ struct connection {
     struct world *world;
     struct pipe *in;
     struct pipe *out;
+    int64_t intermediate; /* of the timer */
+    int64_t final;
     int side;
     int resumed;
 };
@@ -58,16 +62,17 @@ static int transmit(void *made, const unsigned char *data, size_t len) {
     return pipe_write(connection->out, data, len) > 0 ? (int)len : MBEDTLS_ERR_SSL_WANT_WRITE;
 }
 
-/* Nothing is lost in memory: no timer ever expires. */
 __attribute__((unused)) static void set_timer(void *made, uint32_t intermediate, uint32_t final) {
-    (void)made;
-    (void)intermediate;
-    (void)final;
+    struct connection *connection = made;
+    int64_t now = connection->world->now();
+    connection->intermediate = final == 0 ? NEVER : now + intermediate;
+    connection->final = final == 0 ? NEVER : now + final;
 }
 
 __attribute__((unused)) static int timer(void *made) {
-    (void)made;
-    return 0;
+    struct connection *connection = made;
+    int64_t now = connection->world->now();
+    return connection->final == NEVER ? -1 : (now >= connection->intermediate) + (now >= connection->final);
 }
 
 #define PEM(text) (const unsigned char *)(text), strlen(text) + 1
@@ -166,6 +171,8 @@ static void *make_world(const struct settings *settings) {
     mbedtls_ssl_session_init(&world->session);
     world->resumes = settings->resumes;
     world->name = strdup(settings->name);
+    world->mtu = settings->mtu;
+    world->now = settings->now;
     choose(world, settings);
     int result = psa_crypto_init() == PSA_SUCCESS
                      ? mbedtls_ctr_drbg_seed(&world->random, mbedtls_entropy_func, &world->entropy, NULL, 0)
@@ -182,12 +189,17 @@ static void *make_world(const struct settings *settings) {
 
 #ifdef MBEDTLS_SSL_PROTO_DTLS
 static int set_up_datagrams(struct connection *connection) {
-    mbedtls_ssl_set_mtu(&connection->ssl, MTU);
-    mbedtls_ssl_set_timer_cb(&connection->ssl, NULL, set_timer, timer);
+    mbedtls_ssl_set_timer_cb(&connection->ssl, connection, set_timer, timer);
     if (connection->side == CLIENT) {
         return 0;
     }
     return mbedtls_ssl_set_client_transport_id(&connection->ssl, client_address, sizeof client_address);
+}
+
+/* Its servers take no fragments of a ClientHello. */
+static void choose_mtu(struct connection *connection) {
+    int is_hello = connection->side == CLIENT && connection->ssl.MBEDTLS_PRIVATE(state) <= MBEDTLS_SSL_SERVER_HELLO;
+    mbedtls_ssl_set_mtu(&connection->ssl, is_hello ? MTU : (uint16_t)connection->world->mtu);
 }
 
 /* The client has its cookie; its next ClientHello begins anew. */
@@ -199,6 +211,10 @@ static int begin_anew(struct connection *connection) {
 static int set_up_datagrams(struct connection *connection) {
     (void)connection;
     return 0;
+}
+
+static void choose_mtu(struct connection *connection) {
+    (void)connection;
 }
 
 static int begin_anew(struct connection *connection) {
@@ -242,6 +258,7 @@ static struct connection *on(void *connection, struct pipe *in, struct pipe *out
 static int handshake(void *made, struct pipe *in, struct pipe *out) {
     struct connection *connection = on(made, in, out);
     while (!mbedtls_ssl_is_handshake_over(&connection->ssl)) {
+        choose_mtu(connection);
         int result = mbedtls_ssl_handshake_step(&connection->ssl);
         if (result == MBEDTLS_ERR_SSL_HELLO_VERIFY_REQUIRED) {
             result = begin_anew(connection);
@@ -294,6 +311,15 @@ static int write_data(void *made, struct pipe *in, struct pipe *out, const void 
     return DONE;
 }
 
+static int64_t deadline(void *connection) {
+    return ((struct connection *)connection)->final;
+}
+
+/* It looks at its timer whenever it is called; once connected, it sets none. */
+static int expire(void *made, struct pipe *in, struct pipe *out) {
+    return handshake(made, in, out);
+}
+
 static void end(void *made) {
     struct connection *connection = made;
     if (connection->world->resumes && connection->side == CLIENT &&
@@ -318,6 +344,8 @@ const struct peer peer = {
     .resumed = resumed,
     .read = read_data,
     .write = write_data,
+    .deadline = deadline,
+    .expire = expire,
     .end = end,
     .error = last_error,
 };

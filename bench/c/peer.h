@@ -20,13 +20,13 @@ struct pipe {
     size_t start;
     size_t end;
     uint64_t total;
-    int datagrams;
+    size_t largest; /* datagram; 0: they are a stream */
 };
 
 /* The length of a datagram, in little endian, takes so many bytes. */
 #define PREFIX 2
 
-/* The largest datagram that either side sends, in bytes. */
+/* The largest datagram of those who can cut messages, in bytes. */
 #define MTU 1232
 
 /* What both sides are made for. Texts are PEM, and end with a zero. */
@@ -36,15 +36,21 @@ struct settings {
     const char *chain[2]; /* the client's, the server's */
     const char *key[2];
     int tls13;
-    int datagrams; /* DTLS 1.2, and then the server makes sure of the client's address with a cookie */
+    int datagrams; /* DTLS, and then the server makes sure of the client's address with a cookie */
+    size_t mtu;    /* of those, the largest that either side sends: what cannot be cut takes up to MTU bytes */
     int rsa;
-    int resumes; /* by session ID in (D)TLS 1.2, by ticket in TLS 1.3; otherwise there are neither */
+    int resumes; /* by session ID in (D)TLS 1.2, by ticket in (D)TLS 1.3; otherwise there are neither */
+    /* The time in milliseconds. In memory it stands still, so that nothing runs out, however slow the machine. */
+    int64_t (*now)(void);
 };
 
 enum { CLIENT, SERVER };
 
 /* Answers of `handshake`. */
 enum { FAILED = -1, WAITS, DONE };
+
+/* A time that does not come. */
+#define NEVER INT64_MAX
 
 struct peer {
     const char *(*version)(void);
@@ -59,6 +65,11 @@ struct peer {
     long (*read)(void *connection, struct pipe *in, struct pipe *out, void *buffer, size_t room);
     /* All of it, or FAILED. */
     int (*write)(void *connection, struct pipe *in, struct pipe *out, const void *data, size_t len);
+    /* When `expire` is to be called, unless something comes before, or NEVER. Both are NULL, and `mtu` is not looked at,
+     * where the library has a clock of its own. */
+    int64_t (*deadline)(void *connection);
+    /* Does what is due: FAILED, or anything else. */
+    int (*expire)(void *connection, struct pipe *in, struct pipe *out);
     /* A client keeps its session first. */
     void (*end)(void *connection);
     /* Why the last call failed. */
@@ -89,7 +100,7 @@ __attribute__((unused)) static unsigned char cookie_secret[32] = "nobody else kn
 __attribute__((unused)) static unsigned char *pipe_peek(struct pipe *pipe, size_t *len) {
     unsigned char *start = pipe->bytes + pipe->start;
     *len = pipe->end - pipe->start;
-    if (pipe->datagrams && *len > 0) {
+    if (pipe->largest > 0 && *len > 0) {
         *len = start[0] | (size_t)start[1] << 8;
         start += PREFIX;
     }
@@ -102,7 +113,7 @@ __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer,
     const unsigned char *start = pipe_peek(pipe, &whole);
     size_t len = whole < room ? whole : room;
     memcpy(buffer, start, len);
-    pipe->start = (size_t)(start - pipe->bytes) + (pipe->datagrams ? whole : len);
+    pipe->start = (size_t)(start - pipe->bytes) + (pipe->largest > 0 ? whole : len);
     if (pipe->start == pipe->end) {
         pipe->start = pipe->end = 0;
     }
@@ -111,10 +122,10 @@ __attribute__((unused)) static size_t pipe_read(struct pipe *pipe, void *buffer,
 
 /* All of it or nothing. */
 __attribute__((unused)) static size_t pipe_write(struct pipe *pipe, const void *data, size_t len) {
-    if (len + PREFIX > PIPE_CAPACITY - pipe->end || (pipe->datagrams && len > MTU)) {
+    if (len + PREFIX > PIPE_CAPACITY - pipe->end || (pipe->largest > 0 && len > pipe->largest)) {
         return 0;
     }
-    if (pipe->datagrams) {
+    if (pipe->largest > 0) {
         pipe->bytes[pipe->end++] = (unsigned char)len;
         pipe->bytes[pipe->end++] = (unsigned char)(len >> 8);
     }

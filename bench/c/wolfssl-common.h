@@ -4,6 +4,11 @@
 #ifdef DATAGRAMS /* an object of its own: what has them takes more memory for TLS as well */
 #define WOLFSSL_DTLS
 #define WOLFSSL_DTLS_MTU
+#define USER_TICKS /* wolfssl.c has the clock */
+#endif
+#ifdef DATAGRAMS_13 /* and again */
+#define WOLFSSL_DTLS13
+#define WOLFSSL_SEND_HRR_COOKIE
 #endif
 #define NO_OLD_TLS
 #define HAVE_TLS_EXTENSIONS

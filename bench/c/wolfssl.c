@@ -11,6 +11,7 @@ struct world {
     WOLFSSL_CTX *contexts[2];
     WOLFSSL_SESSION *session;
     char *name;
+    size_t mtu;
     int resumes;
     int tls13;
 };
@@ -20,28 +21,80 @@ struct connection {
     struct world *world;
     struct pipe *in;
     struct pipe *out;
+    int64_t waits_since;
     int side;
+    int sends_hello;
+    int is_connected;
 };
+
+#ifdef WOLFSSL_DTLS
+static int64_t (*now)(void);
+
+word32 LowResTimer(void) {
+    return (word32)(now() / 1000);
+}
+
+sword64 TimeNowInMilliseconds(void) {
+    return now();
+}
+#endif
 
 static int wolfssl_failed(const char *what, int code) {
     char text[WOLFSSL_MAX_ERROR_SZ];
     return failed(what, code, wolfSSL_ERR_error_string((unsigned long)code, text));
 }
 
+/* In DTLS 1.2 it cuts no hello, and keeps at most 21 records of a flight: so many bytes are enough for both, with three RSA
+ * certificates, and fill three packets of 127. */
+#define LEAST_MTU_12 208
+
+/* In DTLS 1.3 its servers take no fragments of a ClientHello, and give those of a HelloRetryRequest a type that there is not
+ * (6, for 2). */
+static void choose_mtu(struct connection *connection) {
+#ifdef WOLFSSL_DTLS
+    size_t least = connection->world->tls13 ? 0 : LEAST_MTU_12, mtu = connection->world->mtu;
+    if (wolfSSL_dtls(connection->ssl)) {
+        wolfSSL_dtls_set_mtu(connection->ssl, (word16)(connection->sends_hello ? MTU : mtu < least ? least : mtu));
+    }
+#else
+    (void)connection;
+#endif
+}
+
+/* Whether it begins with one of the first messages of a handshake: ClientHello, ServerHello, HelloVerifyRequest. */
+static int is_hello(const void *data, size_t len) {
+    const unsigned char *datagram = data;
+    return len > 13 && datagram[0] == 22 && datagram[3] == 0 && datagram[4] == 0 && datagram[13] <= 3;
+}
+
 static int receive(WOLFSSL *ssl, char *buffer, int room, void *made) {
     struct connection *connection = made;
     (void)ssl;
     size_t len = pipe_read(connection->in, buffer, (size_t)room);
+    int is_answered = connection->side == CLIENT && len > 0 && !is_hello(buffer, len);
+    if (is_answered || (connection->side == SERVER && is_hello(buffer, len))) {
+        connection->sends_hello = connection->side == SERVER;
+        choose_mtu(connection);
+    }
     return len > 0 ? (int)len : WOLFSSL_CBIO_ERR_WANT_READ;
 }
 
 static int transmit(WOLFSSL *ssl, char *data, int len, void *made) {
     struct connection *connection = made;
     (void)ssl;
+    if (connection->side == SERVER && is_hello(data, (size_t)len)) {
+        connection->sends_hello = 0;
+        choose_mtu(connection);
+    }
     return pipe_write(connection->out, data, (size_t)len) > 0 ? len : WOLFSSL_CBIO_ERR_WANT_WRITE;
 }
 
 static WOLFSSL_METHOD *method(const struct settings *settings, int side) {
+#ifdef WOLFSSL_DTLS13
+    if (settings->datagrams && settings->tls13) {
+        return side == SERVER ? wolfDTLSv1_3_server_method() : wolfDTLSv1_3_client_method();
+    }
+#endif
 #ifdef WOLFSSL_DTLS
     if (settings->datagrams) {
         return side == SERVER ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
@@ -90,6 +143,9 @@ static int set_up(WOLFSSL_CTX *context, const struct settings *settings, int sid
 
 static void *make_world(const struct settings *settings) {
     struct world *world = calloc(1, sizeof *world);
+#ifdef WOLFSSL_DTLS
+    now = settings->now;
+#endif
     wolfSSL_Init();
     for (int side = CLIENT; world != NULL && side <= SERVER; side++) {
         world->contexts[side] = wolfSSL_CTX_new(method(settings, side));
@@ -99,6 +155,7 @@ static void *make_world(const struct settings *settings) {
         }
     }
     world->name = strdup(settings->name);
+    world->mtu = settings->mtu;
     world->resumes = settings->resumes;
     world->tls13 = settings->tls13;
     return world;
@@ -131,8 +188,7 @@ static void keep_session(struct connection *connection) {
 #ifdef WOLFSSL_DTLS
 static int set_up_datagrams(WOLFSSL *ssl, int side) {
     wolfSSL_dtls_set_using_nonblock(ssl, 1);
-    return wolfSSL_dtls_set_mtu(ssl, MTU) == WOLFSSL_SUCCESS &&
-           wolfSSL_dtls_set_peer(ssl, (void *)(uintptr_t)client_address, sizeof client_address) == WOLFSSL_SUCCESS &&
+    return wolfSSL_dtls_set_peer(ssl, (void *)(uintptr_t)client_address, sizeof client_address) == WOLFSSL_SUCCESS &&
            (side == CLIENT || wolfSSL_DTLS_SetCookieSecret(ssl, cookie_secret, sizeof cookie_secret) == 0);
 }
 #else
@@ -148,7 +204,9 @@ static void *make_connection(void *made, int side) {
     struct connection *connection = calloc(1, sizeof *connection);
     connection->world = world;
     connection->side = side;
+    connection->sends_hello = side == CLIENT;
     connection->ssl = wolfSSL_new(world->contexts[side]);
+    choose_mtu(connection);
     wolfSSL_SetIOReadCtx(connection->ssl, connection);
     wolfSSL_SetIOWriteCtx(connection->ssl, connection);
     if (wolfSSL_dtls(connection->ssl) && !set_up_datagrams(connection->ssl, side)) {
@@ -174,10 +232,21 @@ static struct connection *on(void *connection, struct pipe *in, struct pipe *out
     return here;
 }
 
+/* The timer is the application's, and runs from when it begins to wait, as in wolfSSL's own. */
+static void begin_to_wait(struct connection *connection) {
+#ifdef WOLFSSL_DTLS
+    connection->waits_since = now();
+#else
+    (void)connection;
+#endif
+}
+
 static int handshake(void *made, struct pipe *in, struct pipe *out) {
     struct connection *connection = on(made, in, out);
     int result = connection->side == SERVER ? wolfSSL_accept(connection->ssl) : wolfSSL_connect(connection->ssl);
+    begin_to_wait(connection);
     if (result == WOLFSSL_SUCCESS) {
+        connection->is_connected = 1;
         return DONE;
     }
     int error = wolfSSL_get_error(connection->ssl, result);
@@ -191,6 +260,7 @@ static int resumed(void *connection) {
 static long read_data(void *made, struct pipe *in, struct pipe *out, void *buffer, size_t room) {
     struct connection *connection = on(made, in, out);
     int result = wolfSSL_read(connection->ssl, buffer, (int)room);
+    begin_to_wait(connection);
     if (result > 0) {
         return result;
     }
@@ -203,6 +273,38 @@ static int write_data(void *made, struct pipe *in, struct pipe *out, const void 
     int result = wolfSSL_write(connection->ssl, data, (int)len);
     return result == (int)len ? DONE : wolfssl_failed("write", wolfSSL_get_error(connection->ssl, result));
 }
+
+#ifdef WOLFSSL_DTLS
+/* Whether something may have to be sent again: a server keeps nothing until it has the cookie, a client of DTLS 1.3 waits
+ * for an ACK of its last flight. */
+static int64_t deadline(void *made) {
+    struct connection *connection = made;
+    WOLFSSL *ssl = connection->ssl;
+    int64_t timeout = (int64_t)wolfSSL_dtls_get_current_timeout(ssl) * 1000;
+    int waits = connection->side == SERVER ? wolfSSL_is_stateful(ssl) && !connection->is_connected
+                                           : connection->world->tls13 || !connection->is_connected;
+#ifdef WOLFSSL_DTLS13
+    if (wolfSSL_dtls13_use_quick_timeout(ssl)) {
+        timeout /= 4;
+        waits = 1;
+    }
+#endif
+    return waits ? connection->waits_since + timeout : NEVER;
+}
+
+static int expire(void *made, struct pipe *in, struct pipe *out) {
+    struct connection *connection = on(made, in, out);
+    wolfSSL_dtls_set_mtu(connection->ssl, MTU); /* what goes out again was cut before */
+    int result = wolfSSL_dtls_got_timeout(connection->ssl);
+    choose_mtu(connection);
+    begin_to_wait(connection);
+    int error = wolfSSL_get_error(connection->ssl, result);
+    if (result == WOLFSSL_SUCCESS || error == WOLFSSL_ERROR_WANT_READ || error == WOLFSSL_ERROR_WANT_WRITE) {
+        return WAITS;
+    }
+    return wolfssl_failed("timeout", error);
+}
+#endif
 
 static void end(void *made) {
     struct connection *connection = made;
@@ -227,6 +329,10 @@ const struct peer peer = {
     .resumed = resumed,
     .read = read_data,
     .write = write_data,
+#ifdef WOLFSSL_DTLS
+    .deadline = deadline,
+    .expire = expire,
+#endif
     .end = end,
     .error = last_error,
 };

@@ -13,6 +13,8 @@ use std::sync::Mutex;
 
 use terse_interop::compile::{WOLFSSL_SOURCES, directory, objects, run, shipped};
 
+use crate::stack::Version;
+
 /// A peer in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Library {
@@ -26,6 +28,8 @@ pub(crate) enum Library {
     MbedTls,
     /// Debian's GnuTLS.
     GnuTls,
+    /// The current BoringSSL.
+    BoringSsl,
 }
 
 /// What an object is linked of.
@@ -41,14 +45,18 @@ struct Parts {
 }
 
 impl Library {
-    /// Its shared object, or why there is none. Where we compile the library, those with `datagrams` are objects of their
-    /// own: TLS alone takes less memory.
-    pub(crate) fn object(self, datagrams: bool) -> Result<PathBuf, String> {
+    /// Its shared object, or why there is none. Where we compile the library, each version of DTLS has an object of its own:
+    /// TLS alone takes less memory, and so does DTLS 1.2.
+    pub(crate) fn object(self, version: Version) -> Result<PathBuf, String> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let datagrams = datagrams && !matches!(self, Self::OpenSsl | Self::GnuTls);
+        let defined: &[&str] = match (self, version) {
+            (Self::OpenSsl | Self::GnuTls | Self::BoringSsl, _) | (_, Version::Tls12 | Version::Tls13) => &[],
+            (_, Version::Dtls12) => &["-DDATAGRAMS"],
+            (_, Version::Dtls13) => &["-DDATAGRAMS", "-DDATAGRAMS_13"],
+        };
         let mut hasher = DefaultHasher::new();
-        datagrams.hash(&mut hasher);
+        defined.hash(&mut hasher);
         for file in self.files().iter().chain(&["c/peer.h", "c/peer.map", "Cargo.toml", "src/compile.rs"]) {
             fs::read(own(file)).map_err(|error| format!("{file}: {error}"))?.hash(&mut hasher);
         }
@@ -57,7 +65,7 @@ impl Library {
         if !object.exists() {
             let work = directory().join(format!("{name}.{}", id()));
             fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
-            let made = self.compile(&work, datagrams).and_then(|unfinished| {
+            let made = self.compile(&work, defined).and_then(|unfinished| {
                 fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))
             });
             // Nothing is lost if it stays.
@@ -67,8 +75,7 @@ impl Library {
         Ok(object)
     }
 
-    fn compile(self, work: &Path, datagrams: bool) -> Result<PathBuf, String> {
-        let defined = if datagrams { &["-DDATAGRAMS"][..] } else { &[] };
+    fn compile(self, work: &Path, defined: &[&str]) -> Result<PathBuf, String> {
         let Parts { objects, flags, libraries, packages } = self.parts(work, defined)?;
         let object = work.join("peer.so");
         let mut command = cc();
@@ -96,6 +103,7 @@ impl Library {
                 libraries: &["-lgnutls"],
                 packages: "libgnutls28-dev and build-essential",
             },
+            Self::BoringSsl => boringssl()?,
         })
     }
 
@@ -107,6 +115,7 @@ impl Library {
             Self::WolfSslLow => &["c/wolfssl.c", "c/wolfssl-common.h", "c/wolfssl-low/user_settings.h"],
             Self::MbedTls => &["c/mbedtls.c", "c/mbedtls/config.h"],
             Self::GnuTls => &["c/gnutls.c"],
+            Self::BoringSsl => &["c/boringssl.c"],
         }
     }
 }
@@ -141,6 +150,33 @@ fn mbedtls(work: &Path, defined: &[&str]) -> Result<Parts, String> {
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
     sources.sort();
     from_sources(work, "Mbed TLS", &sources, flags)
+}
+
+/// Its libraries are made with CMake, as its own documentation says, and kept under the name of the crate's version.
+fn boringssl() -> Result<Parts, String> {
+    let package = shipped("boring-sys")?;
+    let name = package.components().next_back().map(|name| name.as_os_str().to_string_lossy().into_owned());
+    let name = name.ok_or("a crate in a directory")?;
+    let (sources, libraries) = (package.join("deps/boringssl"), directory().join(format!("bench-{name}")));
+    let packages = "build-essential and cmake";
+    if !libraries.exists() {
+        eprintln!("compiling BoringSSL, once");
+        let (work, hint) =
+            (directory().join(format!("bench-{name}.{}", id())), format!("install the packages {packages}"));
+        let mut cmake = Command::new("cmake");
+        cmake.arg("-S").arg(&sources).arg("-B").arg(&work).args(["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]);
+        // Its own warnings are errors, and for other compilers than ours.
+        cmake.args(["-DCMAKE_C_FLAGS_RELEASE=-O2 -w", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -w"]);
+        run(cmake.arg("-DCMAKE_POSITION_INDEPENDENT_CODE=ON"), &hint)?;
+        run(Command::new("cmake").arg("--build").arg(&work).args(["--parallel", "--target", "ssl"]), &hint)?;
+        fs::rename(&work, &libraries).map_err(|error| format!("{}: {error}", libraries.display()))?;
+    }
+    Ok(Parts {
+        objects: ["libssl.a", "libcrypto.a"].map(|library| libraries.join(library)).into(),
+        flags: vec![format!("-DCRATE=\"{name}\""), include(&sources.join("include"))],
+        libraries: &["-lstdc++", "-lpthread"],
+        packages,
+    })
 }
 
 fn from_sources(work: &Path, name: &str, sources: &[PathBuf], flags: Vec<String>) -> Result<Parts, String> {

@@ -1,7 +1,7 @@
 //! `terse-bench`: measures, prints one table, writes JSON. Progress goes to standard error.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -9,9 +9,12 @@ use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instruction
 use terse_bench::stack::{Mode, Profile, Side, Stack, Version};
 use terse_bench::{stacks, table};
 
+mod simulated;
+
 const EXAMPLE: &str = "Examples:
   terse-bench --quick
   terse-bench --only terse-aws-lc,rustls-aws-lc --what rates,bulk --rounds 15 --json rates.json
+  terse-bench lossy --mtu 276 --only boringssl,terse-aws-lc
   terse-bench one terse-aws-lc 1.3 ec3     (to look at under callgrind or perf)";
 
 /// Measures Terse beside other TLS implementations
@@ -47,6 +50,8 @@ struct Arguments {
 enum Command {
     /// List the stacks, and why some are absent
     Stacks,
+    /// Simulate handshakes over a slow path with small packets, of which some are lost
+    Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
     One {
         /// A stack
@@ -79,6 +84,7 @@ fn main() -> ExitCode {
             list();
             Ok(())
         }
+        Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::One { stack, version, profile, mode }) => {
             let field = Field { version: *version, profile: *profile };
             select(&stacks::all(), core::slice::from_ref(stack))
@@ -142,14 +148,22 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             samples.extend(part);
         }
     }
-    if let Some(path) = &arguments.json {
-        let versions: Vec<_> =
-            present.iter().map(|stack| (stack.name(), stack.version().unwrap_or_default())).collect();
-        let report = serde_json::json!({ "stacks": versions, "rounds": effort.rounds, "samples": samples });
-        let text = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
-        fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
+    match &arguments.json {
+        Some(path) => write(
+            path,
+            &serde_json::json!({ "stacks": versions(&present), "rounds": effort.rounds, "samples": samples }),
+        ),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn versions<'a>(stacks: &[&'a dyn Stack]) -> Vec<(&'a str, String)> {
+    stacks.iter().map(|stack| (stack.name(), stack.version().unwrap_or_default())).collect()
+}
+
+fn write(path: &Path, report: &serde_json::Value) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
+    fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn or_all<T: Copy, const N: usize>(named: &[T], all: [T; N]) -> Vec<T> {

@@ -4,7 +4,6 @@
 //! What must always hold: nothing is allocated after a pipe was made; `total` counts every byte that was ever written, but
 //! not those lengths.
 
-use core::ffi::c_int;
 use core::ops::Range;
 
 /// One direction of a connection.
@@ -15,7 +14,7 @@ pub struct Pipe {
     start: usize,
     end: usize,
     total: u64,
-    datagrams: c_int,
+    largest: usize,
 }
 
 impl Pipe {
@@ -24,7 +23,12 @@ impl Pipe {
 
     /// An empty one, for a stream or for `datagrams`. It is large: it is boxed from the beginning.
     pub fn new(datagrams: bool) -> Box<Self> {
-        Box::new(Self { bytes: [0; Self::CAPACITY], start: 0, end: 0, total: 0, datagrams: datagrams.into() })
+        Self::with_largest(if datagrams { MTU } else { 0 })
+    }
+
+    /// An empty one for datagrams of at most so many bytes.
+    pub fn with_largest(largest: usize) -> Box<Self> {
+        Box::new(Self { bytes: [0; Self::CAPACITY], start: 0, end: 0, total: 0, largest })
     }
 
     /// Forgets everything, for a new connection.
@@ -42,9 +46,9 @@ impl Pipe {
     pub fn consume(&mut self, len: usize) {
         let rest = self.first().len().checked_sub(len).expect("more was read than there was");
         self.start += len;
-        if self.datagrams != 0 && rest > 0 {
+        if self.largest > 0 && rest > 0 {
             self.put_len(self.start, rest);
-        } else if self.datagrams != 0 {
+        } else if self.largest > 0 {
             self.start += PREFIX;
         }
         assert!(self.start <= self.end, "more was read than there was");
@@ -55,12 +59,16 @@ impl Pipe {
 
     /// Where the next bytes can be written, or the next datagram.
     pub fn room(&mut self) -> &mut [u8] {
-        if self.datagrams == 0 { &mut self.bytes[self.end..] } else { &mut self.bytes[self.end + PREFIX..][..MTU] }
+        if self.largest == 0 {
+            &mut self.bytes[self.end..]
+        } else {
+            &mut self.bytes[self.end + PREFIX..][..self.largest]
+        }
     }
 
     /// So many bytes were written.
     pub fn produce(&mut self, len: usize) {
-        if self.datagrams != 0 {
+        if self.largest > 0 {
             self.put_len(self.end, len);
             self.end += PREFIX;
         }
@@ -76,7 +84,7 @@ impl Pipe {
 
     /// Where that is which waits to be read at once.
     fn first(&self) -> Range<usize> {
-        if self.datagrams == 0 || self.start == self.end {
+        if self.largest == 0 || self.start == self.end {
             return self.start..self.end;
         }
         let start = self.start + PREFIX;

@@ -2,13 +2,13 @@
 //!
 //! What must always hold: a setting is the same for every stack: mutual authentication, key exchange with P-256,
 //! AES-128-GCM, SHA-256, the server's name sent and checked, chains of three certificates of which two are sent; over
-//! datagrams a cookie before anything else.
+//! datagrams a cookie before anything else, where the stack makes any.
 
 use core::fmt;
 
 use serde::Serialize;
 
-use crate::pipe::Wire;
+use crate::pipe::{MTU, Wire};
 
 /// Which end of a connection. The numbers are those of `c/heap.c`; 0 is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,10 @@ pub enum Version {
     #[value(name = "dtls1.2")]
     #[serde(rename = "dtls1.2")]
     Dtls12,
+    /// DTLS 1.3
+    #[value(name = "dtls1.3")]
+    #[serde(rename = "dtls1.3")]
+    Dtls13,
 }
 
 /// What the certificates are made of.
@@ -53,9 +57,9 @@ pub enum Profile {
 pub enum Mode {
     /// Nothing; the server issues no tickets
     Full,
-    /// They resume the session before: by session ID in (D)TLS 1.2, by ticket in TLS 1.3
+    /// They resume the session before: by session ID in (D)TLS 1.2, by ticket in (D)TLS 1.3
     Resumed,
-    /// The same, where the ticket of TLS 1.3 only names a session that the server keeps
+    /// The same, where the ticket of (D)TLS 1.3 only names a session that the server keeps
     Kept,
     /// They leave out what the server sends of its certificates (RFC 7924)
     Rfc7924,
@@ -72,6 +76,8 @@ pub struct Setting {
     pub profile: Profile,
     /// What is left out.
     pub mode: Mode,
+    /// The largest datagram that either side sends, in bytes, unless the stack cannot do with that.
+    pub mtu: usize,
 }
 
 /// A TLS implementation in one build.
@@ -84,6 +90,11 @@ pub trait Stack {
 
     /// Whether it can do what `setting` says.
     fn has(&self, setting: Setting) -> bool;
+
+    /// Whether its timers go by [`crate::clock`].
+    fn is_timed(&self) -> bool {
+        false
+    }
 
     /// Configurations and trust for both sides. Fails only if something is wrong.
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String>;
@@ -108,15 +119,30 @@ pub trait End {
 
     /// Reads application data. 0: there is none now.
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String>;
+
+    /// When to call [`Self::expire`] if nothing comes before, in milliseconds of [`crate::clock`].
+    fn deadline(&self) -> Option<u64> {
+        None
+    }
+
+    /// Does what is due, such as sending a flight again.
+    fn expire(&mut self, _: Wire<'_>) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 impl Version {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tls12, Self::Tls13, Self::Dtls12];
+    pub const ALL: [Self; 4] = [Self::Tls12, Self::Tls13, Self::Dtls12, Self::Dtls13];
 
     /// Whether it runs over datagrams.
     pub const fn is_datagram(self) -> bool {
-        matches!(self, Self::Dtls12)
+        matches!(self, Self::Dtls12 | Self::Dtls13)
+    }
+
+    /// Whether it is a version 1.3.
+    pub const fn is_13(self) -> bool {
+        matches!(self, Self::Tls13 | Self::Dtls13)
     }
 
     /// For people.
@@ -125,6 +151,7 @@ impl Version {
             Self::Tls12 => "TLS 1.2",
             Self::Tls13 => "TLS 1.3",
             Self::Dtls12 => "DTLS 1.2",
+            Self::Dtls13 => "DTLS 1.3",
         }
     }
 }
@@ -157,6 +184,11 @@ impl Mode {
 }
 
 impl Setting {
+    /// As [`MTU`] has it.
+    pub const fn new(version: Version, profile: Profile, mode: Mode) -> Self {
+        Self { version, profile, mode, mtu: MTU }
+    }
+
     /// The same, but for what is left out.
     #[must_use]
     pub const fn with(self, mode: Mode) -> Self {
@@ -170,6 +202,7 @@ impl fmt::Display for Version {
             Self::Tls12 => "1.2",
             Self::Tls13 => "1.3",
             Self::Dtls12 => "dtls1.2",
+            Self::Dtls13 => "dtls1.3",
         })
     }
 }

@@ -51,7 +51,16 @@ fn is_ours(stack: &str) -> bool {
 
 /// `1,234`, and how far the rounds were apart: `±5%` is half of it.
 fn number(sample: &Sample) -> String {
-    let digits = format!("{:.0}", sample.value);
+    let mut text = thousands(sample.value.round() as u64); // none is negative
+    if let Some((least, most)) = sample.spread {
+        text.push_str(&format!(" ±{:.0}%", (most - least) / 2.0 / sample.value * 100.0));
+    }
+    text
+}
+
+/// `1,234`
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index) % 3 == 0 {
@@ -59,13 +68,11 @@ fn number(sample: &Sample) -> String {
         }
         text.push(digit);
     }
-    if let Some((least, most)) = sample.spread {
-        text.push_str(&format!(" ±{:.0}%", (most - least) / 2.0 / sample.value * 100.0));
-    }
     text
 }
 
-fn lay_out(rows: &[Vec<String>]) -> String {
+/// Columns of equal width; the first row is the header.
+pub(crate) fn lay_out(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let mut text = String::new();

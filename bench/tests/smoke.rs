@@ -24,7 +24,7 @@ fn settings(stack: &dyn Stack) -> impl Iterator<Item = Setting> {
     let modes = Mode::ALL.into_iter();
     let all = modes.flat_map(|mode| {
         let versions = Version::ALL.into_iter();
-        versions.flat_map(move |version| Profile::ALL.map(|profile| Setting { version, profile, mode }))
+        versions.flat_map(move |version| Profile::ALL.map(|profile| Setting::new(version, profile, mode)))
     });
     all.filter(|setting| stack.has(*setting))
 }
@@ -52,7 +52,7 @@ fn every_mode_of_every_stack_is_what_it_says_and_carries_data() {
 
 #[test]
 fn a_connection_uses_heap_and_gives_it_back_and_uses_stack() {
-    let setting = Setting { version: Version::Tls12, profile: Profile::Ec3, mode: Mode::Full };
+    let setting = Setting::new(Version::Tls12, Profile::Ec3, Mode::Full);
     for stack in present() {
         let mut warm = Warm::new(stack.as_ref(), setting).expect("a world");
         for side in [Side::Client, Side::Server] {
@@ -81,7 +81,7 @@ fn ours_takes_fewer_bytes_than_others_and_cached_fewer_than_full() {
     for version in Version::ALL {
         for profile in Profile::ALL {
             let bytes = |name: &str, mode| {
-                let mut warm = Warm::new(named(name), Setting { version, profile, mode }).expect("a world");
+                let mut warm = Warm::new(named(name), Setting::new(version, profile, mode)).expect("a world");
                 let costs = (0..4).map(|_| warm.cost().expect("a handshake"));
                 costs.map(|cost| cost.total() + cost.tickets).min().expect("four handshakes")
             };

@@ -133,7 +133,7 @@ pub struct Field {
 impl Field {
     /// The setting for `mode`.
     pub const fn with(self, mode: Mode) -> Setting {
-        Setting { version: self.version, profile: self.profile, mode }
+        Setting::new(self.version, self.profile, mode)
     }
 
     fn sample(self, stack: &dyn Stack, metric: Metric, value: f64) -> Sample {

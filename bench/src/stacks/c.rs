@@ -1,4 +1,4 @@
-//! Peers in C: OpenSSL, wolfSSL, Mbed TLS and GnuTLS, each behind the `struct peer` of a shared object (`c/peer.h`).
+//! Peers in C: OpenSSL, wolfSSL, Mbed TLS, GnuTLS and BoringSSL, each behind the `struct peer` of a shared object (`c/peer.h`).
 //!
 //! `unsafe`: everything here is a call to C. What must always hold: the structs are those of `c/peer.h`; an object stays
 //! loaded as long as the process, and so do its worlds; a connection is ended once.
@@ -13,6 +13,7 @@ use libloading::os::unix::{Library as Object, RTLD_LOCAL, RTLD_NOW};
 use terse_interop::pki::{Holder, Pki, SERVER_NAME, Side as Holds};
 use terse_pki::to_pem;
 
+use crate::clock;
 use crate::compile::Library;
 use crate::pipe::{Pipe, Wire};
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
@@ -21,8 +22,8 @@ use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 pub(super) struct Peer {
     name: &'static str,
     library: Library,
-    /// For streams, for datagrams.
-    functions: [OnceLock<Result<&'static Functions, String>>; 2],
+    /// By [`Version`].
+    functions: [OnceLock<Result<&'static Functions, String>>; 4],
 }
 
 #[repr(C)]
@@ -34,6 +35,8 @@ struct Functions {
     resumed: unsafe extern "C" fn(*mut c_void) -> c_int,
     read: unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe, *mut u8, usize) -> c_long,
     write: unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe, *const u8, usize) -> c_int,
+    deadline: Option<unsafe extern "C" fn(*mut c_void) -> i64>,
+    expire: Option<unsafe extern "C" fn(*mut c_void, *mut Pipe, *mut Pipe) -> c_int>,
     end: unsafe extern "C" fn(*mut c_void),
     error: extern "C" fn() -> *const c_char,
 }
@@ -46,25 +49,34 @@ struct Settings {
     key: [*const c_char; 2],
     tls13: c_int,
     datagrams: c_int,
+    mtu: usize,
     rsa: c_int,
     resumes: c_int,
+    now: extern "C" fn() -> i64,
 }
 
 const WAITS: c_int = 0;
 const DONE: c_int = 1;
+const FAILED: c_int = -1;
+const NEVER: i64 = i64::MAX;
 
 impl Peer {
     pub(super) const fn new(name: &'static str, library: Library) -> Self {
-        Self { name, library, functions: [const { OnceLock::new() }; 2] }
+        Self { name, library, functions: [const { OnceLock::new() }; 4] }
     }
 
-    fn functions(&self, datagrams: bool) -> Result<&'static Functions, String> {
-        self.functions[usize::from(datagrams)].get_or_init(|| load(self.library, datagrams)).clone()
+    fn functions(&self, version: Version) -> Result<&'static Functions, String> {
+        self.functions[version as usize].get_or_init(|| load(self.library, version)).clone()
+    }
+
+    /// One that it has.
+    const fn first_version(&self) -> Version {
+        if matches!(self.library, Library::BoringSsl) { Version::Dtls13 } else { Version::Tls12 }
     }
 }
 
-fn load(library: Library, datagrams: bool) -> Result<&'static Functions, String> {
-    let path = library.object(datagrams)?;
+fn load(library: Library, version: Version) -> Result<&'static Functions, String> {
+    let path = library.object(version)?;
     // SAFETY: the object is ours; loading it runs nothing but what its library does at its start.
     let object = unsafe { Object::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| error.to_string())?;
     // SAFETY: `peer` is a constant `struct peer`, of which `Functions` is the declaration here.
@@ -86,17 +98,25 @@ impl Stack for Peer {
     }
 
     fn version(&self) -> Result<String, String> {
-        Ok(text((self.functions(false)?.version)()))
+        Ok(text((self.functions(self.first_version())?.version)()))
     }
 
     fn has(&self, setting: Setting) -> bool {
         // wolfSSL for small devices is built without a cache of sessions, and then clients have none either.
         let resumes = self.library != Library::WolfSslLow;
-        setting.mode == Mode::Full || (setting.mode == Mode::Resumed && resumes)
+        let has_version = match setting.version {
+            Version::Tls12 | Version::Tls13 | Version::Dtls12 => self.library != Library::BoringSsl,
+            Version::Dtls13 => matches!(self.library, Library::WolfSslAsm | Library::WolfSslLow | Library::BoringSsl),
+        };
+        has_version && (setting.mode == Mode::Full || (setting.mode == Mode::Resumed && resumes))
+    }
+
+    fn is_timed(&self) -> bool {
+        !matches!(self.library, Library::OpenSsl | Library::GnuTls)
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
-        let functions = self.functions(setting.version.is_datagram())?;
+        let functions = self.functions(setting.version)?;
         let pki = Pki::shared(setting.profile.chain(), None);
         let text = |text: &str| CString::new(text).map_err(|error| error.to_string());
         let issued = [Holds::Client, Holds::Server].map(|side| pki.issued(side, Holder::Member));
@@ -109,10 +129,12 @@ impl Stack for Peer {
             root: root.as_ptr(),
             chain: [chains[0].as_ptr(), chains[1].as_ptr()],
             key: [keys[0].as_ptr(), keys[1].as_ptr()],
-            tls13: c_int::from(setting.version == Version::Tls13),
+            tls13: c_int::from(setting.version.is_13()),
             datagrams: c_int::from(setting.version.is_datagram()),
+            mtu: setting.mtu,
             rsa: c_int::from(setting.profile == Profile::Rsa3),
             resumes: c_int::from(setting.mode == Mode::Resumed),
+            now: clock::milliseconds,
         };
         // SAFETY: the texts live until the call is over; peers copy what they keep.
         let world = NonNull::new(unsafe { (functions.world)(&raw const settings) });
@@ -176,6 +198,21 @@ impl End for PeerEnd {
         // SAFETY: as above.
         let len = unsafe { (self.functions.read)(connection, wire.input, wire.output, out.as_mut_ptr(), out.len()) };
         usize::try_from(len).map_err(|_| self.error())
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        // SAFETY: as above.
+        let deadline = unsafe { self.functions.deadline?(self.connection.as_ptr()) };
+        (deadline != NEVER).then(|| deadline.unsigned_abs())
+    }
+
+    fn expire(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        let Some(expire) = self.functions.expire else { return Ok(()) };
+        // SAFETY: as above.
+        match unsafe { expire(self.connection.as_ptr(), wire.input, wire.output) } {
+            FAILED => Err(self.error()),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub fn all() -> Vec<Box<dyn Stack>> {
     vec![
         Box::new(terse::AWS_LC),
         Box::new(terse::RUSTCRYPTO),
+        #[cfg(feature = "testing")]
+        Box::new(terse::WITHOUT_ACKS),
         Box::new(rustls::Rustls::AwsLc),
         Box::new(rustls::Rustls::Ring),
         Box::new(c::Peer::new("openssl", Library::OpenSsl)),
@@ -19,5 +21,6 @@ pub fn all() -> Vec<Box<dyn Stack>> {
         Box::new(c::Peer::new("wolfssl-low", Library::WolfSslLow)),
         Box::new(c::Peer::new("mbedtls", Library::MbedTls)),
         Box::new(c::Peer::new("gnutls", Library::GnuTls)),
+        Box::new(c::Peer::new("boringssl", Library::BoringSsl)),
     ]
 }

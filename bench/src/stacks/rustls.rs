@@ -61,7 +61,7 @@ impl Rustls {
             Self::Ring => ring::default_provider(),
         };
         let suite = match (setting.version, setting.profile) {
-            (Version::Tls13, _) => CipherSuite::TLS13_AES_128_GCM_SHA256,
+            (Version::Tls13 | Version::Dtls13, _) => CipherSuite::TLS13_AES_128_GCM_SHA256,
             (_, Profile::Ec3) => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
             (_, Profile::Rsa3) => CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         };
@@ -87,7 +87,7 @@ impl Rustls {
 
 fn versions(setting: Setting) -> [&'static rustls::SupportedProtocolVersion; 1] {
     match setting.version {
-        Version::Tls13 => [&TLS13],
+        Version::Tls13 | Version::Dtls13 => [&TLS13],
         _ => [&TLS12],
     }
 }
@@ -127,7 +127,7 @@ fn server(provider: &Arc<CryptoProvider>, setting: Setting, rustls: Rustls) -> R
     let mut config = builder.with_single_cert(chain, key).map_err(text)?;
     match (setting.mode, setting.version) {
         (Mode::Resumed, Version::Tls12 | Version::Dtls12) => config.session_storage = ServerSessionMemoryCache::new(8),
-        (Mode::Resumed, Version::Tls13) => config.ticketer = rustls.ticketer()?,
+        (Mode::Resumed, Version::Tls13 | Version::Dtls13) => config.ticketer = rustls.ticketer()?,
         _ => {
             config.send_tls13_tickets = 0;
             config.session_storage = Arc::new(NoServerSessionStorage {});

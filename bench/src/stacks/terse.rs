@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use terse_interop::case::{Case, Sessions, clock};
+use terse_interop::case::{Case, Sessions};
 use terse_net::OsRng;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{
-    CipherSuite, ClientConfig, Connection, Datagrams, Event, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig,
-    SignatureScheme, summary,
+    CipherSuite, ClientConfig, Connection, Datagrams, Event, Instant, NamedGroup, ProtocolVersion, ServerAddress,
+    ServerConfig, SignatureScheme, summary,
 };
 
-use crate::pipe::{MTU, Wire};
+use crate::clock;
+use crate::pipe::Wire;
 use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
 
 mod endpoint;
@@ -22,13 +23,19 @@ use endpoint::Server;
 pub(super) struct Terse {
     name: &'static str,
     provider: &'static CryptoProvider,
+    acknowledges: bool,
 }
 
 /// For servers.
-pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER };
+pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
 
 /// For devices.
-pub(super) const RUSTCRYPTO: Terse = Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER };
+pub(super) const RUSTCRYPTO: Terse =
+    Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER, acknowledges: true };
+
+/// Without the ACKs of a part of a flight.
+#[cfg(feature = "testing")]
+pub(super) const WITHOUT_ACKS: Terse = Terse { name: "terse-no-acks", acknowledges: false, ..AWS_LC };
 
 impl Stack for Terse {
     fn name(&self) -> &str {
@@ -40,14 +47,19 @@ impl Stack for Terse {
     }
 
     fn has(&self, setting: Setting) -> bool {
-        setting.mode != Mode::Kept || setting.version == Version::Tls13
+        let is_there = setting.mode != Mode::Kept || setting.version.is_13();
+        is_there && (self.acknowledges || (setting.version, setting.mode) == (Version::Dtls13, Mode::Full))
+    }
+
+    fn is_timed(&self) -> bool {
+        true
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
         let case = case(self.provider, setting);
         let (mut client, mut server) = (case.client_config(), case.server_config());
         if setting.version.is_datagram() {
-            let datagrams = Some(Datagrams { max_datagram: MTU, ..Datagrams::default() });
+            let datagrams = Some(self.datagrams(setting.mtu));
             Arc::make_mut(&mut client).common.datagrams = datagrams;
             Arc::make_mut(&mut server).common.datagrams = datagrams;
         }
@@ -59,10 +71,21 @@ impl Stack for Terse {
     }
 }
 
+impl Terse {
+    fn datagrams(&self, max_datagram: usize) -> Datagrams {
+        Datagrams {
+            max_datagram,
+            #[cfg(feature = "testing")]
+            without: (!self.acknowledges).then_some(terse_tls::Defence::PartialAcks),
+            ..Datagrams::default()
+        }
+    }
+}
+
 /// What both sides are to do.
 fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     let (version, suite) = match (setting.version, setting.profile) {
-        (Version::Tls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
+        (Version::Tls13 | Version::Dtls13, _) => (ProtocolVersion::TLS_1_3, CipherSuite::TLS_AES_128_GCM_SHA256),
         (Version::Tls12 | Version::Dtls12, Profile::Ec3) => {
             (ProtocolVersion::TLS_1_2, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
         }
@@ -90,7 +113,7 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
     };
     match setting.mode {
         Mode::Full => case,
-        Mode::Resumed if setting.version == Version::Tls13 => case.with_sessions(Sessions::Sealed, 2),
+        Mode::Resumed if setting.version.is_13() => case.with_sessions(Sessions::Sealed, 2),
         Mode::Resumed | Mode::Kept => case.with_sessions(Sessions::Kept, 2),
         Mode::Rfc7924 => cached(Schemes::RFC7924),
         Mode::Bithac => cached(Schemes::BITHAC),
@@ -113,7 +136,7 @@ enum Servers {
 
 impl World for TerseWorld {
     fn connect(&self, side: Side) -> Result<Box<dyn End>, String> {
-        let now = clock().now();
+        let now = clock::now();
         let connection = match side {
             Side::Client => Connection::client(self.client.clone(), self.address.clone(), now, &mut OsRng),
             Side::Server => match &self.server {
@@ -139,13 +162,13 @@ impl TerseEnd {
                 break;
             }
             let len = waiting.len();
-            let taken = self.connection.handle_input(clock().now(), &mut OsRng, waiting).map_err(text)?;
+            let taken = self.connection.handle_input(clock::now(), &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
             if taken < len {
                 break; // application data waits
             }
         }
-        while let Some(len) = self.connection.poll_transmit(clock().now(), wire.output.room()) {
+        while let Some(len) = self.connection.poll_transmit(clock::now(), wire.output.room()) {
             wire.output.produce(len);
         }
         Ok(())
@@ -181,6 +204,15 @@ impl End for TerseEnd {
             }
             len => Ok(len),
         }
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        self.connection.poll_timeout().map(|Instant(milliseconds)| milliseconds)
+    }
+
+    fn expire(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        self.connection.handle_timeout(clock::now()).map_err(text)?;
+        self.turn(wire)
     }
 }
 

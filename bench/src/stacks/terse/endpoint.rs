@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use terse_interop::case::clock;
 use terse_net::OsRng;
-use terse_tls::{ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, ServerConfig};
+use terse_tls::{ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Instant, ServerConfig};
 
 use super::text;
+use crate::clock;
 use crate::pipe::Wire;
 use crate::stack::{End, Mode};
 
@@ -50,8 +50,9 @@ pub(super) struct ServerEnd {
 }
 
 impl ServerEnd {
+    /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
-        let now = clock().now();
+        let now = clock::now();
         let mut endpoint = self.endpoint.borrow_mut();
         loop {
             let datagram = wire.input.waiting();
@@ -111,6 +112,15 @@ impl End for ServerEnd {
         let Some(data) = self.data.pop_front() else { return Ok(0) };
         out.get_mut(..data.len()).ok_or("a datagram is cut off")?.copy_from_slice(&data);
         Ok(data.len())
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        self.endpoint.borrow().poll_timeout().map(|Instant(milliseconds)| milliseconds)
+    }
+
+    fn expire(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        self.endpoint.borrow_mut().handle_timeout(clock::now());
+        self.turn(wire)
     }
 }
 

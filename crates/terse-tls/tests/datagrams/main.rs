@@ -5,6 +5,7 @@
 //! - [`single`], [`pairs`], [`random`]: what a network does, systematically and at random
 //! - [`flipped`]: datagrams that arrive damaged
 //! - [`timers`]: when a flight is sent again, and when no more
+//! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
@@ -30,6 +31,7 @@ mod endpoint;
 mod flipped;
 mod key_updates;
 mod modes;
+mod narrow;
 mod outcome;
 mod pairs;
 mod paths;

@@ -158,6 +158,34 @@ impl Flight {
         self.pieces.iter_mut().for_each(|piece| piece.is_acknowledged = true);
     }
 
+    /// Whether the peer lacks something that comes before what it has.
+    fn leaves_gap_in(&self, piece: usize, len: usize, lacks_before: &mut bool) -> bool {
+        let (mut count, mut first) = (0, None);
+        self.outstanding.missing(
+            piece,
+            len,
+            |_| false,
+            |part| {
+                count += 1;
+                first.get_or_insert(part);
+            },
+        );
+        let Some(first) = first else { return *lacks_before };
+        let has_after = count > 1 || first.end < len;
+        let has_any = has_after || first.start > 0;
+        has_after || (core::mem::replace(lacks_before, true) && has_any)
+    }
+
+    /// The same, of the whole flight.
+    pub(super) fn leaves_gap(&self) -> bool {
+        let mut lacks_before = false;
+        let pieces = self.pieces.iter().enumerate();
+        pieces.into_iter().any(|(index, piece)| match piece.is_acknowledged {
+            true => lacks_before,
+            false => self.leaves_gap_in(index, piece.len(), &mut lacks_before),
+        })
+    }
+
     /// Whether the peer has all of it.
     pub(super) fn is_acknowledged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.is_acknowledged)

@@ -144,6 +144,11 @@ impl Timer {
         self.value
     }
 
+    /// What it was set to at the beginning.
+    pub(crate) fn initial(&self) -> u64 {
+        self.settings.clamp(self.settings.initial)
+    }
+
     /// What the timer would be set to if nothing had been lost.
     pub(crate) fn undoubled(&self) -> u64 {
         let value = self.estimate.map_or(self.settings.initial, Estimate::retransmission_timeout);

@@ -34,18 +34,19 @@ impl Sender {
         }
     }
 
-    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1).
+    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1). Of the peer's, that is, which wants to know before it runs
+    /// out: if nothing is lost on its way, it is not longer than at the beginning, however long a round trip took here.
     fn quarter(&self) -> u64 {
-        self.timer.value() / 4
+        self.timer.value().min(self.timer.initial()) / 4
     }
 
-    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If that leaves no
-    /// gap, the peer has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor if its
-    /// ACK had no room for more.
+    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If the peer has no
+    /// gap, it has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor if its ACK
+    /// had no room for more.
     fn send_lost(&mut self, now: Instant, arrived: Position, numbers: usize) {
         let has_gap = self.flight.send_before(arrived);
         let is_handshake = !self.is_finished || self.has_last_flight();
-        if !has_gap && is_handshake && numbers < self.numbers_in_ack() {
+        if !has_gap && !self.flight.leaves_gap() && is_handshake && numbers < self.numbers_in_ack() {
             // Not what was sent when the ACK was on its way, or half of its way at least.
             self.flight.send_older(Instant(arrived.sent.0 + now.since(arrived.sent) / 2));
         }

@@ -389,3 +389,16 @@ fn datagrams_have_room_for_a_fragment() {
         assert_eq!(sender(max_datagram).new_keys(&keys()), result);
     }
 }
+
+/// RFC 9147, 7.1: an ACK is of use before the peer's timer runs out, and that may not have become longer.
+#[test]
+fn a_long_round_trip_does_not_hold_acks_back() {
+    let mut sender = sender(1_232);
+    push(&mut sender, &[100], false);
+    transmit_at(&mut sender, 0);
+    sender.heard(Instant(10_000));
+    assert!(sender.timer.value() >= 10_000);
+    let numbers = vec![RecordNumber { epoch: HANDSHAKE, sequence_number: 0 }];
+    sender.arrived(Instant(10_000), Arrived { numbers, ..Arrived::default() });
+    assert_eq!(sender.acks.deadline(), Some(Instant(10_250)));
+}
