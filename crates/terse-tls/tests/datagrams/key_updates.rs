@@ -13,12 +13,12 @@ use crate::modes::{CHAIN, mutual};
 use crate::outcome::SEED;
 use crate::wire::{Record, Tap, listen, records};
 
-fn setup() -> Setup {
+pub(crate) fn setup() -> Setup {
     mutual(CHAIN).over(ProtocolVersion::TLS_1_3, Datagrams::default())
 }
 
 /// Two sides that are connected, with nothing on the way; and their secrets.
-fn connected(mut setup: Setup) -> (DatagramPair, Arc<KeyLogLines>) {
+pub(crate) fn connected(mut setup: Setup) -> (DatagramPair, Arc<KeyLogLines>) {
     let log = listen(&mut setup);
     let mut pair = setup.datagram_pair(SEED);
     pair.run_well().unwrap();
@@ -27,7 +27,7 @@ fn connected(mut setup: Setup) -> (DatagramPair, Arc<KeyLogLines>) {
 }
 
 /// Sends data from a side, which must arrive.
-fn carries(pair: &mut DatagramPair, from: Side) {
+pub(crate) fn carries(pair: &mut DatagramPair, from: Side) {
     let (to, data) = (from.other() as usize, pair.sent.len().to_be_bytes());
     pair.send(from, &data).unwrap();
     pair.run_well().unwrap();

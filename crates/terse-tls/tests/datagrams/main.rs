@@ -8,6 +8,7 @@
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
+//! - [`epochs`]: records that are early, late, or far from the last one
 //! - [`attacks`]: by those who have no keys
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
@@ -23,6 +24,7 @@ mod acks;
 mod attacks;
 mod caching;
 mod endpoint;
+mod epochs;
 mod flipped;
 mod key_updates;
 mod modes;
