@@ -10,6 +10,7 @@
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
 //! - [`epochs`]: records that are early, late, or far from the last one
 //! - [`attacks`]: by those who have no keys
+//! - [`forged`]: the same, in DTLS 1.3 alone
 //! - [`endpoint`]: many clients at one server
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -26,6 +27,7 @@ mod caching;
 mod endpoint;
 mod epochs;
 mod flipped;
+mod forged;
 mod key_updates;
 mod modes;
 mod outcome;
