@@ -15,9 +15,14 @@ use crate::resume::{Begun, Demands};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+use ids::Ids;
+pub(crate) use paths::MAX_CHECK;
+use paths::Paths;
 
 mod datagram;
 mod drive;
+mod ids;
+mod paths;
 
 /// A TLS connection, client or server.
 ///
@@ -58,6 +63,8 @@ pub struct Connection {
     failure: Option<Error>,
     /// Not all of the input was taken: the next one is its rest.
     has_rest: bool,
+    paths: Paths,
+    ids: Ids,
 }
 
 enum Config {
@@ -152,6 +159,8 @@ impl Connection {
             closed: false,
             failure: None,
             has_rest: false,
+            paths: Paths::default(),
+            ids: Ids::default(),
         }
     }
 
@@ -182,6 +191,7 @@ impl Connection {
     /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes. Returns
     /// how many, or `None` when there are none.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
+        self.answer_challenges();
         let len = self.sender.transmit(now.monotonic, out);
         if let Some(sent) = self.sender.flights().map(Flights::take_sent) {
             self.count_sent(&sent);

@@ -14,7 +14,6 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -30,7 +29,9 @@ use crate::wire::ContentType;
 mod counters;
 mod entry;
 mod hellos;
+mod ids;
 mod limits;
+mod paths;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
@@ -39,6 +40,7 @@ use hellos::{Hello, Hellos, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
+use paths::{Origin, Outcome};
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -224,6 +226,8 @@ impl Endpoint {
             self.timers.remove(&(time, handle));
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
             entry.timer = None;
+            self.check_expired(handle, now);
+            let Some(entry) = self.connections.get_mut(&handle) else { continue };
             if let Err(error) = entry.connection.handle_timeout(now) {
                 entry.has_failed = true;
                 self.half_open.remove(&handle);
@@ -240,16 +244,16 @@ impl Endpoint {
         Some(&mut entry.connection)
     }
 
-    /// Where the peer of a connection is.
+    /// Where the peer of a connection is, or seems to be: see [`AddressChange`].
     pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.connections.get(&handle).map(|entry| entry.address)
     }
 
     /// The application knows that the peer is where it says ([`AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
-        if let Some(entry) = self.connections.get_mut(&handle) {
-            entry.budget = None;
-            touch(&mut self.touched, handle);
+        if self.connections.get(&handle).is_some_and(|entry| entry.check.as_ref().is_none_or(|check| !check.is_kept()))
+        {
+            self.conclude(handle, Outcome::Moved);
         }
     }
 
@@ -259,11 +263,12 @@ impl Endpoint {
         if let Some(time) = entry.timer {
             self.timers.remove(&(time, handle));
         }
-        if self.by_address.get(&entry.address) == Some(&handle) {
-            self.by_address.remove(&entry.address);
+        let address = entry.proven_address();
+        if self.by_address.get(&address) == Some(&handle) {
+            self.by_address.remove(&address);
         }
-        if let Some(cid) = &entry.cid {
-            self.by_cid.remove(cid);
+        for id in entry.connection.own_ids() {
+            self.by_cid.remove(id);
         }
         self.half_open.remove(&handle);
         let received = &mut self.received;
@@ -320,7 +325,7 @@ impl Endpoint {
             Err(_) => return self.counters.malformed += 1,
         }
         // A connection that has an ID is not known by its address, which somebody else may have got since.
-        let is_replaced = |entry: &Entry| entry.cid.is_none() || !entry.connection.is_connected();
+        let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         if let Some(handle) = known
             && self.connections.get(&handle).is_some_and(|entry| is_replaced(entry))
         {
@@ -352,39 +357,23 @@ impl Endpoint {
         };
         let handle = ConnectionHandle(self.next_handle);
         self.next_handle += 1;
-        let cid = cid.filter(|cid| !cid.is_empty());
-        if let Some(cid) = &cid {
-            self.by_cid.insert(cid.clone(), handle);
+        if let Some(cid) = cid.filter(|cid| !cid.is_empty()) {
+            self.by_cid.insert(cid, handle);
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, cid, hello, &self.limits);
+        let entry = Entry::new(connection, from, hello, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []);
-    }
-
-    /// A connection ID that no connection has, if they are wanted. `None`: there is none, or no randomness.
-    fn new_cid(&self, rng: &mut dyn Rng) -> Option<Option<Box<[u8]>>> {
-        let Some(len) = self.settings().connection_id else { return Some(None) };
-        let mut cid = vec![0; len.into()].into_boxed_slice();
-        for _ in 0..MAX_DRAWS {
-            rng.fill(&mut cid).ok()?;
-            if cid.is_empty() || !self.by_cid.contains_key(&cid) {
-                return Some(Some(cid));
-            }
-        }
-        None // so short that all are taken
     }
 
     /// Hands a datagram to a connection.
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         touch(&mut self.touched, handle);
-        let newest = entry.connection.newest();
+        let (newest, id_changes) = (entry.connection.newest(), entry.connection.id_changes());
+        let dropped = entry.connection.summary().dropped.total();
         let len = datagram.len();
-        if from == entry.address {
-            entry.add_budget(&self.limits, len);
-        }
         let mut rest = datagram;
         loop {
             match entry.connection.handle_input(now, rng, rest) {
@@ -410,11 +399,22 @@ impl Endpoint {
                 break;
             }
         }
+        // RFC 9853, 2: what was discarded does not count.
+        if from == entry.address && entry.connection.summary().dropped.total() == dropped {
+            entry.add_budget(&self.limits, len);
+        }
         if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {
             entry.proven(); // who has keys got the ServerHello
         }
+        // A check says nothing about which path the peer prefers.
+        let is_newer = entry.connection.newest() > newest && !entry.connection.newest_is_check();
+        let has_new_id = entry.connection.id_changes() > id_changes;
         self.report(handle);
-        self.move_to(handle, from, newest, len);
+        if is_newer || self.limits.moves_on_any_record() {
+            self.came_from(handle, now, rng, &Origin { from, len, has_new_id });
+        }
+        self.handle_checks(handle, from, len);
+        self.answer_request(handle, rng);
     }
 
     /// Reports what happened to a connection.
@@ -440,32 +440,10 @@ impl Endpoint {
         }
     }
 
-    /// A datagram came from `from`: if it was authentic and newer than all before, the peer is there now.
-    fn move_to(&mut self, handle: ConnectionHandle, from: SocketAddr, newest: Option<(u64, u64)>, len: usize) {
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let before = entry.address;
-        let is_newer = entry.connection.newest() > newest || self.limits.moves_on_any_record();
-        if from == before || !is_newer || !entry.connection.is_connected() {
-            return;
-        }
-        match self.limits.address_change {
-            AddressChange::Refuse => return self.counters.other_address += 1,
-            AddressChange::Limited => entry.budget = Some(0),
-            AddressChange::Follow => entry.budget = None,
-        }
-        entry.address = from;
-        entry.add_budget(&self.limits, len);
-        if self.by_address.get(&before) == Some(&handle) {
-            self.by_address.remove(&before);
-        }
-        self.by_address.entry(from).or_insert(handle);
-        self.events.push_back((handle, EndpointEvent::AddressChanged { from: before, to: from }));
-    }
-
     /// The timer of a connection may have changed.
     fn set_timer(&mut self, handle: ConnectionHandle) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let timer = entry.connection.poll_timeout();
+        let timer = entry.timeout();
         if timer == entry.timer {
             return;
         }
@@ -477,9 +455,6 @@ impl Endpoint {
         }
     }
 }
-
-/// How often a connection ID is drawn that may be taken.
-const MAX_DRAWS: usize = 32;
 
 /// Notes that a connection may have something to send: most often it is the one that was noted last.
 fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {

@@ -49,6 +49,7 @@ pub use memory::Memory;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{
-    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
-    ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
+    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ConnectionIdUsage,
+    ContentType, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
+    SignatureScheme,
 };

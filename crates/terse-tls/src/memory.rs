@@ -87,7 +87,7 @@ impl Memory {
         // The flight is kept until it is answered. A record of application data waits in a buffer of its own.
         let flight = 2 * self.own_flight;
         let queue = 2 * (self.max_send_buffer / LEAST_RECORD + 1) * size_of::<Vec<u8>>();
-        early + flight + queue + HELD
+        early + flight + queue + HELD + IDS
     }
 }
 
@@ -111,6 +111,9 @@ const PIECE: usize = 2 * size_of::<usize>();
 
 /// What overtook a change of keys: 1,500 bytes in records of 13 at least, and where they are, which moves as it grows.
 const HELD: usize = 1_500 + 3 * (1_500 / 13 + 1) * 2 * size_of::<usize>();
+
+/// Connection IDs as long as they may be, eight of this side and four of the peer.
+const IDS: usize = 12 * (255 + size_of::<Vec<u8>>());
 
 /// The shortest record of application data: a header, a byte, and a tag of 8.
 const LEAST_RECORD: usize = 13 + 1 + 8;

@@ -291,7 +291,13 @@ impl Traffic {
 
     /// Counts a message of the handshake; one that only follows it counts in `post_handshake_bytes` alone.
     pub(crate) fn count_message(&mut self, message: HandshakeType, len: usize) {
-        if matches!(message, HandshakeType::KEY_UPDATE | HandshakeType::NEW_SESSION_TICKET) {
+        if matches!(
+            message,
+            HandshakeType::KEY_UPDATE
+                | HandshakeType::NEW_SESSION_TICKET
+                | HandshakeType::REQUEST_CONNECTION_ID
+                | HandshakeType::NEW_CONNECTION_ID
+        ) {
             return;
         }
         let len = len as u32;

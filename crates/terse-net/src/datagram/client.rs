@@ -36,6 +36,8 @@ pub struct DatagramClient {
     deadline: Option<Instant>,
     peer_closed: bool,
     signer: Option<Signer>,
+    /// How many of the server's connection IDs are kept for other networks.
+    spare_ids: u8,
     effort: Effort,
 }
 
@@ -65,6 +67,7 @@ impl DatagramClient {
             deadline: None,
             peer_closed: false,
             signer: None,
+            spare_ids: 0,
             effort: Effort { since: clock.now().monotonic, asked: 1, network: None },
         }
     }
@@ -72,6 +75,13 @@ impl DatagramClient {
     /// Asks `signer` for signatures, as [`crate::Stream::with_signer`] does.
     pub fn with_signer(self, signer: Signer) -> Self {
         Self { signer: Some(signer), ..self }
+    }
+
+    /// Keeps `count` of the server's connection IDs, four at most, so that whoever watches several networks cannot follow the
+    /// connection by its ID: [`Self::move_to`]. It costs a message in each direction after the handshake, and after each move
+    /// (RFC 9147, 9). DTLS 1.3 alone, with a server that has connection IDs.
+    pub fn with_spare_connection_ids(self, count: u8) -> Self {
+        Self { spare_ids: count, ..self }
     }
 
     /// Calls fail with [`NetError::NoAnswer`] from `limit` after now on.
@@ -93,7 +103,8 @@ impl DatagramClient {
             }
             result?;
         }
-        Ok(())
+        self.ask_for_ids();
+        self.flush()
     }
 
     /// Sends `data` as early data (0-RTT), in one datagram, before [`Self::handshake`]. Returns how many bytes were taken: all or
@@ -169,9 +180,20 @@ impl DatagramClient {
     }
 
     /// Goes on with `socket`, which is connected to the same server: from another port, on another network. With a
-    /// connection ID (RFC 9146) the server knows the connection again.
+    /// connection ID (RFC 9146) the server knows the connection again; with a spare one, nobody else does
+    /// ([`Self::with_spare_connection_ids`]).
     pub fn move_to(&mut self, socket: UdpSocket) {
         self.socket = socket;
+        self.connection.path_changed();
+        self.ask_for_ids();
+    }
+
+    /// Asks for connection IDs if there are fewer than wanted, and the server may have more.
+    fn ask_for_ids(&mut self) {
+        let wanted = usize::from(self.spare_ids).saturating_sub(self.connection.spare_connection_ids());
+        if wanted > 0 {
+            let _ = self.connection.request_connection_ids(wanted as u8); // if it cannot be asked now, then the next time
+        }
     }
 
     /// Hands the connection a datagram, or lets time pass.

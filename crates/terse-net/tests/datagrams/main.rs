@@ -158,10 +158,54 @@ fn a_client_that_moves_is_known_by_its_connection_id() {
         if is_known {
             assert_eq!(&received[..result.unwrap()], b"hello");
             assert_eq!(server.event().0, DatagramEvent::AddressChanged { from: before, to: now });
+            assert_eq!(server.end().path_challenges, 2, "here, and where it was");
         } else {
             assert!(result.unwrap_err().is_timeout());
             assert!(server.end().unknown_address > 0);
         }
+    }
+}
+
+/// Each network sees another connection ID, as far as there are any.
+#[test]
+fn a_client_that_moves_may_not_be_recognised() {
+    for spare in [0, 2] {
+        let (config, server) = configs(Datagrams { connection_id: Some(8), ..datagrams() });
+        let server = EchoServer::start(server);
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let relay = |seen: Arc<Mutex<Vec<Vec<u8>>>>| {
+            Relay::start(server.address, move |way, _, datagram| {
+                if way == Way::ToServer && datagram[0] & 0b1111_0000 == 0b0011_0000 {
+                    seen.lock().unwrap().push(datagram[1..9].to_vec());
+                }
+                vec![datagram]
+            })
+        };
+        let networks: Vec<_> = (0..4).map(|_| relay(seen.clone())).collect();
+        let mut client = client(&config, networks[0].address).with_spare_connection_ids(spare);
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        let mut ids = Vec::new();
+        for (number, network) in networks.iter().enumerate() {
+            if number > 0 {
+                let moved = socket();
+                moved.connect(network.address).unwrap();
+                client.move_to(moved);
+            }
+            seen.lock().unwrap().clear();
+            // What it asked for comes with the answers.
+            for _ in 0..3 {
+                client.send(b"hello").unwrap();
+                assert_eq!(client.receive(&mut [0; 8]).unwrap(), 5);
+            }
+            let mut seen = core::mem::take(&mut *seen.lock().unwrap());
+            seen.dedup();
+            assert_eq!(seen.len(), 1, "one in each network");
+            ids.extend(seen);
+        }
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), if spare > 0 { networks.len() } else { 1 });
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Datagrams {
     /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
     /// that are sent may have one, those that come here need none. A server answers them if it is an [`crate::Endpoint`].
     pub connection_id: Option<u8>,
+    /// With connection IDs, offer to answer checks whether this side is where its records come from, and answer such an offer
+    /// (RFC 9853). Only an application that checks its peers' addresses itself goes without.
+    pub return_routability_check: bool,
     /// Speak `TLS_AES_128_CCM_8_SHA256` in DTLS 1.3 as well, if it is enabled. Its tags can be guessed: after 64 records that
     /// are not authentic the peer is asked for new keys, and after 128 under one key the connection ends (RFC 9147, 4.5.3 and
     /// Appendix B.3), so that whoever can send as many to a side can cut it off. Only where nobody else can.
@@ -69,6 +72,7 @@ impl Default for Datagrams {
             max_timeout: 60_000,
             max_retransmissions: 7,
             connection_id: None,
+            return_routability_check: true,
             short_tags: false,
             believe_unprotected_alerts: false,
             #[cfg(feature = "testing")]

@@ -35,6 +35,7 @@ impl Connection {
         });
         connection.summary.received.datagrams = hello.datagrams;
         connection.summary.received.record_bytes = hello.bytes as u64;
+        connection.ids.of_endpoint = true;
         connection.has_rest = true; // the first input is what is left of its datagram: nothing
         Ok(connection)
     }

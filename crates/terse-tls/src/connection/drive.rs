@@ -32,7 +32,11 @@ impl Connection {
     /// Takes up to the end of one record.
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
+        let newest = self.receiver.newest();
         let received = self.receiver.receive(now.monotonic, input);
+        if self.receiver.newest() > newest {
+            self.paths.newest_is_check = matches!(received, Ok((_, Received::ReturnRoutabilityCheck(_))));
+        }
         self.summary.dropped = self.receiver.dropped();
         let (taken, received) = received?;
         if !was_connected {
@@ -65,8 +69,10 @@ impl Connection {
             }
             Received::ApplicationData => self.handle_application_data()?,
             Received::Alert(alert) => self.handle_alert(alert)?,
+            Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
         self.summary.dropped = self.receiver.dropped(); // also what was not due
+        self.answer_request(rng)?;
         if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
             self.update_keys(true)?; // RFC 9147, 4.5.3
         }
@@ -140,13 +146,14 @@ impl Connection {
         if receive.connection_id {
             self.receiver.expect_connection_id();
         }
+        let ids = receive.connection_ids;
         if let Some(flights) = self.sender.flights()
             && flights.handled(now.monotonic, handshake.is_finished())
         {
             self.receiver.answered();
         }
         self.proceed(handshake, now);
-        Ok(())
+        ids.map_or(Ok(()), |ids| self.handle_ids(ids))
     }
 
     /// Enters the next state.

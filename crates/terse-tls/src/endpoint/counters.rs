@@ -23,11 +23,19 @@ pub struct EndpointCounters {
     pub data_dropped: u32,
     /// Times that more would have been sent to an address that is not proven than three times what came from it.
     pub amplification: u32,
+    /// Challenges that were sent, to new and to old addresses (RFC 9853).
+    pub path_challenges: u32,
+    /// Times that a peer seemed to be somewhere else and was still where it was: somebody copies its records, and is faster.
+    pub paths_kept: u32,
+    /// Times that nobody answered at a new address, nor at the old one.
+    pub paths_unproven: u32,
+    /// Answers to no challenge, not from where it went, or for the second time.
+    pub path_responses_dropped: u32,
 }
 
 impl EndpointCounters {
     /// The counts by name, as in reports.
-    pub const fn by_name(&self) -> [(&'static str, u32); 10] {
+    pub const fn by_name(&self) -> [(&'static str, u32); 14] {
         [
             ("cookies_sent", self.cookies_sent),
             ("malformed", self.malformed),
@@ -39,6 +47,10 @@ impl EndpointCounters {
             ("refused", self.refused),
             ("data_dropped", self.data_dropped),
             ("amplification", self.amplification),
+            ("path_challenges", self.path_challenges),
+            ("paths_kept", self.paths_kept),
+            ("paths_unproven", self.paths_unproven),
+            ("path_responses_dropped", self.path_responses_dropped),
         ]
     }
 }

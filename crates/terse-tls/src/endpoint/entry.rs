@@ -5,20 +5,23 @@ use core::net::SocketAddr;
 
 use super::hellos::Hello;
 use super::limits::EndpointLimits;
+use super::paths::Check;
 use crate::connection::Connection;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
 /// So many times what came may be sent to an address that is not proven (RFC 9147, 5.1).
-const AMPLIFICATION: usize = 3;
+pub(super) const AMPLIFICATION: usize = 3;
 
 /// No record of a handshake is shorter.
 const LEAST_DATAGRAM: usize = 64;
 
 pub(super) struct Entry {
     pub(super) connection: Connection,
+    /// Where what is sent goes.
     pub(super) address: SocketAddr,
-    pub(super) cid: Option<Box<[u8]>>,
+    /// Whether the peer is there.
+    pub(super) check: Option<Box<Check>>,
     /// How many bytes may be sent to the address; `None`: any number, since the peer is there.
     pub(super) budget: Option<usize>,
     /// As the endpoint knows it.
@@ -30,18 +33,12 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(
-        connection: Connection,
-        address: SocketAddr,
-        cid: Option<Box<[u8]>>,
-        hello: &Hello,
-        limits: &EndpointLimits,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, address: SocketAddr, hello: &Hello, limits: &EndpointLimits) -> Self {
         let mut entry = Self {
             connection,
             address,
-            cid,
-            budget: (!limits.require_cookie).then_some(0),
+            check: None,
+            budget: (!limits.require_cookie && hello.first.retried.is_none()).then_some(0),
             timer: None,
             has_failed: false,
             random: hello.random,
@@ -64,6 +61,31 @@ impl Entry {
                 *budget = usize::MAX;
             }
         }
+    }
+
+    /// The address is not proven; so many bytes came from there.
+    pub(super) fn limit(&mut self, limits: &EndpointLimits, received: usize) {
+        self.budget = Some(0);
+        self.add_budget(limits, received);
+    }
+
+    /// The last address that the peer was known to have.
+    pub(super) fn proven_address(&self) -> SocketAddr {
+        self.check.as_ref().map_or(self.address, |check| check.before)
+    }
+
+    /// To the last address that the peer was known to have.
+    pub(super) fn go_back(&mut self) {
+        if let Some(check) = self.check.take() {
+            self.address = check.before;
+            self.budget = None;
+        }
+    }
+
+    /// When time has passed for the connection or for a check.
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        let check = self.check.as_ref().map(|check| check.deadline);
+        self.connection.poll_timeout().into_iter().chain(check).min()
     }
 
     /// The peer answered what was sent to the address.

@@ -21,15 +21,21 @@ pub struct EndpointLimits {
     pub undefended: Undefended,
 }
 
-/// What happens when authentic records of a connection with a connection ID come from another address (RFC 9146, 6).
+/// What happens when authentic records of a connection with a connection ID come from another address (RFC 9146, 6). An
+/// attacker on the way can make them come from anywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressChange {
     /// Nothing: what is sent goes to the old one.
     Refuse,
     /// What is sent goes to the new one, at most three times as much as came from there, until the application knows that the
-    /// peer is there ([`super::Endpoint::confirm_address`]): an attacker on the way can make records come from anywhere.
-    #[default]
+    /// peer is there ([`super::Endpoint::confirm_address`]).
     Limited,
+    /// The same, but the peer is asked whether it is there (RFC 9853), and [`super::EndpointEvent::AddressChanged`] is reported
+    /// once it has answered, and did not answer at the old address: that takes as long as a flight is waited for. If it does
+    /// not answer, the connection goes back to the old address. Peers that do not take part are treated as with
+    /// [`Self::Limited`].
+    #[default]
+    Check,
     /// What is sent goes to the new one.
     Follow,
 }
@@ -44,6 +50,10 @@ pub struct Undefended {
     pub amplification: bool,
     /// Any record that is handed to a connection moves it, also an old one.
     pub old_records: bool,
+    /// The old address is not asked whether the peer is still there.
+    pub old_path: bool,
+    /// Any answer proves an address.
+    pub path_responses: bool,
 }
 
 impl Default for EndpointLimits {
@@ -72,6 +82,20 @@ impl EndpointLimits {
     pub(super) const fn moves_on_any_record(&self) -> bool {
         #[cfg(feature = "testing")]
         return self.undefended.old_records;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn asks_new_address_alone(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.old_path;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn takes_any_path_response(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.path_responses;
         #[cfg(not(feature = "testing"))]
         false
     }

@@ -53,6 +53,13 @@ pub enum ApiMisuse {
     NoKeyUpdate,
     /// The peer has not acknowledged the KeyUpdate before, or the end of the handshake (RFC 9147, 8).
     KeyUpdateUnderWay,
+    /// More connection IDs are for DTLS 1.3, where both sides agreed on them and the one that is concerned is not empty (RFC
+    /// 9147, 9).
+    NoConnectionIds,
+    /// The peer has not answered the request for connection IDs, or not acknowledged those that it was provided with.
+    ConnectionIdsUnderWay,
+    /// Connection IDs for the peer of an endpoint's connection are provided by the endpoint.
+    OfEndpoint,
     /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
     /// due.
     KeyExhausted,
@@ -92,6 +99,11 @@ impl fmt::Display for ApiMisuse {
             Self::NoExporter => f.write_str("without the extended master secret nothing may be exported"),
             Self::NoKeyUpdate => f.write_str("TLS 1.2 cannot replace keys"),
             Self::KeyUpdateUnderWay => f.write_str("keys are being replaced already: try again when the peer has answered"),
+            Self::NoConnectionIds => f.write_str("there are no connection IDs of which there could be more"),
+            Self::ConnectionIdsUnderWay => {
+                f.write_str("connection IDs are under way already: try again when the peer has answered")
+            }
+            Self::OfEndpoint => f.write_str("the connection is an endpoint's, which is to be asked for that"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::MessageTooLong => f.write_str("the data does not fit into one datagram: send less at once"),
             Self::DatagramOutOfRange => {

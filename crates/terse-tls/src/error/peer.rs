@@ -74,6 +74,8 @@ pub enum PeerMisbehaved {
     TooManyEmptyRecords,
     /// More KeyUpdates in a row, without data, than a working peer sends (RFC 9846, 4.7.3).
     TooManyKeyUpdates,
+    /// More RequestConnectionIds than a peer needs that uses what it gets (RFC 9147, 9).
+    TooManyCidsRequested,
     /// A ClientHello or ServerHello whose fixed fields are not those of RFC 9846, 4.2.2 and 4.2.3.
     IllegalLegacyField,
     /// An extension that this message may not carry (RFC 9846, 4.3).
@@ -147,6 +149,7 @@ impl PeerMisbehaved {
             | Self::TooManyRenegotiations
             | Self::TooManyKeyUpdates
             | Self::TooMuchEarlyData => AlertDescription::UNEXPECTED_MESSAGE,
+            Self::TooManyCidsRequested => AlertDescription::TOO_MANY_CIDS_REQUESTED,
             Self::IllegalRenegotiationInfo | Self::ChangedSession => AlertDescription::HANDSHAKE_FAILURE,
             Self::InappropriateFallback => AlertDescription::INAPPROPRIATE_FALLBACK,
             Self::MissingExtension(_) => AlertDescription::MISSING_EXTENSION,
@@ -183,6 +186,7 @@ impl fmt::Display for PeerMisbehaved {
             Self::BadChangeCipherSpec => f.write_str("a ChangeCipherSpec is malformed or not due"),
             Self::TooManyEmptyRecords => f.write_str("too many records without content"),
             Self::TooManyKeyUpdates => f.write_str("too many KeyUpdates without data"),
+            Self::TooManyCidsRequested => f.write_str("too many requests for connection IDs that are not used"),
             Self::IllegalLegacyField => f.write_str("a legacy field of a hello has a forbidden value"),
             Self::MisplacedExtension(extension) => write!(f, "the extension {extension} does not belong there"),
             Self::UnsolicitedExtension(extension) => write!(f, "the extension {extension} was not offered"),

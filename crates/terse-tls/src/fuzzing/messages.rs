@@ -86,6 +86,10 @@ const PARSERS: &[fn(&[u8]) -> bool] = parsers![
     PeerIdentity,
     PeerEntry,
     Ticket,
+    ReturnRoutabilityCheck,
+    Rrc,
+    NewConnectionId<'_>,
+    RequestConnectionId,
 ];
 
 /// But for a hello without extensions, to which the empty block is added.

@@ -116,7 +116,9 @@ fn take(
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
-            Received::Repeated | Received::Ack { .. } => unreachable!("a stream repeats nothing"),
+            Received::Repeated | Received::Ack { .. } | Received::ReturnRoutabilityCheck(_) => {
+                unreachable!("for datagrams")
+            }
         }
         let [partial, joined, plaintext] = receiver.buffered();
         assert!(partial <= HEADER_LEN + MAX_ENCRYPTED);

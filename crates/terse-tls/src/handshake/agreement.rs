@@ -1,4 +1,5 @@
-//! What both versions agree on alike: the application protocol (RFC 7301) and the sizes of records (RFC 8449, RFC 6066).
+//! What both versions agree on alike: the application protocol (RFC 7301), the sizes of records (RFC 8449, RFC 6066), and
+//! over datagrams connection IDs (RFC 9146) and checks of return routability (RFC 9853).
 
 use alloc::vec::Vec;
 
@@ -7,7 +8,7 @@ use crate::config::{ClientConfig, ServerConfig};
 use crate::error::{Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{
     ConnectionId, EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, MaxFragmentLength, ProtocolName,
-    ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList,
+    ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList,
 };
 
 /// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
@@ -32,6 +33,8 @@ pub(super) fn read(
 pub(super) fn read_connection_id(extensions: Extensions<'_>, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(ConnectionId(cid)) = extensions.get()? {
         connection_ids(cid, output);
+        // RFC 9853, 3: without the other there is none.
+        output.agreed.return_routability_check = extensions.get::<Rrc>()?.is_some();
     }
     Ok(())
 }
@@ -40,9 +43,10 @@ pub(super) fn read_connection_id(extensions: Extensions<'_>, output: &mut Output
 fn connection_ids(theirs: &[u8], output: &mut Output<'_>) {
     output.link.use_connection_id(theirs);
     output.receive.connection_id = true;
+    output.agreed.connection_ids = true;
 }
 
-/// A server answers a client's connection ID with its own, if the link has them.
+/// A server answers a client's connection ID with its own, if the link has them, and what goes with it.
 pub(super) fn answer_connection_id(
     offered: Extensions<'_>,
     extensions: &mut ExtensionsBuilder,
@@ -53,6 +57,10 @@ pub(super) fn answer_connection_id(
     };
     extensions.push(&ConnectionId(ours))?;
     connection_ids(theirs, output);
+    if output.link.checks_routability() && offered.get::<Rrc>()?.is_some() {
+        extensions.push(&Rrc)?;
+        output.agreed.return_routability_check = true;
+    }
     Ok(())
 }
 

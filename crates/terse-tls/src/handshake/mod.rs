@@ -15,7 +15,9 @@ use crate::link::Link;
 use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
-use crate::wire::{ClientHello, Encode, HandshakeType, Parse, Protocol, ProtocolVersion, ServerHello};
+use crate::wire::{
+    ClientHello, ConnectionIdUsage, Encode, HandshakeType, Parse, Protocol, ProtocolVersion, ServerHello,
+};
 
 mod agreement;
 mod caching;
@@ -105,6 +107,24 @@ pub(crate) struct Receive {
     pub(crate) skip_early_data: Option<usize>,
     /// The peer puts this side's connection ID into its protected records (RFC 9146, 3).
     pub(crate) connection_id: bool,
+    /// What the peer says of connection IDs later (RFC 9147, 9).
+    pub(crate) connection_ids: Option<ConnectionIds>,
+}
+
+/// What a peer says of connection IDs after the handshake. Of those that it provides, more than a few are not kept.
+pub(crate) enum ConnectionIds {
+    /// It asks for so many.
+    Requested(u8),
+    /// It provides these.
+    New(Vec<Box<[u8]>>, ConnectionIdUsage),
+}
+
+impl ConnectionIds {
+    /// How many new ones are of use: one at once, and some to spare.
+    pub(crate) const MAX_NEW: usize = 1 + Self::MAX_SPARE;
+
+    /// How many wait to be used.
+    pub(crate) const MAX_SPARE: usize = 4;
 }
 
 /// What a handshake agreed on for the application.
@@ -114,6 +134,10 @@ pub(crate) struct Agreed {
     pub(crate) application_protocol: Option<Vec<u8>>,
     /// The name that a client asked for (RFC 6066, 3).
     pub(crate) server_name: Option<Box<str>>,
+    /// Connection IDs (RFC 9146).
+    pub(crate) connection_ids: bool,
+    /// Checks whether the peer is where its records come from (RFC 9853).
+    pub(crate) return_routability_check: bool,
     /// How many bytes of early data a client may still send.
     pub(crate) early_data: u32,
 }

@@ -12,7 +12,8 @@ use crate::record::datagram::RecordNumber;
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol};
+use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
+use datagram::connection_ids::OwnIds;
 
 pub(crate) mod datagram;
 mod plaintext;
@@ -66,6 +67,11 @@ pub(crate) trait Link {
     /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered nor
     /// answered.
     fn connection_id(&self) -> Option<&[u8]>;
+
+    /// Whether checks of return routability are offered with it, and answered (RFC 9853).
+    fn checks_routability(&self) -> bool {
+        false
+    }
 
     /// The peer's connection ID, for the protected records that are sent.
     fn use_connection_id(&mut self, cid: &[u8]);
@@ -131,6 +137,8 @@ pub(crate) enum Received {
     ApplicationData,
     /// An alert.
     Alert(Alert),
+    /// Datagrams: a check whether a path is good.
+    ReturnRoutabilityCheck(ReturnRoutabilityCheck),
     /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the answer.
     Repeated,
     /// Datagrams: the peer has these records (RFC 9147, 7).
@@ -210,6 +218,16 @@ pub(crate) trait Incoming: Send + Sync {
     /// The peer puts this side's connection ID into its protected records.
     fn expect_connection_id(&mut self) {}
 
+    /// Datagrams: this side's connection IDs.
+    fn own_ids(&self) -> Option<&OwnIds> {
+        None
+    }
+
+    /// As [`Self::own_ids`].
+    fn own_ids_mut(&mut self) -> Option<&mut OwnIds> {
+        None
+    }
+
     /// How many bytes of application data wait to be read.
     fn plaintext_len(&self) -> usize;
 
@@ -278,6 +296,27 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
 
+    /// Datagrams: the peer's connection ID, which may be empty.
+    fn peer_id(&self) -> &[u8] {
+        &[]
+    }
+
+    /// Datagrams: another one takes its place, unless it leaves no room for content.
+    fn change_peer_id(&mut self, _: Box<[u8]>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Datagrams: whether a message of this kind was sent after the handshake and is not acknowledged.
+    fn is_under_way(&self, _: HandshakeType) -> bool {
+        false
+    }
+
+    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
+    /// fit, or if nothing more is sent. Only datagrams can go apart.
+    fn record_apart(&mut self, _: ContentType, _: &[u8], _out: &mut [u8]) -> Option<usize> {
+        None
+    }
+
     /// Sends an alert after which more follows.
     fn alert(&mut self, alert: Alert) -> Result<(), Error>;
 
@@ -292,6 +331,11 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     /// As [`Self::flights`].
     fn deadline(&self) -> Option<Instant> {
         None
+    }
+
+    /// As [`Self::flights`]: how long an answer is waited for, in milliseconds.
+    fn patience(&self) -> u64 {
+        0
     }
 
     /// As [`Self::flights`]: when the flight was last sent that waits for an answer.

@@ -70,6 +70,8 @@ code_points! {
         TLS12_CID = 25 "tls12_cid",
         /// RFC 9147, 7
         ACK = 26 "ACK",
+        /// RFC 9853, 4
+        RETURN_ROUTABILITY_CHECK = 27 "return_routability_check",
     }
 }
 
@@ -84,6 +86,10 @@ code_points! {
         NEW_SESSION_TICKET = 4 "NewSessionTicket",
         END_OF_EARLY_DATA = 5 "EndOfEarlyData",
         ENCRYPTED_EXTENSIONS = 8 "EncryptedExtensions",
+        /// RFC 9147, 9
+        REQUEST_CONNECTION_ID = 9 "RequestConnectionId",
+        /// RFC 9147, 9
+        NEW_CONNECTION_ID = 10 "NewConnectionId",
         CERTIFICATE = 11 "Certificate",
         SERVER_KEY_EXCHANGE = 12 "ServerKeyExchange",
         CERTIFICATE_REQUEST = 13 "CertificateRequest",
@@ -225,6 +231,7 @@ code_points! {
         SIGNATURE_ALGORITHMS_CERT = 50 "signature_algorithms_cert",
         KEY_SHARE = 51 "key_share",
         CONNECTION_ID = 54 "connection_id",
+        RRC = 61 "rrc",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",
@@ -249,6 +256,8 @@ code_points! {
         ACCESS_DENIED = 49 "access_denied",
         DECODE_ERROR = 50 "decode_error",
         DECRYPT_ERROR = 51 "decrypt_error",
+        /// RFC 9147, 9
+        TOO_MANY_CIDS_REQUESTED = 52 "too_many_cids_requested",
         PROTOCOL_VERSION = 70 "protocol_version",
         INSUFFICIENT_SECURITY = 71 "insufficient_security",
         INTERNAL_ERROR = 80 "internal_error",

@@ -51,7 +51,7 @@ impl ExtensionType {
                 CH | SH12
             }
             Self::PRE_SHARED_KEY => CH | SH,
-            Self::CONNECTION_ID => CH | SH | SH12,
+            Self::CONNECTION_ID | Self::RRC => CH | SH | SH12,
             Self::EARLY_DATA => CH | EE | NST,
             Self::SUPPORTED_VERSIONS | Self::KEY_SHARE => CH | SH | HRR,
             Self::COOKIE => CH | HRR,

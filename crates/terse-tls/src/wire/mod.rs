@@ -7,12 +7,14 @@ mod caching;
 mod certificate_types;
 mod code_points;
 mod codec;
+mod connection_ids;
 mod extensions;
 mod extensions12;
 mod key_share;
 mod messages;
 mod protocol;
 mod resumption;
+mod return_routability_check;
 mod tls12;
 
 #[cfg(test)]
@@ -30,6 +32,8 @@ pub use code_points::{
     ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
 pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
+pub use connection_ids::ConnectionIdUsage;
+pub(crate) use connection_ids::{NewConnectionId, RequestConnectionId};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
@@ -47,6 +51,7 @@ pub(crate) use resumption::{
     EarlyData, EndOfEarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello,
     PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,
 };
+pub(crate) use return_routability_check::{PathCookie, ReturnRoutabilityCheck, Rrc};
 pub(crate) use tls12::{
     Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk,
     ClientKeyExchangePsk, EcdheParams, HelloRequest, NewSessionTicket12, RawPublicKey12, ServerHelloDone,

@@ -16,6 +16,7 @@ use crate::error::{InvalidMessage, PeerMisbehaved};
 mod codec;
 mod extensions;
 mod messages;
+mod paths;
 mod resumption;
 mod tls12;
 

@@ -8,8 +8,8 @@ use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::summary::Mode;
 use terse_tls::{
-    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, ProtocolVersion,
-    Undefended,
+    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup,
+    ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -178,6 +178,23 @@ fn without_a_cookie_the_handshake_takes_a_round_trip_less() {
     }
 }
 
+/// Without a cookie too, a HelloRetryRequest has one, and the second ClientHello goes on where it left off.
+#[test]
+fn without_a_cookie_another_group_is_asked_for_with_one() {
+    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+    let datagrams = Datagrams { max_datagram: 548, ..Datagrams::default() };
+    let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, datagrams);
+    setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
+    setup.server.common.groups = vec![NamedGroup::SECP256R1];
+    let mut world = World::new(setup, limits);
+    let (client, handle) = world.connected(address(1, 4000));
+    let summary = world.clients[client].connection.summary();
+    assert_eq!((summary.round_trips, summary.group), (2, Some(NamedGroup::SECP256R1)));
+    assert_eq!(world.endpoint.connection(handle).unwrap().summary().retransmissions, 0);
+    let counters = world.endpoint.counters();
+    assert_eq!((counters.cookies_sent, counters.amplification), (1, 0), "its address is proven");
+}
+
 #[test]
 fn first_messages_in_fragments_have_few_places() {
     let limits = EndpointLimits { max_first_messages: 10, ..EndpointLimits::default() };
@@ -268,13 +285,18 @@ fn a_client_that_lost_its_connection_begins_another_from_the_same_address() {
 
 #[test]
 fn the_application_hears_that_a_connection_was_replaced() {
-    let mut world = World::new(setup(None), EndpointLimits::default());
-    let (_, before) = world.connected(address(1, 4000));
-    world.clients.clear();
-    world.client(address(1, 4000));
-    world.run();
-    assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
-    assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    // Also where the server has connection IDs, and the client does not know them.
+    for connection_id in [None, Some(0), Some(4)] {
+        let mut setup = setup(None);
+        setup.server.common.datagrams.as_mut().unwrap().connection_id = connection_id;
+        let mut world = World::new(setup, EndpointLimits::default());
+        let (_, before) = world.connected(address(1, 4000));
+        world.clients.clear();
+        world.client(address(1, 4000));
+        world.run();
+        assert_eq!(world.events[0], (before, EndpointEvent::Replaced));
+        assert_eq!(world.events[1].1, EndpointEvent::Connected);
+    }
 }
 
 /// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
@@ -331,7 +353,10 @@ fn a_connection_without_an_id_does_not_move() {
 #[test]
 fn an_old_record_moves_nobody() {
     let attack = |undefended| {
-        let mut world = World::new(setup(Some(4)), EndpointLimits { undefended, ..EndpointLimits::default() });
+        // A check would find the client where it was.
+        let address_change = AddressChange::Limited;
+        let limits = EndpointLimits { undefended, address_change, ..EndpointLimits::default() };
+        let mut world = World::new(setup(Some(4)), limits);
         let (client, handle) = world.connected(address(1, 4000));
         world.clients[client].connection.send(b"one").unwrap();
         let late = world.transmit(client).remove(0);

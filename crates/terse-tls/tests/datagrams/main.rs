@@ -11,7 +11,9 @@
 //! - [`epochs`]: records that are early, late, or far from the last one
 //! - [`attacks`]: by those who have no keys
 //! - [`forged`]: the same, in DTLS 1.3 alone
+//! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`endpoint`]: many clients at one server
+//! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
 //! - [`wire`]: what went over the wire, opened
@@ -24,6 +26,7 @@ use terse_testkit::allocator::CountingAllocator;
 mod acks;
 mod attacks;
 mod caching;
+mod connection_ids;
 mod endpoint;
 mod epochs;
 mod flipped;
@@ -32,6 +35,7 @@ mod key_updates;
 mod modes;
 mod outcome;
 mod pairs;
+mod paths;
 mod random;
 mod single;
 mod timers;

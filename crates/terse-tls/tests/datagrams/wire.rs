@@ -120,11 +120,10 @@ impl Tap {
         records
     }
 
-    /// The suite that a ServerHello chooses.
+    /// The suite that a ServerHello chooses, in its first fragment.
     fn note_suite(&mut self, message: &[u8]) {
-        if let (Some(&HandshakeType::SERVER_HELLO), Some(body)) =
-            (message.first().map(|kind| HandshakeType(*kind)).as_ref(), message.get(12..))
-        {
+        let Some((&[kind, _, _, _, _, _, 0, 0, 0, ..], body)) = message.split_first_chunk::<12>() else { return };
+        if HandshakeType(kind) == HandshakeType::SERVER_HELLO {
             let at = 2 + 32 + 1 + usize::from(body[2 + 32]);
             let id = CipherSuite(u16::from_be_bytes([body[at], body[at + 1]]));
             self.suite = PROVIDER.tls13_suite(id).or(self.suite);

@@ -167,4 +167,39 @@ impl World {
         let has_heard = |client: &Client| client.received.iter().any(|received| received == data);
         (0..self.clients.len()).filter(|client| has_heard(&self.clients[*client])).collect()
     }
+
+    /// The first client says something; its datagrams.
+    pub(crate) fn say(&mut self, data: &[u8]) -> Vec<Vec<u8>> {
+        self.clients[0].connection.send(data).unwrap();
+        self.transmit(0)
+    }
+
+    /// The first client says something from there.
+    pub(crate) fn say_from(&mut self, from: SocketAddr, data: &[u8]) {
+        for datagram in self.say(data) {
+            self.hand_over(from, datagram);
+        }
+    }
+
+    /// The server says something.
+    pub(crate) fn answer(&mut self, handle: ConnectionHandle, data: &[u8]) {
+        self.endpoint.connection(handle).unwrap().send(data).unwrap();
+    }
+
+    /// Until no timer is set; what the server sends is lost.
+    pub(crate) fn wait_in_vain(&mut self) {
+        self.answers();
+        while let Some(time) = self.endpoint.poll_timeout() {
+            self.pass(time.0 - self.now.monotonic.0);
+            self.answers();
+        }
+    }
+
+    /// Until no timer is set.
+    pub(crate) fn run_out(&mut self) {
+        while let Some(time) = self.endpoint.poll_timeout() {
+            self.pass(time.0 - self.now.monotonic.0);
+            self.run();
+        }
+    }
 }

@@ -27,7 +27,8 @@ pub(crate) struct DatagramOptions {
     /// Before the first flight is sent again; doubled each time [default: 1000]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=600_000), requires = "dtls")]
     initial_timeout: Option<u32>,
-    /// Use connection IDs (RFC 9146), with one of N bytes for what comes here; 0: only the other side may want one
+    /// Use connection IDs (RFC 9146), with one of N bytes for what comes here; 0: only the other side may want one. A peer whose
+    /// address changes is asked whether it is there (RFC 9853)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=20), requires = "dtls")]
     connection_id: Option<u8>,
 }

@@ -68,7 +68,7 @@ impl Server {
         let counted = server.counters().by_name().into_iter().filter(|(_, count)| *count > 0);
         let counts: Vec<_> = counted.map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
         if shared.verbose && !counts.is_empty() {
-            output::warn(&format!("what belonged to no connection: {}", counts.join(", ")));
+            output::warn(&format!("counted beside the connections: {}", counts.join(", ")));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
     ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
-    Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, ServerNameList, SessionTicket,
+    Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
     SignatureAlgorithms, SupportedGroups, SupportedVersions,
 };
 
@@ -39,6 +39,9 @@ impl ExpectServerHello {
         self.offer_record_sizes(&mut extensions)?;
         if let Some(cid) = output.link.connection_id() {
             extensions.push(&ConnectionId(cid))?;
+            if output.link.checks_routability() {
+                extensions.push(&Rrc)?;
+            }
         }
         CertificateTypes::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;

@@ -107,7 +107,7 @@ impl ExpectServerHello {
         if let Some(session) = &tls12_session {
             legacy_session_id = session.offered_id(output.rng)?;
         }
-        let psks = OfferedPsks::new(&config, session, output.link.label_prefix())?;
+        let psks = OfferedPsks::new(&config, session, output.link)?;
         let mut hello = Self {
             config: config.clone(),
             server,

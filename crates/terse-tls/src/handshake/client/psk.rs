@@ -11,6 +11,7 @@ use crate::config::ClientConfig;
 use crate::crypto::Tls13Suite;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::Output;
+use crate::link::Link;
 use crate::resume::{PskHash, PskKind, SessionKind, StoredSession};
 use crate::schedule::tls13::EarlySecret;
 use crate::schedule::{EpochKeys, Transcript};
@@ -56,12 +57,8 @@ pub(crate) struct SelectedPsk {
 
 impl OfferedPsks {
     /// `session`, and all keys from outside for which there is a suite.
-    pub(super) fn new(
-        config: &ClientConfig,
-        session: Option<StoredSession>,
-        label_prefix: &'static [u8],
-    ) -> Result<Self, Error> {
-        let common = &config.common;
+    pub(super) fn new(config: &ClientConfig, session: Option<StoredSession>, link: &dyn Link) -> Result<Self, Error> {
+        let (common, label_prefix) = (&config.common, link.label_prefix());
         let mut offered = Self { psks: Vec::new(), early_data: None };
         if !common.enables(ProtocolVersion::TLS_1_3) {
             return Ok(offered);
@@ -81,7 +78,7 @@ impl OfferedPsks {
         hashes.sort_unstable();
         hashes.dedup();
         for external in &config.psks {
-            for psk in external.offers(&common.provider, &hashes)? {
+            for psk in external.offers(&common.provider, link.protocol(), &hashes)? {
                 let Some(hash) = psk.hash.find(&common.provider) else { continue };
                 offered.psks.push(OfferedPsk {
                     kind: psk.kind,

@@ -1,13 +1,15 @@
-//! After the handshake (RFC 9846, 4.7): KeyUpdate, tickets, exporters.
+//! After the handshake (RFC 9846, 4.7; RFC 9147, 9): KeyUpdate, tickets, exporters, connection IDs.
 
 use alloc::boxed::Box;
 
 use super::client::Tickets;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Message, Output};
+use crate::handshake::{ConnectionIds, Message, Output};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
-use crate::wire::{HandshakeType, KeyUpdate, NewSessionTicket, Place};
+use crate::wire::{
+    ConnectionId, HandshakeType, KeyUpdate, NewConnectionId, NewSessionTicket, Place, RequestConnectionId,
+};
 
 /// KeyUpdates that may come without application data between them.
 const MAX_KEY_UPDATES: u8 = 32;
@@ -52,6 +54,15 @@ impl Traffic {
         match message.kind {
             HandshakeType::KEY_UPDATE => self.key_update(&message.expect(HandshakeType::KEY_UPDATE)?, output)?,
             HandshakeType::NEW_SESSION_TICKET => self.new_session_ticket(message, output)?,
+            HandshakeType::REQUEST_CONNECTION_ID if output.agreed.connection_ids => {
+                let RequestConnectionId { num_cids } = message.expect(message.kind)?;
+                output.receive.connection_ids = Some(ConnectionIds::Requested(num_cids));
+            }
+            HandshakeType::NEW_CONNECTION_ID if output.agreed.connection_ids => {
+                let NewConnectionId { cids, usage } = message.expect(message.kind)?;
+                let cids = cids.iter().take(ConnectionIds::MAX_NEW).map(|ConnectionId(cid)| cid.into()).collect();
+                output.receive.connection_ids = Some(ConnectionIds::New(cids, usage));
+            }
             _ => return Err(message.unexpected()),
         }
         Ok(self)

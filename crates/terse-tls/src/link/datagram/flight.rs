@@ -25,6 +25,10 @@ pub(super) struct Flight {
     pub(super) outstanding: Outstanding,
     /// Nothing of it was sent yet.
     pub(super) is_fresh: bool,
+    /// The peer was heard of since it was sent again.
+    pub(super) is_heard: bool,
+    /// The peer was not: it gets this when it wakes up.
+    pub(super) is_asleep: bool,
     /// How often it was sent again because nothing was heard.
     pub(super) losses: u8,
     /// How often because the peer asked for it.
@@ -138,8 +142,7 @@ impl Flight {
     /// Stops, and keeps what is not acknowledged.
     pub(super) fn give_up(&mut self) {
         let before = core::mem::take(self);
-        self.is_complete = true;
-        self.is_given_up = true;
+        (self.is_complete, self.is_given_up, self.is_asleep) = (true, true, !before.is_heard);
         for piece in before.pieces.into_iter().filter(|piece| !piece.is_acknowledged) {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(&before.bytes[piece.start..piece.end]);

@@ -14,6 +14,7 @@ use crate::handshake::tls13::server::Retried;
 use crate::wire::ProtocolVersion;
 
 mod ack;
+pub(crate) mod connection_ids;
 pub(crate) mod cookie;
 mod flight;
 pub(crate) mod fragment;

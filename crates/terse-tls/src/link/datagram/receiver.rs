@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::connection_ids::OwnIds;
 use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
 use super::{FirstMessage, ack};
 use crate::config::{Datagrams, Defence};
@@ -17,7 +18,7 @@ use crate::record::datagram13;
 use crate::schedule::EpochKeys;
 use crate::summary::Dropped;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Parse};
+use crate::wire::{Alert, AlertDescription, ContentType, Parse, ReturnRoutabilityCheck};
 
 mod epochs;
 #[cfg(test)]
@@ -44,7 +45,7 @@ pub(super) struct Receiver {
     arrived: Arrived,
     plaintext: Plaintext,
     /// What protected records to this side are to carry.
-    cid: Box<[u8]>,
+    own_ids: OwnIds,
     expects_cid: bool,
     /// Longest content of a protected record; in DTLS 1.3 with its type.
     limit: Option<usize>,
@@ -71,7 +72,7 @@ impl Receiver {
             messages: Reassembler::new(max_message, 0),
             arrived: Arrived::default(),
             plaintext: Plaintext::new(),
-            cid: cid.unwrap_or_default(),
+            own_ids: OwnIds::new(cid),
             expects_cid: false,
             limit: None,
             max_message,
@@ -101,13 +102,13 @@ impl Receiver {
     /// Handles what begins with a whole record, or with none. Returns how many bytes that is.
     fn next_record(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.may_be_dtls13 && input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
-            let Some(header) = datagram13::Header::parse(input, self.cid.len()) else {
+            let Some(header) = datagram13::Header::parse(input, self.own_ids.id_len()) else {
                 return Ok((input.len(), drop_as(&mut self.dropped.malformed)));
             };
             self.last_record_len = header.record_len();
             return Ok((header.record_len(), self.unified(&header, input)?));
         }
-        let Some(header) = Header::parse(input, self.cid.len()) else {
+        let Some(header) = Header::parse(input, self.own_ids.id_len()) else {
             if self.settings.lacks(Defence::Dropping) {
                 return Err(InvalidMessage::UnknownContentType.into());
             }
@@ -129,11 +130,9 @@ impl Receiver {
             return Ok(drop_as(&mut self.dropped.wrong_epoch));
         };
         let number = epoch.epoch();
-        let due = self.expects_cid && !self.cid.is_empty() && number != EARLY_DATA;
-        let has_other = match header.cid(record) {
-            Some(cid) => cid != &*self.cid,
-            None => due,
-        };
+        let due = self.expects_cid && self.own_ids.id_len() > 0 && number != EARLY_DATA;
+        let id = header.cid(record).filter(|_| self.expects_cid).and_then(|id| self.own_ids.place(id));
+        let has_other = id.is_none() && (due || header.cid(record).is_some());
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9147, 9
         }
@@ -152,6 +151,9 @@ impl Receiver {
             }
             Err(refused) => return Ok(self.refused(refused)),
         };
+        if let Some(id) = id {
+            self.own_ids.used(id);
+        }
         let record_number = RecordNumber { epoch: number, sequence_number: opened.number };
         let is_due = place.is_in_force() || number >= APPLICATION || self.settings.lacks(Defence::Epochs);
         let received = match opened.content_type {
@@ -167,6 +169,7 @@ impl Receiver {
                 self.plaintext.set(opened.content);
                 if opened.content.is_empty() { Received::Nothing } else { Received::ApplicationData }
             }
+            ContentType::RETURN_ROUTABILITY_CHECK if number >= APPLICATION => check(opened.content, &mut self.dropped),
             _ => drop_as(&mut self.dropped.not_due),
         };
         self.epochs.used(place);
@@ -211,8 +214,8 @@ impl Receiver {
     fn current(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
         let is_protected = self.epochs.in_force().is_protected();
         let has_cid = header.content_type == ContentType::TLS12_CID;
-        let due = self.expects_cid && is_protected && !self.cid.is_empty();
-        let has_other = has_cid != due || (due && header.cid(record) != &*self.cid);
+        let due = self.expects_cid && is_protected && self.own_ids.id_len() > 0;
+        let has_other = has_cid != due || (due && self.own_ids.place(header.cid(record)).is_none());
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9146, 3
         }
@@ -251,6 +254,7 @@ impl Receiver {
                 self.plaintext.set(content);
                 Ok(if content.is_empty() { Received::Nothing } else { Received::ApplicationData })
             }
+            ContentType::RETURN_ROUTABILITY_CHECK if is_protected => Ok(check(content, &mut self.dropped)),
             _ => Ok(drop_as(&mut self.dropped.not_due)),
         }
     }
@@ -374,6 +378,12 @@ fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader,
     })
 }
 
+/// RFC 9853, 4: one of another type is ignored.
+fn check(content: &[u8], dropped: &mut Dropped) -> Received {
+    let check = ReturnRoutabilityCheck::parse_all(content).map(Received::ReturnRoutabilityCheck);
+    check.unwrap_or_else(|_| drop_as(&mut dropped.malformed))
+}
+
 fn drop_as(count: &mut u32) -> Received {
     *count = count.saturating_add(1);
     Received::Nothing
@@ -455,6 +465,14 @@ impl Incoming for Receiver {
 
     fn expect_connection_id(&mut self) {
         self.expects_cid = true;
+    }
+
+    fn own_ids(&self) -> Option<&OwnIds> {
+        Some(&self.own_ids)
+    }
+
+    fn own_ids_mut(&mut self) -> Option<&mut OwnIds> {
+        Some(&mut self.own_ids)
     }
 
     fn plaintext_len(&self) -> usize {

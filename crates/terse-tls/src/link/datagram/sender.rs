@@ -34,6 +34,7 @@ pub(super) struct Sender {
     /// The same before any.
     configured: usize,
     own_cid: Option<Box<[u8]>>,
+    checks_routability: bool,
     peer_cid: Box<[u8]>,
     /// Those that something may still be sent under; the last one is in force.
     epochs: Vec<WriteEpoch>,
@@ -71,6 +72,7 @@ impl Sender {
             max_datagram: settings.max_datagram,
             configured: settings.max_datagram,
             own_cid: cid,
+            checks_routability: settings.return_routability_check,
             peer_cid: Box::default(),
             epochs: vec![WriteEpoch::unprotected(0)],
             next_epoch: None,
@@ -396,6 +398,39 @@ impl Outgoing for Sender {
         self.record_under(place, content_type, fragment)
     }
 
+    fn peer_id(&self) -> &[u8] {
+        &self.peer_cid
+    }
+
+    fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
+        let before = self.peer_cid.clone();
+        self.use_connection_id(&id);
+        let has_room = self.check_room();
+        if has_room.is_err() {
+            self.peer_cid = before;
+        }
+        Ok(has_room?)
+    }
+
+    fn is_under_way(&self, kind: HandshakeType) -> bool {
+        let is_one = |piece: &Piece| self.flight.bytes.get(piece.start) == Some(&kind.0);
+        let is_message = |piece: &Piece| piece.content_type == ContentType::HANDSHAKE;
+        self.flight.pieces.iter().any(|piece| !piece.is_acknowledged && is_message(piece) && is_one(piece))
+    }
+
+    fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.closed || self.key_is_exhausted() {
+            return None;
+        }
+        let place = self.in_force();
+        let (head, tail) = self.frame(place, content.len());
+        let record = out.get_mut(..head + content.len() + tail)?;
+        record[head..head + content.len()].copy_from_slice(content);
+        self.epochs[place].seal(content_type, &self.peer_cid, true, content.len(), record).ok()?;
+        self.produced += record.len() as u64;
+        Some(record.len())
+    }
+
     fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         let mut place = self.control_epoch();
         if !self.flight.is_complete && !self.flight.pieces.is_empty() {
@@ -422,6 +457,10 @@ impl Outgoing for Sender {
         self.timer.deadline().into_iter().chain(self.acks.deadline()).min()
     }
 
+    fn patience(&self) -> u64 {
+        self.timer.undoubled()
+    }
+
     fn last_sent(&self) -> Option<Instant> {
         self.flight.last_sent
     }
@@ -441,6 +480,10 @@ impl Link for Sender {
 
     fn connection_id(&self) -> Option<&[u8]> {
         self.own_cid.as_deref()
+    }
+
+    fn checks_routability(&self) -> bool {
+        self.checks_routability
     }
 
     fn use_connection_id(&mut self, cid: &[u8]) {

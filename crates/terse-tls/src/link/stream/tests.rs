@@ -45,7 +45,9 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
                 Received::Handshake => take_messages(receiver, &mut events)?,
                 Received::ApplicationData => events.push(Event::Data(take_data(receiver))),
                 Received::Alert(alert) => events.push(Event::Alert(alert)),
-                Received::Repeated | Received::Ack { .. } => panic!("a stream repeats and acknowledges nothing"),
+                Received::Repeated | Received::Ack { .. } | Received::ReturnRoutabilityCheck(_) => {
+                    panic!("for datagrams")
+                }
             }
             assert_bounded(receiver);
         }

@@ -15,7 +15,7 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn imports_as_computed_elsewhere() {
     let epsk: [u8; 32] = core::array::from_fn(|n| n as u8);
-    let expected = [
+    let tls = [
         (SHA256, PskHash::Sha256, "2a773dbf09e5f82903eed03251d1876fd117fe3c2d93c2eb9c1ba612ce8351e1"),
         (
             SHA256,
@@ -29,17 +29,33 @@ fn imports_as_computed_elsewhere() {
             "4b445ab8756eca1f9e11643eee444ce5923d0b78b754118cd44e84a4410690fc5a706f9079755413253879a3b0f928a0",
         ),
     ];
-    for (hash, target, ipskx) in expected {
-        let identity = ImportedIdentity::tls13(b"sensor-17", b"plant 4", target).to_vec().unwrap();
-        let mut imported = vec![0; target.output_len()];
-        import(&epsk, &identity, hash, &mut imported).unwrap();
-        assert_eq!(hex(&imported), ipskx, "{target:?}");
+    let dtls = [
+        (SHA256, PskHash::Sha256, "74f07cc7480a2a8d345dac63c030ba2f9fe1d7f391b30a0bdb906ba905623762"),
+        (
+            SHA256,
+            PskHash::Sha384,
+            "24164771e858cc7d258482a5969104a2ab57eed0ab2ca877c71718ad37109328af0020a1a154931e4568e3469a2e3885",
+        ),
+        (SHA384, PskHash::Sha256, "ffca6cd6d007e4c5d713770fa6f9929f8603198d82d2aa44ba97b8db27238421"),
+        (
+            SHA384,
+            PskHash::Sha384,
+            "ebfe5b88dee5c82fad285ef1f152208ea16a2acad3ffb73eef6a3c98d734352c0c9920ddd3d893a2d0dabe0f0dd4b602",
+        ),
+    ];
+    for (protocol, expected) in [(Protocol::Tls, tls), (Protocol::Dtls, dtls)] {
+        for (hash, target, ipskx) in expected {
+            let identity = ImportedIdentity::new(b"sensor-17", b"plant 4", protocol, target).to_vec().unwrap();
+            let mut imported = vec![0; target.output_len()];
+            import(&epsk, &identity, protocol, hash, &mut imported).unwrap();
+            assert_eq!(hex(&imported), ipskx, "{protocol:?} {target:?}");
+        }
     }
 }
 
 #[test]
 fn the_identity_is_written_as_in_the_rfc() {
-    let identity = ImportedIdentity::tls13(b"sensor-17", b"plant 4", PskHash::Sha384);
+    let identity = ImportedIdentity::new(b"sensor-17", b"plant 4", Protocol::Tls, PskHash::Sha384);
     let bytes = identity.to_vec().unwrap();
     assert_eq!(hex(&bytes), "000973656e736f722d31370007706c616e74203403040002");
     assert_eq!(ImportedIdentity::parse_all(&bytes), Ok(identity));
@@ -50,13 +66,18 @@ fn the_identity_is_written_as_in_the_rfc() {
 }
 
 #[test]
-fn only_tls_1_3_and_known_kdfs_are_targets() {
-    let target = |target_protocol, target_kdf| {
-        ImportedIdentity { external_identity: b"x", context: b"", target_protocol, target_kdf }.target_of_tls13()
+fn only_version_1_3_and_known_kdfs_are_targets() {
+    let target = |protocol, target_protocol, target_kdf| {
+        let identity = ImportedIdentity { external_identity: b"x", context: b"", target_protocol, target_kdf };
+        identity.target(protocol)
     };
-    assert_eq!(target(0x0304, 1), Some(PskHash::Sha256));
-    assert_eq!(target(0x0304, 2), Some(PskHash::Sha384));
-    for (protocol, kdf) in [(0x0303, 1), (0xfefc, 1), (0x0304, 0), (0x0304, 3)] {
-        assert_eq!(target(protocol, kdf), None);
+    for (protocol, version, others) in
+        [(Protocol::Tls, 0x0304, [0x0303, 0xfefc]), (Protocol::Dtls, 0xfefc, [0xfefd, 0x0304])]
+    {
+        assert_eq!(target(protocol, version, 1), Some(PskHash::Sha256));
+        assert_eq!(target(protocol, version, 2), Some(PskHash::Sha384));
+        for (version, kdf) in [(others[0], 1), (others[1], 1), (version, 0), (version, 3)] {
+            assert_eq!(target(protocol, version, kdf), None);
+        }
     }
 }

@@ -290,6 +290,7 @@ fn known_extensions_stand_where_the_table_says() {
         (50, &[CH, CR]),
         (51, &[CH, SH, HRR]),
         (54, &[CH, SH, SH12]),
+        (61, &[CH, SH, SH12]),
         (0xff01, &[CH, SH12]),
         (0xff42, &[CH, EE, SH12]),
     ];

@@ -23,6 +23,7 @@ use crate::wire::{
 /// A ClientHello with the extensions that matter, each parsed.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
+    pub(super) protocol: Protocol,
     pub(super) server_name: Option<&'a str>,
     pub(super) record_sizes: RecordSizes,
     pub(super) caching: Offered<'a>,
@@ -52,6 +53,7 @@ impl<'a> Offer<'a> {
         let mut modes = modes.iter().flat_map(|PskKeyExchangeModes(modes)| modes.iter());
         Ok(Self {
             hello,
+            protocol,
             server_name: agreement::server_name(extensions)?,
             record_sizes: RecordSizes::parse(extensions)?,
             caching: Offered::parse(config, extensions)?,

@@ -59,7 +59,7 @@ impl<'a> Candidate<'a> {
                 return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));
             }
             let store: &dyn PskStore = config.psks.as_deref()?;
-            let (external, psk) = store.resolve(identity.identity, &config.common.provider)?;
+            let (external, psk) = store.resolve(identity.identity, offer.protocol, &config.common.provider)?;
             let suite = *suites.iter().find(|suite| PskHash::of(suite.hash) == psk.hash)?;
             Some(candidate(suite, psk.kind, &psk.key, Source::External(external)))
         })

@@ -18,6 +18,7 @@ enum Event {
     Data(Vec<u8>),
     Alert(Alert),
     Repeated,
+    Check(ReturnRoutabilityCheck),
 }
 
 fn keys(seed: u8) -> EpochKeys {
@@ -97,6 +98,7 @@ fn receive(receiver: &mut Receiver, datagram: &[u8]) -> Vec<Event> {
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
             Received::Repeated => events.push(Event::Repeated),
+            Received::ReturnRoutabilityCheck(check) => events.push(Event::Check(check)),
             Received::Ack { .. } => panic!("nothing was acknowledged"),
         }
     }
@@ -241,6 +243,22 @@ fn application_data_in_the_clear_is_dropped() {
         assert_eq!(receive(&mut receiver, &Peer::new().record(0, content_type, b"data")), []);
     }
     assert_eq!(receiver.dropped(), Dropped { not_due: 2, ..Dropped::default() });
+}
+
+/// RFC 9853, 4
+#[test]
+fn checks_of_return_routability_are_protected_and_of_known_types() {
+    let kind = ContentType::RETURN_ROUTABILITY_CHECK;
+    let mut unprotected = receiver();
+    assert_eq!(receive(&mut unprotected, &Peer::new().record(0, kind, &[1, 1, 2, 3, 4, 5, 6, 7, 8])), []);
+    assert_eq!(unprotected.dropped(), Dropped { not_due: 1, ..Dropped::default() });
+    let (mut receiver, mut peer) = with_keys();
+    let check = Event::Check(ReturnRoutabilityCheck::PathResponse([1, 2, 3, 4, 5, 6, 7, 8]));
+    assert_eq!(receive(&mut receiver, &peer.record(1, kind, &[1, 1, 2, 3, 4, 5, 6, 7, 8])), [check]);
+    for content in [&[3, 1, 2, 3, 4, 5, 6, 7, 8][..], &[1, 1, 2, 3, 4, 5, 6, 7], &[0; 10], &[]] {
+        assert_eq!(receive(&mut receiver, &peer.record(1, kind, content)), []);
+    }
+    assert_eq!(receiver.dropped(), Dropped { malformed: 4, ..Dropped::default() });
 }
 
 #[test]

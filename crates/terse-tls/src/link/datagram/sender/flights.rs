@@ -82,6 +82,10 @@ impl Flights for Sender {
     fn peer_is_there(&mut self) {
         let place = self.in_force();
         self.epochs[place].peer_is_there();
+        self.flight.is_heard = true;
+        if core::mem::take(&mut self.flight.is_asleep) {
+            self.flight.send_again();
+        }
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
@@ -186,10 +190,12 @@ impl Flights for Sender {
                 self.use_next_epoch();
                 self.flight.give_up();
                 self.forget_epochs();
+                self.max_datagram = self.configured; // that nobody was there says nothing about the path
                 false
             }
             Expired::GiveUp => true,
             Expired::Retransmit => {
+                self.flight.is_heard = false;
                 self.send_again();
                 if self.flight.todo.is_empty() {
                     self.timer.sent(now); // all of it arrived, but the answer is missing

@@ -16,6 +16,7 @@ const SETTINGS: Datagrams = Datagrams {
     max_timeout: 60_000,
     max_retransmissions: 7,
     connection_id: None,
+    return_routability_check: true,
     short_tags: false,
     believe_unprotected_alerts: false,
     #[cfg(feature = "testing")]

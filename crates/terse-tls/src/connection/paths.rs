@@ -1,0 +1,99 @@
+//! Checks of return routability (RFC 9853): a connection answers challenges. Who knows the peer's addresses makes them: an
+//! endpoint.
+//!
+//! What must always hold: a challenge is answered once, and never without having agreed on it.
+
+use alloc::vec::Vec;
+
+use super::Connection;
+use crate::config::TraceEvent;
+use crate::error::Error;
+use crate::wire::{ContentType, Encode, ReturnRoutabilityCheck, Writer};
+
+/// What a connection knows of its paths.
+#[derive(Default)]
+pub(super) struct Paths {
+    /// Checks that came and wait to be handled.
+    received: Vec<ReturnRoutabilityCheck>,
+    /// The newest record of all was a check: it says nothing about which path the peer prefers.
+    pub(super) newest_is_check: bool,
+}
+
+/// How many checks wait at most: what one datagram brings. More of them are dropped, as if they had been lost.
+const MAX_RECEIVED: usize = 16;
+
+/// The longest record of a check in bytes: the longest head and tail that a record has, with a connection ID of 255.
+pub(crate) const MAX_CHECK: usize = 320;
+
+impl Connection {
+    pub(super) fn handle_check(&mut self, check: ReturnRoutabilityCheck) -> Result<(), Error> {
+        if !self.checks_routability() || self.paths.received.len() >= MAX_RECEIVED {
+            return self.receiver.not_due(ContentType::RETURN_ROUTABILITY_CHECK);
+        }
+        self.paths.received.push(check);
+        Ok(())
+    }
+
+    /// Answers the challenges on the only path that is known here. Nobody asked for other checks.
+    pub(super) fn answer_challenges(&mut self) {
+        for check in self.take_checks() {
+            let has_room = self.sender.pending() < self.config.common().max_send_buffer;
+            if let Some(response) = check.response().filter(|_| has_room && !self.closed)
+                && self.sender.record(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(&response)).is_ok()
+                && let Some(trace) = &self.config.common().trace
+            {
+                trace.event(TraceEvent::Note("the peer checks whether this side is here (RFC 9853), and is answered"));
+            }
+        }
+    }
+
+    /// Whether both sides answer checks, and the handshake is complete.
+    pub(crate) fn checks_routability(&self) -> bool {
+        self.agreed.return_routability_check && self.is_connected()
+    }
+
+    /// Sends a record of any type, as a hostile peer may, for tests.
+    #[cfg(feature = "testing")]
+    pub fn send_record(&mut self, content_type: ContentType, content: &[u8]) -> Result<(), Error> {
+        self.sender.record(content_type, content)
+    }
+
+    /// The checks that came since the last call.
+    pub(crate) fn take_checks(&mut self) -> Vec<ReturnRoutabilityCheck> {
+        core::mem::take(&mut self.paths.received)
+    }
+
+    /// Makes a record with a check in `out`. Returns its length; `None` if it does not fit, or if the connection is over.
+    pub(crate) fn seal_check(&mut self, check: &ReturnRoutabilityCheck, out: &mut [u8]) -> Option<usize> {
+        if !self.checks_routability() {
+            return None;
+        }
+        self.sender.record_apart(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(check), out)
+    }
+
+    /// How long an answer is waited for, in milliseconds.
+    pub(crate) fn patience(&self) -> u64 {
+        self.sender.patience()
+    }
+
+    /// Whether the newest record of all was a check.
+    pub(crate) const fn newest_is_check(&self) -> bool {
+        self.paths.newest_is_check
+    }
+}
+
+impl ReturnRoutabilityCheck {
+    /// What a challenge is answered with (RFC 9853, 5.1).
+    pub(crate) const fn response(&self) -> Option<Self> {
+        match self {
+            Self::PathChallenge(cookie) => Some(Self::PathResponse(*cookie)),
+            Self::PathResponse(_) | Self::PathDrop(_) => None,
+        }
+    }
+}
+
+fn bytes(check: &ReturnRoutabilityCheck) -> [u8; ReturnRoutabilityCheck::LEN] {
+    let mut bytes = [0; ReturnRoutabilityCheck::LEN];
+    check.encode(&mut Writer::new(&mut bytes));
+    bytes
+}

@@ -1,0 +1,71 @@
+//! New connection IDs during a connection (RFC 9147, 9).
+
+use super::ConnectionId;
+use super::codec::{Encode, List, Parse, Reader, Writer};
+use crate::error::InvalidMessage;
+
+/// What new connection IDs are for (RFC 9147, 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionIdUsage {
+    /// One of them is used at once, in all records that follow.
+    CidImmediate,
+    /// They are kept until the path changes.
+    CidSpare,
+}
+
+impl Parse<'_> for ConnectionIdUsage {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        match reader.u8()? {
+            0 => Ok(Self::CidImmediate),
+            1 => Ok(Self::CidSpare),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+impl Encode for ConnectionIdUsage {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(match self {
+            Self::CidImmediate => 0,
+            Self::CidSpare => 1,
+        });
+    }
+}
+
+/// `NewConnectionId`: what records to its sender may carry (RFC 9147, 9).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NewConnectionId<'a> {
+    pub(crate) cids: List<'a, ConnectionId<'a>>,
+    pub(crate) usage: ConnectionIdUsage,
+}
+
+impl<'a> Parse<'a> for NewConnectionId<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        Ok(Self { cids: List::new(reader.vec16()?)?, usage: ConnectionIdUsage::parse(reader)? })
+    }
+}
+
+impl Encode for NewConnectionId<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec::<2>(|writer| self.cids.encode(writer));
+        self.usage.encode(writer);
+    }
+}
+
+/// `RequestConnectionId` (RFC 9147, 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestConnectionId {
+    pub(crate) num_cids: u8,
+}
+
+impl Parse<'_> for RequestConnectionId {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self { num_cids: reader.u8()? })
+    }
+}
+
+impl Encode for RequestConnectionId {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(self.num_cids);
+    }
+}

@@ -1,0 +1,64 @@
+//! The return routability check (RFC 9853): the extension `rrc`, and the messages of the content type that it allows.
+
+use super::codec::{Encode, Parse, Reader, Writer, empty};
+use super::{Extension, ExtensionType};
+use crate::error::InvalidMessage;
+
+empty! {
+    /// `rrc` (RFC 9853, 3).
+    Rrc
+}
+
+impl Extension<'_> for Rrc {
+    const TYPE: ExtensionType = ExtensionType::RRC;
+}
+
+/// `return_routability_check` (RFC 9853, 4). Other types of messages are refused here, so that their receiver can ignore
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names)] // the RFC's own names
+pub(crate) enum ReturnRoutabilityCheck {
+    /// Whoever gets this returns its cookie, at once, to where it came from.
+    PathChallenge(PathCookie),
+    /// The cookie of a challenge that came on a path which is in use.
+    PathResponse(PathCookie),
+    /// The cookie of a challenge that came on a path which is not preferred any more.
+    PathDrop(PathCookie),
+}
+
+/// `Cookie`: 64 random bits.
+pub(crate) type PathCookie = [u8; 8];
+
+impl ReturnRoutabilityCheck {
+    /// How long each is in bytes.
+    pub(crate) const LEN: usize = 1 + 8;
+
+    /// `rrc_msg_type`, and the cookie.
+    const fn parts(&self) -> (u8, &PathCookie) {
+        match self {
+            Self::PathChallenge(cookie) => (0, cookie),
+            Self::PathResponse(cookie) => (1, cookie),
+            Self::PathDrop(cookie) => (2, cookie),
+        }
+    }
+}
+
+impl Parse<'_> for ReturnRoutabilityCheck {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let message = match reader.u8()? {
+            0 => Self::PathChallenge,
+            1 => Self::PathResponse,
+            2 => Self::PathDrop,
+            _ => return Err(InvalidMessage::IllegalValue),
+        };
+        reader.array().map(message)
+    }
+}
+
+impl Encode for ReturnRoutabilityCheck {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        let (msg_type, cookie) = self.parts();
+        writer.u8(msg_type);
+        writer.bytes(cookie);
+    }
+}
