@@ -10,7 +10,9 @@
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
+//! - [`epochs`]: records that are early, late, or far from the last one
 //! - [`attacks`]: by those who have no keys
+//! - [`forged`]: the same, in DTLS 1.3 alone
 //! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`endpoint`]: many clients at one server
 //! - [`paths`]: clients whose address changes, or seems to
@@ -28,7 +30,9 @@ mod attacks;
 mod caching;
 mod connection_ids;
 mod endpoint;
+mod epochs;
 mod flipped;
+mod forged;
 mod key_updates;
 mod modes;
 mod narrow;

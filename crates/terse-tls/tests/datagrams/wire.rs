@@ -2,12 +2,14 @@
 //! records, and what was acknowledged.
 
 use alloc::sync::Arc;
+use core::ops::Range;
 
-use terse_testkit::datagrams::DatagramPair;
+use terse_testkit::datagrams::{Datagram, DatagramPair};
 use terse_testkit::forge::{DatagramForge, KeyLogLines};
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
-use terse_tls::{ContentType, HandshakeType};
+use terse_tls::crypto::Tls13Suite;
+use terse_tls::{CipherSuite, ContentType, HandshakeType};
 
 use crate::modes::PROVIDER;
 
@@ -73,13 +75,7 @@ pub(crate) fn listen(setup: &mut Setup) -> Arc<KeyLogLines> {
 
 /// What `sender` protects the records of `epoch` with, if it got there.
 pub(crate) fn forge(pair: &DatagramPair, log: &KeyLogLines, sender: Side, epoch: u64) -> Option<DatagramForge> {
-    let name = ["CLIENT", "SERVER"][sender as usize];
-    let label = match epoch {
-        1 => "CLIENT_EARLY_TRAFFIC_SECRET".into(),
-        2 => format!("{name}_HANDSHAKE_TRAFFIC_SECRET"),
-        _ => format!("{name}_TRAFFIC_SECRET_0"),
-    };
-    let secret = log.lines().into_iter().find(|line| line.label == label)?.secret;
+    let secret = secret(log, sender, epoch)?;
     let summary = [&pair.server, &pair.client].map(|connection| connection.summary().cipher_suite);
     let suite = PROVIDER.tls13_suite(summary[0].or(summary[1])?)?;
     let first = DatagramForge::new(suite, &secret, epoch.min(3));
@@ -87,40 +83,85 @@ pub(crate) fn forge(pair: &DatagramPair, log: &KeyLogLines, sender: Side, epoch:
 }
 
 /// All records of a connection so far.
-pub(crate) fn records(pair: &DatagramPair, log: &KeyLogLines) -> Vec<Record> {
-    let epochs = |sender| (1..=3).filter_map(|epoch| forge(pair, log, sender, epoch)).collect::<Vec<_>>();
-    let mut forges = Side::BOTH.map(epochs);
-    let mut records = Vec::new();
-    for datagram in &pair.sent {
-        let mut rest = &datagram.bytes[..];
-        while let Some(first) = rest.first() {
-            let forges = &mut forges[datagram.from as usize];
+pub(crate) fn records(pair: &DatagramPair, log: &Arc<KeyLogLines>) -> Vec<Record> {
+    let mut tap = Tap::new(log);
+    pair.sent.iter().flat_map(|datagram| tap.open(datagram)).map(|(record, _)| record).collect()
+}
+
+/// Opens datagrams as they are sent.
+pub(crate) struct Tap {
+    log: Arc<KeyLogLines>,
+    suite: Option<&'static Tls13Suite>,
+    forges: [Vec<DatagramForge>; 2],
+}
+
+impl Tap {
+    pub(crate) fn new(log: &Arc<KeyLogLines>) -> Self {
+        Self { log: log.clone(), suite: None, forges: [Vec::new(), Vec::new()] }
+    }
+
+    /// The records of a datagram, and where they are in it.
+    pub(crate) fn open(&mut self, datagram: &Datagram) -> Vec<(Record, Range<usize>)> {
+        let (from, sent) = (datagram.from, datagram.sent);
+        let (mut records, mut at) = (Vec::new(), 0);
+        while let rest @ [first, ..] = &datagram.bytes[at..] {
             let (number, content_type, content, len) = if first & 0b1110_0000 == 0b0010_0000 {
-                protected(forges, rest).unwrap_or_else(|| panic!("{} is of no epoch", datagram.number))
+                self.protected(from, rest).unwrap_or_else(|| panic!("{} is of no epoch", datagram.number))
             } else {
                 let len = 13 + usize::from(u16::from_be_bytes([rest[11], rest[12]]));
                 let number = u64::from_be_bytes(rest[3..11].try_into().expect("eight bytes"));
+                self.note_suite(&rest[13..len]);
                 ((0, number), ContentType(*first), rest[13..len].to_vec(), len)
             };
-            let (from, sent) = (datagram.from, datagram.sent);
-            records.push(Record { from, datagram: datagram.number, sent, number, content_type, content });
-            rest = &rest[len..];
+            records
+                .push((Record { from, datagram: datagram.number, sent, number, content_type, content }, at..at + len));
+            at += len;
+        }
+        records
+    }
+
+    /// The suite that a ServerHello chooses, in its first fragment.
+    fn note_suite(&mut self, message: &[u8]) {
+        let Some((&[kind, _, _, _, _, _, 0, 0, 0, ..], body)) = message.split_first_chunk::<12>() else { return };
+        if HandshakeType(kind) == HandshakeType::SERVER_HELLO {
+            let at = 2 + 32 + 1 + usize::from(body[2 + 32]);
+            let id = CipherSuite(u16::from_be_bytes([body[at], body[at + 1]]));
+            self.suite = PROVIDER.tls13_suite(id).or(self.suite);
         }
     }
-    records
+
+    /// Opens a protected record: under the keys so far, or those after them.
+    fn protected(&mut self, from: Side, record: &[u8]) -> Option<((u64, u64), ContentType, Vec<u8>, usize)> {
+        let forges = &mut self.forges[from as usize];
+        for epoch in 1..=3 {
+            if forges.iter().all(|forge| forge.epoch() != epoch)
+                && let Some(suite) = self.suite
+                && let Some(secret) = secret(&self.log, from, epoch)
+            {
+                forges.push(DatagramForge::new(suite, &secret, epoch));
+            }
+        }
+        let is_open = |forge: &mut DatagramForge| {
+            let opened = forge.open(record)?;
+            Some(((forge.epoch(), opened.number), opened.content_type, opened.content, opened.len))
+        };
+        if let Some(opened) = forges.iter_mut().rev().find_map(is_open) {
+            return Some(opened);
+        }
+        let mut next = forges.iter().max_by_key(|forge| forge.epoch()).filter(|last| last.epoch() >= 3)?.updated();
+        let opened = is_open(&mut next)?;
+        forges.push(next);
+        Some(opened)
+    }
 }
 
-/// Opens a protected record: under the keys so far, or the ones after them.
-fn protected(forges: &mut Vec<DatagramForge>, record: &[u8]) -> Option<((u64, u64), ContentType, Vec<u8>, usize)> {
-    let is_open = |forge: &mut DatagramForge| {
-        let opened = forge.open(record)?;
-        Some(((forge.epoch(), opened.number), opened.content_type, opened.content, opened.len))
+/// What `sender` derives the keys of an epoch up to the first of application data from, if it got there.
+fn secret(log: &KeyLogLines, sender: Side, epoch: u64) -> Option<Vec<u8>> {
+    let name = ["CLIENT", "SERVER"][sender as usize];
+    let label = match epoch {
+        1 => format!("{name}_EARLY_TRAFFIC_SECRET"),
+        2 => format!("{name}_HANDSHAKE_TRAFFIC_SECRET"),
+        _ => format!("{name}_TRAFFIC_SECRET_0"),
     };
-    if let Some(opened) = forges.iter_mut().rev().find_map(is_open) {
-        return Some(opened);
-    }
-    let mut next = forges.last().filter(|last| last.epoch() >= 3)?.updated();
-    let opened = is_open(&mut next)?;
-    forges.push(next);
-    Some(opened)
+    log.lines().into_iter().find(|line| line.label == label).map(|line| line.secret)
 }

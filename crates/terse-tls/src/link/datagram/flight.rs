@@ -35,6 +35,8 @@ pub(super) struct Flight {
     pub(super) losses: u8,
     /// How often because the peer asked for it.
     pub(super) repeats: u32,
+    /// It was sent often enough. But what comes after it needs it: messages are handled in order.
+    pub(super) is_given_up: bool,
     /// DTLS 1.2: the handshake is over when this has arrived, and nobody answers.
     pub(super) is_last: bool,
     pub(super) last_sent: Option<Instant>,
@@ -98,6 +100,9 @@ impl Flight {
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
         self.is_fresh = true;
+        if core::mem::take(&mut self.is_given_up) {
+            return self.send_again();
+        }
         let planned = self.todo.back().map(|part| part.piece);
         let first = planned.or_else(|| self.outstanding.last_piece()).map_or(0, |piece| piece + 1);
         self.todo
@@ -136,18 +141,27 @@ impl Flight {
         }
     }
 
-    /// The records of these numbers arrived. Returns up to where the flight is known to have, and calls `done` with each message that is acknowledged now as a whole.
+    /// Stops, and keeps what is not acknowledged.
+    pub(super) fn give_up(&mut self) {
+        let before = core::mem::take(self);
+        (self.is_complete, self.is_given_up, self.is_asleep) = (true, true, !before.is_heard);
+        for piece in before.pieces.into_iter().filter(|piece| !piece.is_acknowledged) {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(&before.bytes[piece.start..piece.end]);
+            self.pieces.push(Piece { start, end: self.bytes.len(), ..piece });
+        }
+    }
+
+    /// The records of these numbers arrived. Returns up to where the flight is known to have.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
         is_protected: bool,
-        mut done: impl FnMut(HandshakeType, u64),
     ) -> Option<Position> {
         let arrived = self.outstanding.acknowledge(numbers, is_protected)?;
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             if is_protected && !piece.is_acknowledged && self.outstanding.is_acknowledged(index, piece.len()) {
                 piece.is_acknowledged = true;
-                done(HandshakeType(self.bytes[piece.start]), piece.epoch);
             }
         }
         Some(arrived)
@@ -184,6 +198,14 @@ impl Flight {
             true => lacks_before,
             false => self.leaves_gap_in(index, piece.len(), &mut lacks_before),
         })
+    }
+
+    /// The KeyUpdate of this epoch, and the messages before it.
+    pub(super) fn up_to_key_update(&self, epoch: u64) -> &[Piece] {
+        let is_key_update =
+            |piece: &Piece| piece.epoch == epoch && self.bytes.get(piece.start) == Some(&HandshakeType::KEY_UPDATE.0);
+        let place = self.pieces.iter().rposition(is_key_update);
+        self.pieces.get(..place.map_or(0, |place| place + 1)).unwrap_or_default()
     }
 
     /// Whether the peer has all of it.

@@ -126,6 +126,11 @@ impl Timer {
         Expired::Retransmit
     }
 
+    /// Something was added to the flight, which may be sent as often as any.
+    pub(crate) const fn renew(&mut self) {
+        self.retransmissions = 0;
+    }
+
     /// No answer is wanted any more. What was measured stays.
     pub(crate) const fn stop(&mut self) {
         self.flight = Flight::Done;

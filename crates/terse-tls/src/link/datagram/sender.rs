@@ -292,6 +292,7 @@ impl Sender {
     fn begin_flight(&mut self) {
         if self.is_finished && self.is_dtls13() {
             self.flight.is_complete = false;
+            self.timer.renew();
         } else if self.flight.is_complete {
             self.flight = Flight::default();
         }

@@ -4,7 +4,6 @@ use super::{
     Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
 };
 use crate::link::datagram::{ack, outstanding::Position};
-use crate::wire::HandshakeType;
 
 impl Sender {
     /// A flight that answers the peer's was completed and not sent yet. What DTLS 1.3 sends once the handshake is over
@@ -27,7 +26,12 @@ impl Sender {
         if self.is_finished && was_last { Acknowledged::LastFlight } else { Acknowledged::Something }
     }
 
-    /// The peer has the KeyUpdate.
+    /// Whether the peer has the KeyUpdate, but maybe not what comes before it.
+    fn peer_has_key_update(&self) -> bool {
+        self.flight.up_to_key_update(self.epoch()).last().is_some_and(|piece| piece.is_acknowledged)
+    }
+
+    /// The peer has handled the KeyUpdate, if there is one.
     fn use_next_epoch(&mut self) {
         if let Some(next) = self.next_epoch.take() {
             self.epochs.push(next);
@@ -99,13 +103,11 @@ impl Flights for Sender {
             self.flight.keep_first_epoch();
             return Acknowledged::Nothing;
         }
-        let mut has_key_update = false;
-        let epoch = self.epoch();
-        let done = |kind, of| has_key_update |= kind == HandshakeType::KEY_UPDATE && of == epoch;
-        let Some(arrived) = self.flight.acknowledge(numbers.iter().copied(), is_protected, done) else {
+        let Some(arrived) = self.flight.acknowledge(numbers.iter().copied(), is_protected) else {
             return Acknowledged::Nothing;
         };
-        if has_key_update {
+        // A peer may acknowledge what it keeps, and cannot handle before something else came.
+        if self.flight.up_to_key_update(self.epoch()).iter().all(|piece| piece.is_acknowledged) {
             self.use_next_epoch();
         }
         if self.flight.is_acknowledged() {
@@ -183,13 +185,17 @@ impl Flights for Sender {
         self.acks.expire(now);
         match self.timer.expired(now) {
             Expired::NotDue => false,
-            Expired::GiveUp if self.is_finished && !self.has_last_flight() && self.next_epoch.is_none() => {
-                // Nothing that the connection rests on; but what follows it is not read without it. That nobody was there says
-                // nothing about the path.
+            // Without a ticket the connection goes on.
+            Expired::GiveUp
+                if self.is_finished
+                    && !self.has_last_flight()
+                    && (self.next_epoch.is_none() || self.peer_has_key_update()) =>
+            {
                 self.timer.stop();
-                self.max_datagram = self.configured;
-                self.flight.is_asleep = !self.flight.is_heard;
-                self.flight.losses = 0;
+                self.use_next_epoch();
+                self.flight.give_up();
+                self.forget_epochs();
+                self.max_datagram = self.configured; // that nobody was there says nothing about the path
                 false
             }
             Expired::GiveUp => true,
