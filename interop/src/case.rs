@@ -319,7 +319,10 @@ impl Case {
         common.require_extended_master_secret = self.requires_extended_master_secret;
         common.alpn_protocols = protocols.iter().map(|name| name.as_bytes().into()).collect();
         common.record_size_limit = self.our_record_size_limit;
-        common.datagrams = self.datagrams.as_ref().map(|_| terse_tls::Datagrams::default());
+        common.datagrams = self.datagrams.as_ref().map(|datagrams| terse_tls::Datagrams {
+            connection_id: datagrams.our_connection_id,
+            ..terse_tls::Datagrams::default()
+        });
         common.trace.clone_from(&self.trace);
     }
 }

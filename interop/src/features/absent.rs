@@ -147,6 +147,7 @@ const ABSENT: &[Fact] = &[
     fact("connection_id_of_both", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
     fact("connection_id_of_ours", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
     fact("connection_id_of_the_peer", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
+    fact("connection_id_changed_by_ours", Peer::BoringSsl, None, "BoringSSL has no connection IDs"),
     fact("pre_shared_key", Peer::BoringSsl, None, IMPORTS_KEYS).tls13(),
     fact("pre_shared_key", Peer::BoringSsl, None, NO_CCM).tls12(),
     fact("pre_shared_key_with_ecdhe", Peer::BoringSsl, None, NO_CCM),

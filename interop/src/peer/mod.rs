@@ -278,6 +278,11 @@ pub trait Remote {
         cannot()
     }
 
+    /// Tells the other side to use another connection ID of this side from now on (RFC 9147, 9).
+    fn change_connection_id(&mut self) {
+        cannot()
+    }
+
     /// Asks for a renegotiation (RFC 5246, 7.4.1.1).
     fn renegotiate(&mut self) {
         cannot()

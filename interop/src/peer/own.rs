@@ -1,132 +1,213 @@
-//! Our own side over datagrams in this process, for what the command cannot be told: when to replace its keys.
+//! Our own side over datagrams in this process, for what the command cannot be told: when to replace its keys, when to
+//! change its connection ID.
 //!
 //! Nothing happens by itself: the calls do what is due meanwhile.
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::time::Instant;
 
 use serde_json::Value;
-use terse_net::{DatagramClient, DatagramEvent, DatagramServer, NetError, OsRng, Report};
-use terse_tls::{ApiMisuse, Connection, ConnectionHandle, EndpointLimits, Error};
+use terse_net::{OsRng, Report};
+use terse_tls::{
+    ApiMisuse, Connection, ConnectionHandle, ConnectionIdUsage, Endpoint, EndpointEvent, EndpointLimits, Error, Event,
+    Now,
+};
 
 use super::Remote;
 use crate::case::{Case, clock};
 use crate::process::LIMIT;
 
 /// A client that sends to `port` of this machine.
-pub(super) fn client(case: &Case, port: u16) -> Client {
-    let socket = local();
-    socket.connect((Ipv4Addr::LOCALHOST, port)).expect("a local address");
+pub(super) fn client(case: &Case, port: u16) -> Own<Client> {
     let connection = Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng);
-    let mut client = DatagramClient::new(connection.expect("a valid configuration"), socket, clock());
-    client.set_limit(LIMIT);
-    Client(client)
+    let server = (Ipv4Addr::LOCALHOST, port).into();
+    Own::new(Client { connection: connection.expect("a valid configuration"), server })
 }
 
 /// A server, and its port.
-pub(super) fn server(case: &Case) -> (Server, u16) {
-    let socket = local();
-    let port = socket.local_addr().expect("bound above").port();
-    let server = DatagramServer::new(case.server_config(), EndpointLimits::default(), socket, clock());
-    let server = server.expect("a valid configuration");
-    (Server { server, client: None, received: Vec::new(), report: None }, port)
+pub(super) fn server(case: &Case) -> (Own<Server>, u16) {
+    let endpoint = Endpoint::new(case.server_config(), EndpointLimits::default(), &mut OsRng);
+    let own = Own::new(Server { endpoint: endpoint.expect("a valid configuration"), client: None });
+    let port = own.socket.local_addr().expect("it is bound").port();
+    (own, port)
 }
 
-fn local() -> UdpSocket {
-    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port")
+/// A side with its socket.
+pub(super) struct Own<T> {
+    side: T,
+    socket: UdpSocket,
+    received: Vec<u8>,
+    has_ended: bool,
 }
 
-/// Our client.
-pub(super) struct Client(DatagramClient);
+/// What an [`Own`] does with datagrams.
+pub(super) trait OwnSide {
+    fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error>;
+    fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)>;
+    /// Its data are added to `received`. Whether the other side has closed.
+    fn has_ended(&mut self, received: &mut Vec<u8>) -> bool;
+    fn pass_time(&mut self, now: Now) -> Result<(), Error>;
+    /// Once there is one.
+    fn connection(&mut self) -> Option<&mut Connection>;
+    fn change_connection_id(&mut self) -> Result<(), Error>;
+}
 
-impl Remote for Client {
-    fn send(&mut self, data: &[u8]) {
-        if !self.0.connection().is_connected() {
-            self.0.handshake().unwrap_or_else(|error| panic!("our handshake failed: {error}"));
+impl<T: OwnSide> Own<T> {
+    fn new(side: T) -> Self {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        socket.set_read_timeout(Some(Duration::from_millis(5))).expect("longer than nothing");
+        Self { side, socket, received: Vec::new(), has_ended: false }
+    }
+
+    /// Does what is due until `is_done`.
+    fn run(&mut self, mut is_done: impl FnMut(&mut Self) -> Result<bool, Error>) {
+        let start = Instant::now();
+        let mut buffer = [0; 0x1_0000];
+        loop {
+            let done = is_done(self).unwrap_or_else(|error| panic!("our side cannot: {error}"));
+            while let Some((to, len)) = self.side.next(clock().now(), &mut buffer) {
+                let _ = self.socket.send_to(&buffer[..len], to); // else it counts as lost
+            }
+            if done {
+                return;
+            }
+            assert!(start.elapsed() < LIMIT, "what our side waits for did not happen in time");
+            let result = match self.socket.recv_from(&mut buffer) {
+                Ok((len, from)) => self.side.take(clock().now(), from, &mut buffer[..len]),
+                Err(_) => self.side.pass_time(clock().now()), // the end of the wait
+            };
+            result.unwrap_or_else(|error| panic!("our side failed: {error}"));
+            self.has_ended |= self.side.has_ended(&mut self.received);
         }
-        self.0.send(data).unwrap_or_else(|error| panic!("our client cannot send: {error}"));
+    }
+
+    /// Does with the connection what may have to wait.
+    fn with_connection(&mut self, mut act: impl FnMut(&mut T) -> Result<(), Error>) {
+        self.run(|own| match act(&mut own.side) {
+            Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay | ApiMisuse::ConnectionIdsUnderWay)) => Ok(false),
+            result => result.map(|()| true),
+        });
+    }
+}
+
+impl<T: OwnSide> Remote for Own<T> {
+    fn send(&mut self, data: &[u8]) {
+        self.run(|own| Ok(own.side.connection().is_some_and(|connection| connection.is_connected())));
+        self.run(|own| own.side.connection().map_or(Ok(0), |connection| connection.send(data)).map(|len| len > 0));
     }
 
     fn expect(&mut self, data: &[u8]) {
-        let mut buffer = [0; 0x1000];
-        self.0.set_limit(LIMIT);
-        let len = self.0.receive(&mut buffer).unwrap_or_else(|error| panic!("our client cannot receive: {error}"));
-        assert_eq!(&buffer[..len], data);
+        self.run(|own| Ok(own.received.len() >= data.len()));
+        assert_eq!(core::mem::take(&mut self.received), data);
     }
 
     fn update_keys(&mut self) {
-        self.0.update_keys(true).unwrap_or_else(|error| panic!("our client cannot change keys: {error}"));
+        self.with_connection(|side| side.connection().expect("a connection").update_keys(true));
+    }
+
+    fn change_connection_id(&mut self) {
+        self.with_connection(OwnSide::change_connection_id);
     }
 
     fn close(&mut self) {
-        self.0.close().unwrap_or_else(|error| panic!("our client cannot close: {error}"));
+        self.run(|own| {
+            own.side.connection().expect("a connection").close();
+            Ok(true)
+        });
+    }
+
+    fn expect_close(&mut self) {
+        self.run(|own| Ok(own.has_ended));
     }
 
     fn report(&mut self) -> Option<Value> {
-        Some(said(self.0.connection()))
+        let connection = self.side.connection().expect("a connection");
+        Some(serde_json::to_value(Report::new(connection.summary(), None)).expect("a report is JSON"))
+    }
+}
+
+/// Our client.
+pub(super) struct Client {
+    connection: Connection,
+    server: SocketAddr,
+}
+
+impl OwnSide for Client {
+    fn take(&mut self, now: Now, _: SocketAddr, datagram: &mut [u8]) -> Result<(), Error> {
+        let taken = self.connection.handle_input(now, &mut OsRng, datagram)?;
+        assert_eq!(taken, datagram.len(), "one message for a datagram, and no signature that is waited for");
+        Ok(())
+    }
+
+    fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
+        self.connection.poll_transmit(now, out).map(|len| (self.server, len))
+    }
+
+    fn has_ended(&mut self, received: &mut Vec<u8>) -> bool {
+        let mut buffer = [0; 0x1000];
+        let len = self.connection.recv(&mut buffer);
+        received.extend_from_slice(&buffer[..len]);
+        core::iter::from_fn(|| self.connection.poll_event()).any(|event| event == Event::PeerClosed)
+    }
+
+    fn pass_time(&mut self, now: Now) -> Result<(), Error> {
+        match self.connection.poll_timeout() {
+            Some(timeout) if timeout <= now.monotonic => self.connection.handle_timeout(now),
+            _ => Ok(()),
+        }
+    }
+
+    fn connection(&mut self) -> Option<&mut Connection> {
+        Some(&mut self.connection)
+    }
+
+    fn change_connection_id(&mut self) -> Result<(), Error> {
+        self.connection.issue_connection_ids(1, ConnectionIdUsage::CidImmediate, &mut OsRng)
     }
 }
 
 /// Our server, with one client.
 pub(super) struct Server {
-    server: DatagramServer,
+    endpoint: Endpoint,
     client: Option<ConnectionHandle>,
-    received: Vec<u8>,
-    report: Option<Value>,
 }
 
-impl Server {
-    /// Does what is due until `is_done`.
-    fn run(&mut self, mut is_done: impl FnMut(&mut Self) -> bool) {
-        let start = std::time::Instant::now();
-        while !is_done(self) {
-            assert!(start.elapsed() < LIMIT, "what our server waits for did not happen in time");
-            match self.server.next_event(Some(Duration::from_millis(10))) {
-                Ok(Some((handle, DatagramEvent::Connected))) => self.client = Some(handle),
-                Ok(Some((_, DatagramEvent::Data(data)))) => self.received.extend(data),
-                Ok(Some((handle, DatagramEvent::PeerClosed))) => {
-                    self.report = self.server.connection(handle).map(said);
-                    self.server.end(handle);
-                }
-                Ok(None) => {}
+impl OwnSide for Server {
+    fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error> {
+        self.endpoint.handle_datagram(now, &mut OsRng, from, datagram);
+        Ok(())
+    }
+
+    fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
+        self.endpoint.poll_transmit(now, out)
+    }
+
+    fn has_ended(&mut self, received: &mut Vec<u8>) -> bool {
+        let mut has_ended = false;
+        while let Some((handle, event)) = self.endpoint.poll_event() {
+            match event {
+                EndpointEvent::Connected => self.client = Some(handle),
+                EndpointEvent::Data(data) => received.extend(data),
+                EndpointEvent::PeerClosed => has_ended = true,
                 other => panic!("our server: {other:?}"),
             }
         }
+        has_ended
     }
 
-    fn client(&self) -> ConnectionHandle {
-        self.client.expect("a client that has said something")
-    }
-}
-
-impl Remote for Server {
-    fn send(&mut self, data: &[u8]) {
-        let sent = self.server.send(self.client(), data);
-        sent.unwrap_or_else(|error| panic!("our server cannot send: {error}"));
+    fn pass_time(&mut self, now: Now) -> Result<(), Error> {
+        self.endpoint.handle_timeout(now);
+        Ok(())
     }
 
-    fn expect(&mut self, data: &[u8]) {
-        self.run(|server| server.received.len() >= data.len());
-        assert_eq!(core::mem::take(&mut self.received), data);
+    fn connection(&mut self) -> Option<&mut Connection> {
+        self.endpoint.connection(self.client?)
     }
 
-    fn update_keys(&mut self) {
-        let client = self.client();
-        self.run(|server| match server.server.update_keys(client, true) {
-            Err(NetError::Tls(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay))) => false,
-            result => result.map(|()| true).unwrap_or_else(|error| panic!("our server cannot change keys: {error}")),
-        });
+    fn change_connection_id(&mut self) -> Result<(), Error> {
+        let client = self.client.expect("a client that has said something");
+        self.endpoint.issue_connection_ids(client, 1, ConnectionIdUsage::CidImmediate, &mut OsRng)
     }
-
-    fn expect_close(&mut self) {
-        self.run(|server| server.report.is_some());
-    }
-
-    fn report(&mut self) -> Option<Value> {
-        self.report.take()
-    }
-}
-
-fn said(connection: &Connection) -> Value {
-    serde_json::to_value(Report::new(connection.summary(), None)).expect("a report is JSON")
 }

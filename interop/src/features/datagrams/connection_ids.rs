@@ -1,7 +1,11 @@
-//! Connection IDs (RFC 9146; RFC 9147, 9): of both sides, of one of them, of none although both can.
+//! Connection IDs (RFC 9146; RFC 9147, 9): of both sides, of one of them, and another one later.
 
+use std::thread;
+
+use super::traffic::{PAUSE, SOON, exchange, ours};
 use super::{Cell, Feature, with};
 use crate::datagrams::Datagrams;
+use crate::datagrams::pair::Pair;
 use crate::datagrams::records::{Record, records};
 use crate::peer::Role;
 use crate::pki::Side;
@@ -11,6 +15,7 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::dtls("connection_id_of_both", |cell| negotiated(cell, 4, 6)),
         Feature::dtls("connection_id_of_ours", |cell| negotiated(cell, 8, 0)),
         Feature::dtls("connection_id_of_the_peer", |cell| negotiated(cell, 0, 5)),
+        Feature::dtls13("connection_id_changed_by_ours", changed),
     ]
 }
 
@@ -32,4 +37,28 @@ fn negotiated(cell: Cell, ours: u8, theirs: u8) {
             assert_eq!(record.connection_id, protected[0].connection_id);
         }
     }
+}
+
+/// Soon the peer uses the new one, and none of the old any more.
+fn changed(cell: Cell) {
+    const LEN: u8 = 4;
+    let case = with(Datagrams { our_connection_id: Some(LEN), peer_connection_id: Some(0), ..Datagrams::default() });
+    let mut pair = Pair::in_process(cell.peer, cell.role, &cell.case(&case));
+    let latest = |pair: &Pair| {
+        let passed = pair.relay.passed();
+        let theirs = passed.iter().rfind(|datagram| datagram.side != ours(cell)).expect("it has said something");
+        records(&theirs.bytes, LEN.into()).expect("records").last().expect("a record").connection_id.to_vec()
+    };
+    exchange(&mut pair, 0);
+    let first = latest(&pair);
+    assert_eq!(first.len(), usize::from(LEN));
+    pair.ours().change_connection_id();
+    let mut words = 1..SOON;
+    while latest(&pair) == first {
+        exchange(&mut pair, words.next().unwrap_or_else(|| panic!("no other ID after {SOON} words")));
+        thread::sleep(PAUSE);
+    }
+    exchange(&mut pair, SOON);
+    assert_ne!(latest(&pair), first);
+    pair.close();
 }

@@ -16,7 +16,7 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-const fn ours(cell: Cell) -> Side {
+pub(super) const fn ours(cell: Cell) -> Side {
     match cell.role {
         Role::Client => Side::Client,
         Role::Server => Side::Server,
@@ -42,13 +42,13 @@ fn key_update(cell: Cell, by: Side) {
     pair.close();
 }
 
-/// How many words may still be in the old epoch.
-const SOON: u16 = 100;
+/// How many words may still be as before.
+pub(super) const SOON: u16 = 100;
 
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// A word each way, another one each time.
-fn exchange(pair: &mut Pair, number: u16) {
+pub(super) fn exchange(pair: &mut Pair, number: u16) {
     let [ping, pong] = ["ping", "pong"].map(|word| format!("{word} {number}\n").into_bytes());
     pair.client.send(&ping);
     if pair.server.echoes() {
