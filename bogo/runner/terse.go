@@ -83,7 +83,6 @@ func (c *Conn) takeACK(data []byte) error {
 	if !s.ReadUint16LengthPrefixed(&numbers) || !s.Empty() {
 		return errors.New("dtls: a malformed ACK")
 	}
-	isFull := len(numbers) >= 16*shimConfig.MaxACKBuffer
 	var last *DTLSRecordNumber
 	for !numbers.Empty() {
 		var number DTLSRecordNumber
@@ -93,17 +92,16 @@ func (c *Conn) takeACK(data []byte) error {
 		if last != nil && comparePair(last.Epoch, last.Sequence, number.Epoch, number.Sequence) >= 0 {
 			return errors.New("dtls: an ACK that is not in order")
 		}
-		if last == nil && isFull { // The shim forgot what came before.
-			c.expectedACK = slices.DeleteFunc(slices.Clone(c.expectedACK), func(other DTLSRecordNumber) bool {
-				return comparePair(other.Epoch, other.Sequence, number.Epoch, number.Sequence) < 0
-			})
-		}
-		last = &number
 		place := slices.Index(c.expectedACK, number)
 		if place < 0 {
 			return fmt.Errorf("dtls: an ACK of %+v, but expected are %+v", number, c.expectedACK)
 		}
-		c.expectedACK = slices.Delete(slices.Clone(c.expectedACK), place, place+1)
+		forgotten := 0 // The shim remembers so many and no more.
+		if last == nil {
+			forgotten = min(place, max(0, len(c.expectedACK)-shimConfig.MaxACKBuffer))
+		}
+		last = &number
+		c.expectedACK = slices.Delete(slices.Clone(c.expectedACK), place, place+1)[forgotten:]
 	}
 	return nil
 }

@@ -139,6 +139,9 @@ fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
 
 fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Failure> {
     common.versions = options.versions()?;
+    if options.private_key_delay > 0 && !(options.dtls && options.slow) {
+        return Err(Refusal::Unimplemented("-private-key-delay-ms but for -async over datagrams".into()).into());
+    }
     if options.dtls {
         common.datagrams = Some(datagrams(options));
     }

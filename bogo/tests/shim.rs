@@ -65,13 +65,14 @@ fn client_against_server() {
 #[test]
 fn client_against_server_over_datagrams() {
     let files = Files::new();
-    for extra in [&[][..], &["-async"], &["-mtu", "100"]] {
-        let both = ["-dtls", "-expect-version", "65277", "-resume-count", "1", "-check-close-notify"];
-        let both = [&both[..], extra].concat();
+    let extras = [&[][..], &["-async"], &["-mtu", "100"]];
+    for (version, extra) in ["65277", "65276"].into_iter().flat_map(|version| extras.map(|extra| (version, extra))) {
+        let both = ["-dtls", "-max-version", version, "-expect-version", version, "-resume-count", "1"];
+        let both = [&both[..], &["-check-close-notify"], extra].concat();
         let client = [&both[..], &["-trust-cert", &files.root, "-host-name", "test"]].concat();
         let server = ["-server", "-cert-file", &files.chain, "-key-file", &files.key, "-expect-server-name", "test"];
         let server = [&both[..], &server, &["-shim-shuts-down"]].concat();
-        assert_eq!(meet(&client, &server, 2), [0, 0], "{extra:?}");
+        assert_eq!(meet(&client, &server, 2), [0, 0], "{version} {extra:?}");
     }
 }
 
