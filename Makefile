@@ -40,7 +40,7 @@ unit: ## Unit tests, properties, client against server, the command
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
 
-interop: ## Against OpenSSL, GnuTLS, wolfSSL, Mbed TLS, Scandium, rustls, Bouncy Castle; prints the matrix
+interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
 	$(CARGO) test -p terse-interop
 
 smoke: ## Whether the benchmarks run, not how fast anything is

@@ -62,6 +62,7 @@ if [ "${1:-}" = has-target ]; then
 fi
 
 install_package cc build-essential
+install_package cmake cmake
 install_package openssl openssl
 install_package gnutls-cli gnutls-bin
 install_package /usr/include/wolfssl/ssl.h libwolfssl-dev

@@ -22,15 +22,18 @@ pub(crate) struct Shared {
     pub(crate) sessions: Arc<Sessions>,
     tickets: Arc<TicketKeys>,
     session_ids: Arc<MemorySessionStore>,
+    /// There is more than one connection.
+    resumes: bool,
 }
 
 impl Shared {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new(resumes: bool) -> Result<Self, Failure> {
         let aead = PROVIDER.tls13_suites[0].aead; // the first one has a tag of 16 bytes
         Ok(Self {
             sessions: Arc::default(),
             tickets: Arc::new(TicketKeys::new(aead, SESSION_LIFETIME, 64)?),
             session_ids: Arc::new(MemorySessionStore::new(64)),
+            resumes,
         })
     }
 }
@@ -125,6 +128,7 @@ fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
             // Session ids, which are not tickets.
             Some(ServerResumption::Stateful { store: shared.session_ids.clone(), lifetime_seconds: SESSION_LIFETIME })
         }
+        (true, _) if !shared.resumes => None,
         (true, _) => return Err(Refusal::Unimplemented("-no-ticket of a server of both versions".into()).into()),
     };
     if options.enable_early_data {

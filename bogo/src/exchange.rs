@@ -13,7 +13,7 @@ use crate::{Failure, expect, wire};
 /// Makes all connections. `version` becomes that of the last one.
 pub(crate) fn connections(run: &Run, version: &mut Option<ProtocolVersion>) -> Result<(), Failure> {
     // What cannot be done is said before the runner waits for it.
-    let shared = Shared::new()?;
+    let shared = Shared::new(run.resume_count > 0)?;
     for options in [&run.initial, &run.resume][..1 + usize::from(run.resume_count > 0)].iter() {
         Config::new(options, &shared, &Seen::default())?;
     }
@@ -112,7 +112,8 @@ impl Exchange<'_> {
             self.options = self.retry;
         }
         // In DTLS 1.2 a second one answers HelloVerifyRequest.
-        let hello_retry = !self.options.dtls && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
+        let is_dtls12 = self.options.dtls && summary.version == Some(ProtocolVersion::TLS_1_2);
+        let hello_retry = !is_dtls12 && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
         let selected = self.selected_credential();
         let reason = expect::EarlyDataReason {
             summary,
@@ -207,8 +208,7 @@ impl Exchange<'_> {
         let mut buffer = vec![0; self.options.read_size.unwrap_or(if self.options.dtls { 16384 } else { 512 })];
         loop {
             if self.options.key_update_before_read {
-                self.wire.connection.update_keys(false)?;
-                self.wire.flush();
+                self.wire.update_keys()?;
             }
             let len = self.wire.recv(&mut buffer)?;
             if self.options.use_exporter_between_reads && self.wire.end.is_none() {

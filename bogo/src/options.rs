@@ -77,6 +77,8 @@ pub(crate) struct Options {
     pub(crate) read_size: Option<usize>,
     pub(crate) key_update: bool,
     pub(crate) key_update_before_read: bool,
+    /// How long a private key takes over datagrams, in milliseconds.
+    pub(crate) private_key_delay: u64,
     pub(crate) shim_shuts_down: bool,
     pub(crate) check_close_notify: bool,
     pub(crate) export_keying_material: usize,
@@ -231,6 +233,7 @@ impl Options {
             "-read-size" => self.read_size = Some(number(flag, arguments)?),
             "-key-update" => self.key_update = true,
             "-key-update-before-read" => self.key_update_before_read = true,
+            "-private-key-delay-ms" => self.private_key_delay = number(flag, arguments)?,
             "-shim-shuts-down" => self.shim_shuts_down = true,
             "-check-close-notify" => self.check_close_notify = true,
             "-export-keying-material" => self.export_keying_material = number(flag, arguments)?,
@@ -270,18 +273,15 @@ impl Options {
     /// The versions that the flags leave, newest first.
     pub(crate) fn versions(&self) -> Result<Vec<ProtocolVersion>, Refusal> {
         let (min, max) = (self.min_version.unwrap_or(0), self.max_version.unwrap_or(u16::MAX));
-        let there_are = match self.dtls {
-            true => &[ProtocolVersion::TLS_1_2][..],
-            false => &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2],
-        };
+        let there_are = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
         let is_left = |version: &ProtocolVersion| {
             (min..=max).contains(&version.0) && !self.excluded_versions.contains(&version.0)
         };
-        let left: Vec<_> = there_are.iter().copied().filter(is_left).collect();
+        let left: Vec<_> = there_are.into_iter().filter(is_left).collect();
         match (left.is_empty(), self.dtls) {
             (false, _) => Ok(left),
             (true, false) => Err(Refusal::Unimplemented("TLS 1.0 and 1.1".into())),
-            (true, true) => Err(Refusal::Unimplemented("DTLS 1.0 and 1.3".into())),
+            (true, true) => Err(Refusal::Unimplemented("DTLS 1.0".into())),
         }
     }
 }

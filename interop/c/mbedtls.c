@@ -355,6 +355,13 @@ int library_write(const void *data, size_t len) {
     return 1;
 }
 
+int library_timeout(void) {
+    return -1;
+}
+
+void library_timed_out(void) {
+}
+
 void library_close(void) {
     mbedtls_ssl_close_notify(&connection);
 }

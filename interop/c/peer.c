@@ -284,7 +284,9 @@ static int converse(int stream, int again) {
     while (going == GOES_ON) {
         struct pollfd wanted[2] = {{.fd = stream, .events = POLLIN},
                                    {.fd = input_ended ? -1 : STDIN_FILENO, .events = POLLIN}};
-        poll(wanted, 2, -1);
+        if (poll(wanted, 2, options.datagrams ? library_timeout() : -1) == 0) {
+            library_timed_out();
+        }
         if (wanted[0].revents != 0) {
             going = take_data();
         }

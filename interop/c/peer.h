@@ -53,7 +53,7 @@ struct options {
     const char *early_data; /* a client's; a server's is anything, and lets it accept some */
     int cookie;
     const char *exporter; /* a label: 32 bytes of it */
-    int datagrams;        /* DTLS 1.2 */
+    int datagrams;        /* DTLS */
     int datagram;         /* the longest to send, in bytes of payload */
     int connection_id;    /* how long our own is; -1: none is negotiated */
 };
@@ -96,6 +96,13 @@ int library_handshake(int socket, int again);
 
 /* Data from a socket that does not block: how many bytes, or why none. */
 int library_read(void *buffer, size_t room);
+
+/* In how many milliseconds it wants to send something again if nothing comes; -1: never. Asked for with datagrams alone,
+ * and once the handshake is complete. */
+int library_timeout(void);
+
+/* That time is over. */
+void library_timed_out(void);
 
 /* Whether everything was sent. */
 int library_write(const void *data, size_t len);

@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "peer.h"
@@ -38,7 +39,9 @@ static int datagrams_from_a_client(int listener) {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
     struct sockaddr_in client;
     unsigned char start[14]; /* the header of the record, and the type of the message */
+    const struct timeval for_ever = {0};
     fcntl(listener, F_SETFL, 0);
+    setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof for_ever); /* a library may have left a limit */
     if (getpeername(listener, (struct sockaddr *)&client, &(socklen_t){sizeof client}) == 0) {
         connect(listener, &nobody, sizeof nobody); /* which gives up the port if it was picked by the system */
         if (bind(listener, (struct sockaddr *)&own, sizeof own) != 0 && errno != EINVAL) {
@@ -54,7 +57,9 @@ static int datagrams_from_a_client(int listener) {
             }
             return dup(listener);
         }
-        recv(listener, start, sizeof start, 0);
+        if (read >= 0) {
+            recv(listener, start, sizeof start, 0);
+        }
     }
 }
 

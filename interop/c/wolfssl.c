@@ -1,4 +1,5 @@
-/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3, DTLS 1.2. What a build of the library lacks (early data, raw public keys) is refused. */
+/* wolfSSL, 5.5 and later: TLS 1.2 and 1.3, DTLS 1.2 and 1.3. What a build of the library lacks (DTLS 1.3, early data, raw
+ * public keys) is refused. */
 
 #ifdef WOLFSSL_USER_SETTINGS
 #include <wolfssl/wolfcrypt/settings.h>
@@ -16,7 +17,8 @@
 
 #define EXPORTED 32
 #define EARLY_DATA 1024
-#define LEAST_DATAGRAM 228 /* with less, wolfSSL gives up */
+#define LEAST_DATAGRAM 228    /* with less, wolfSSL gives up */
+#define LEAST_OF_CLIENT13 320 /* its client sends its first ClientHello of DTLS 1.3 whole, or gives up */
 
 static WOLFSSL_CTX *context;
 static WOLFSSL *connection;
@@ -39,8 +41,14 @@ static void must(int result, const char *what) {
 }
 
 static WOLFSSL_METHOD *method(void) {
-    if (options.datagrams) {
+    if (options.datagrams && !options.tls13) {
         return options.server ? wolfDTLSv1_2_server_method() : wolfDTLSv1_2_client_method();
+#ifdef WOLFSSL_DTLS13
+    } else if (options.datagrams && !options.tls12) {
+        return options.server ? wolfDTLSv1_3_server_method() : wolfDTLSv1_3_client_method();
+    } else if (options.datagrams) {
+        return options.server ? wolfDTLS_server_method() : wolfDTLS_client_method();
+#endif
     } else if (options.tls12 && options.tls13) {
         return options.server ? wolfSSLv23_server_method() : wolfSSLv23_client_method();
     } else if (options.tls13) {
@@ -222,7 +230,9 @@ void library_setup(void) {
     if (context == NULL) {
         refuse("wolfSSL has no such versions");
     }
-    if (!options.datagrams) {
+    if (options.datagrams && options.tls12) {
+        must(wolfSSL_CTX_SetMinVersion(context, WOLFSSL_DTLSV1_2), "version");
+    } else if (!options.datagrams) {
         must(wolfSSL_CTX_SetMinVersion(context, options.tls12 ? WOLFSSL_TLSV1_2 : WOLFSSL_TLSV1_3), "version");
     }
     set_certificates();
@@ -288,12 +298,19 @@ static void set_datagrams(int socket) {
         refuse("no peer");
     }
     must(wolfSSL_dtls_set_peer(connection, &peer, len), "peer");
-    if (options.server) {
+    if (options.server && options.tls12) {
         must(wolfSSL_DTLS_SetCookieSecret(connection, NULL, 0) == 0 ? WOLFSSL_SUCCESS : 0, "cookies");
     }
+#ifdef WOLFSSL_DTLS13
+    if (options.server && options.tls13 && !options.cookie) {
+        must(wolfSSL_disable_hrr_cookie(connection), "no cookies"); /* with them, it takes no ClientHello that is cut */
+        must(wolfSSL_dtls13_allow_ch_frag(connection, 1), "fragments");
+    }
+#endif
 #ifdef WOLFSSL_DTLS_MTU /* without it, what is sent fits into an Ethernet frame */
     if (options.datagram != 0) {
-        int datagram = options.datagram < LEAST_DATAGRAM ? LEAST_DATAGRAM : options.datagram;
+        int least = options.tls13 && !options.server ? LEAST_OF_CLIENT13 : LEAST_DATAGRAM;
+        int datagram = options.datagram < least ? least : options.datagram;
         must(wolfSSL_dtls_set_mtu(connection, (unsigned short)datagram), "MTU");
     }
 #endif
@@ -357,7 +374,7 @@ static void say_what_was_agreed_on(void) {
     char *protocol = NULL;
     unsigned short protocol_len = 0;
     void *name = NULL;
-    say("version %s", strcmp(wolfSSL_get_version(connection), "TLSv1.3") == 0 ? "1.3" : "1.2");
+    say("version %s", strstr(wolfSSL_get_version(connection), "TLSv1.3") != NULL ? "1.3" : "1.2");
     say("suite %04x", (unsigned)wolfSSL_get_current_cipher_suite(connection));
     say("resumed %s", wolfSSL_session_reused(connection) ? "yes" : "no");
     if (options.protocols != NULL && wolfSSL_ALPN_GetProtocol(connection, &protocol, &protocol_len) == WOLFSSL_SUCCESS) {
@@ -382,6 +399,19 @@ static void say_what_was_agreed_on(void) {
     say("connected");
 }
 
+/* Whether the handshake succeeded. */
+static int shake_hands(void) {
+    if (!options.server) {
+        return wolfSSL_connect(connection) == WOLFSSL_SUCCESS;
+    }
+#ifdef WOLFSSL_DTLS13
+    if (options.datagrams && !options.tls12) { /* the other call asks for a cookie, whatever was set */
+        return wolfSSL_accept_TLSv13(connection) == WOLFSSL_SUCCESS;
+    }
+#endif
+    return wolfSSL_accept(connection) == WOLFSSL_SUCCESS;
+}
+
 int library_handshake(int socket, int again) {
     connection = wolfSSL_new(context);
     if (connection == NULL) {
@@ -393,9 +423,7 @@ int library_handshake(int socket, int again) {
         set_datagrams(socket);
     }
     prepare(again);
-    int connected = exchange_early_data(again) &&
-                    (options.server ? wolfSSL_accept(connection) : wolfSSL_connect(connection)) == WOLFSSL_SUCCESS;
-    if (!connected) {
+    if (!exchange_early_data(again) || !shake_hands()) {
         say_why();
         return 0;
     }
@@ -420,6 +448,23 @@ int library_read(void *buffer, size_t room) {
     default:
         say_why();
         return READ_FAILED;
+    }
+}
+
+/* wolfSSL sends only acknowledgements when the short time is over. */
+int library_timeout(void) {
+#ifdef WOLFSSL_DTLS13
+    if (options.tls13 && (wolfSSL_dtls13_has_pending_msg(connection) || wolfSSL_dtls13_use_quick_timeout(connection))) {
+        int seconds = wolfSSL_dtls_get_current_timeout(connection);
+        return wolfSSL_dtls13_use_quick_timeout(connection) ? seconds * 1000 / 4 : seconds * 1000;
+    }
+#endif
+    return -1;
+}
+
+void library_timed_out(void) {
+    if (wolfSSL_dtls_got_timeout(connection) != WOLFSSL_SUCCESS) {
+        say_why();
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Case {
     pub sessions: Option<Sessions>,
     /// Whether a client that resumes sends early data, and a server takes it.
     pub early_data: bool,
+    /// Whether the pre-shared key is imported (RFC 9258) by our side.
+    pub imports_key: bool,
     /// Whether the peer goes without the extended master secret (RFC 7627).
     pub peer_lacks_extended_master_secret: bool,
     /// Whether our side insists on it.
@@ -152,6 +154,7 @@ impl Case {
             means: Means::Certificates,
             sessions: None,
             early_data: false,
+            imports_key: false,
             peer_lacks_extended_master_secret: false,
             requires_extended_master_secret: true,
             chain: "p256x3",
@@ -316,6 +319,7 @@ impl Case {
         common.require_extended_master_secret = self.requires_extended_master_secret;
         common.alpn_protocols = protocols.iter().map(|name| name.as_bytes().into()).collect();
         common.record_size_limit = self.our_record_size_limit;
+        common.datagrams = self.datagrams.as_ref().map(|_| terse_tls::Datagrams::default());
         common.trace.clone_from(&self.trace);
     }
 }

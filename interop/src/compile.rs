@@ -1,6 +1,7 @@
 //! The programs in `c/` and `java/`, compiled when they are first asked for: against Debian's libraries, against Scandium,
-//! which Maven fetches, and against the current wolfSSL, whose sources the crate `wolfssl-sys` ships. That crate itself is never built: its own build needs
-//! autotools and libclang, and leaves out early data and raw public keys.
+//! which Maven fetches, and against the current wolfSSL and BoringSSL, whose sources the crates `wolfssl-sys` and
+//! `boring-sys` ship. Those crates themselves are never built: that needs autotools and libclang, and leaves out early data
+//! and raw public keys.
 //!
 //! What must always hold: what was compiled from other sources, or with other settings, is not used.
 
@@ -12,6 +13,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
+mod boringssl;
+
 /// A library that a program is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
@@ -19,18 +22,22 @@ pub enum Library {
     WolfSsl55,
     /// The current wolfSSL.
     WolfSsl,
+    /// The current BoringSSL.
+    BoringSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
     /// Debian's Bouncy Castle 1.72.
     BouncyCastle,
     /// Scandium, the version that `java/scandium/pom.xml` names.
     Scandium,
+    /// The crate `dimpl`.
+    Dimpl,
 }
 
 impl Library {
     /// Its program, or why there is none.
     pub fn command(self) -> Result<Command, String> {
-        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 5] = [const { OnceLock::new() }; 5];
+        static PROGRAMS: [OnceLock<Result<PathBuf, String>>; 7] = [const { OnceLock::new() }; 7];
         let program = PROGRAMS[self as usize].get_or_init(|| self.compile()).as_deref().map_err(Clone::clone)?;
         let Some(class) = self.class() else { return Ok(Command::new(program)) };
         let jars = program.join("jars");
@@ -45,7 +52,7 @@ impl Library {
         match self {
             Self::BouncyCastle => Some("Peer"),
             Self::Scandium => Some("Scandium"),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls => None,
+            Self::WolfSsl55 | Self::WolfSsl | Self::BoringSsl | Self::MbedTls | Self::Dimpl => None,
         }
     }
 
@@ -56,12 +63,15 @@ impl Library {
     }
 
     fn compile(self) -> Result<PathBuf, String> {
+        if self == Self::Dimpl {
+            return built_by_cargo(env!("CARGO_PKG_NAME"), "dimpl-peer");
+        }
         let mut hasher = DefaultHasher::new();
         let others = ["c/peer.h", "c/wolfssl/user_settings.h", "java/scandium/pom.xml"].map(own);
         for file in self.sources().iter().chain(&others) {
             fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).hash(&mut hasher);
         }
-        include_str!("../Cargo.toml").hash(&mut hasher); // the version of wolfssl-sys
+        include_str!("../Cargo.toml").hash(&mut hasher); // the versions of wolfssl-sys and boring-sys
         WOLFSSL_SOURCES.hash(&mut hasher);
         let name = format!("{self:?}-{:016x}", hasher.finish()).to_lowercase();
         let program = directory().join(&name);
@@ -94,8 +104,14 @@ impl Library {
                 command.args(wolfssl_objects(&wolfssl)?).arg("-lm");
                 "build-essential"
             }
+            Self::BoringSsl => {
+                let sources = shipped("boring-sys")?;
+                boringssl::link(&mut command, &sources)?;
+                "build-essential and cmake"
+            }
             Self::BouncyCastle => "libbctls-java and default-jdk-headless",
             Self::Scandium => "maven and default-jdk-headless",
+            Self::Dimpl => "",
         };
         run(&mut command, &format!("install the packages {packages}"))?;
         // What is left of the compilation; there is nothing to be done if it stays.
@@ -108,9 +124,11 @@ impl Library {
     fn sources(self) -> Vec<PathBuf> {
         match self {
             Self::WolfSsl55 | Self::WolfSsl => vec![own("c/peer.c"), own("c/sockets.c"), own("c/wolfssl.c")],
+            Self::BoringSsl => vec![own("c/peer.c"), own("c/sockets.c"), own("c/boringssl.c")],
             Self::MbedTls => vec![own("c/peer.c"), own("c/sockets.c"), own("c/mbedtls.c")],
             Self::BouncyCastle => vec![own("java/Peer.java")],
             Self::Scandium => vec![own("java/scandium/Scandium.java"), own("java/scandium/Settings.java")],
+            Self::Dimpl => Vec::new(), // Cargo knows
         }
     }
 
@@ -133,12 +151,14 @@ impl Library {
 /// Where Debian keeps Bouncy Castle.
 const DEBIAN_JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
 
-/// The program `name` of this workspace, built like this one.
-pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
+/// The program `name` of a package of this workspace, built like this one.
+pub fn built_by_cargo(package: &str, name: &str) -> Result<PathBuf, String> {
     let built = directory();
     let built = built.parent().ok_or("a directory that Cargo builds in")?;
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--quiet", "--bin", name, "--manifest-path"]).arg(own("../Cargo.toml"));
+    command
+        .args(["build", "--quiet", "--package", package, "--bin", name, "--manifest-path"])
+        .arg(own("../Cargo.toml"));
     command.arg("--target-dir").arg(built.with_file_name(""));
     if built.ends_with("release") {
         command.arg("--release");

@@ -1,5 +1,5 @@
-//! Tests of Terse against other TLS implementations: OpenSSL, GnuTLS, wolfSSL, Mbed TLS and Scandium as programs
-//! over TCP and UDP, rustls in this process.
+//! Tests of Terse against other TLS implementations: OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium and dimpl as
+//! programs over TCP and UDP, rustls in this process.
 //!
 //! - `cargo test -p terse-interop` runs the [`matrix`]: peer, role, feature, and checks the [`mod@bytes`].
 //! - `cargo run -p terse-interop --bin record-bytes` prints what handshakes cost on the wire, ours beside theirs.

@@ -65,7 +65,8 @@ fn name(feature: &str, cell: Cell) -> String {
         Role::Server => "server",
     };
     let version = match (cell.carrier, cell.version) {
-        (Carrier::Udp, _) => "dtls12",
+        (Carrier::Udp, ProtocolVersion::TLS_1_2) => "dtls12",
+        (Carrier::Udp, _) => "dtls13",
         (Carrier::Tcp, ProtocolVersion::TLS_1_2) => "tls12",
         (Carrier::Tcp, _) => "tls13",
     };

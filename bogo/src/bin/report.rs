@@ -115,6 +115,7 @@ impl Notes {
                     ("tls", "version TLS 1.2") => Some(Column::Tls12),
                     ("tls", "version TLS 1.3") => Some(Column::Tls13),
                     ("dtls", "version TLS 1.2") => Some(Column::Dtls12),
+                    ("dtls", "version TLS 1.3") => Some(Column::Dtls13),
                     _ => None,
                 };
                 if let Some(column) = column {
@@ -134,20 +135,22 @@ enum Column {
     Tls12,
     Tls13,
     Dtls12,
+    Dtls13,
     /// Named after several versions or none, and no version was settled.
     Either,
-    /// QUIC, DTLS 1.3, or a version before TLS 1.2 or DTLS 1.2.
+    /// QUIC, or a version before TLS 1.2 or DTLS 1.2.
     Other,
 }
 
 /// By its name, or by the version that was spoken.
 fn column(name: &str, notes: &Notes) -> Column {
     let parts: BTreeSet<&str> = name.split('-').collect();
-    if ["QUIC", "TLS1", "TLS11", "DTLS1"].iter().any(|other| parts.contains(other)) || name.contains("DTLS13") {
+    if ["QUIC", "TLS1", "TLS11", "DTLS1"].iter().any(|other| parts.contains(other)) {
         return Column::Other;
     }
-    match (name.contains("DTLS"), parts.contains("TLS12") || parts.contains("DTLS12"), parts.contains("TLS13")) {
-        (true, _, true) => Column::Other,
+    let is_13 = parts.contains("TLS13") || name.contains("DTLS13");
+    match (name.contains("DTLS"), parts.contains("TLS12") || parts.contains("DTLS12"), is_13) {
+        (true, _, true) => Column::Dtls13,
         (true, true, false) => Column::Dtls12,
         (false, true, false) => Column::Tls12,
         (false, false, true) => Column::Tls13,
@@ -156,7 +159,7 @@ fn column(name: &str, notes: &Notes) -> Column {
 }
 
 #[derive(Default)]
-struct Table(BTreeMap<String, [usize; 5]>);
+struct Table(BTreeMap<String, [usize; 6]>);
 
 impl Table {
     fn count(&mut self, row: &str, column: Column) {
@@ -165,11 +168,13 @@ impl Table {
 
     /// The largest rows first.
     fn print(&self, title: &str) {
-        println!("| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | either | other | sum |\n|---|---|---|---|---|---|---|");
+        println!(
+            "| {title} | TLS 1.2 | TLS 1.3 | DTLS 1.2 | DTLS 1.3 | either | other | sum |\n|---|---|---|---|---|---|---|---|"
+        );
         let mut rows: Vec<_> = self.0.iter().map(|(row, counts)| (counts.iter().sum::<usize>(), row, counts)).collect();
         rows.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
-        for (sum, row, [tls12, tls13, dtls12, either, other]) in rows {
-            println!("| {row} | {tls12} | {tls13} | {dtls12} | {either} | {other} | {sum} |");
+        for (sum, row, [tls12, tls13, dtls12, dtls13, either, other]) in rows {
+            println!("| {row} | {tls12} | {tls13} | {dtls12} | {dtls13} | {either} | {other} | {sum} |");
         }
         println!();
     }

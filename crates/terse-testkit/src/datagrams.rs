@@ -56,6 +56,8 @@ pub struct DatagramPair {
     pub sent: Vec<Datagram>,
     /// Application data that each side received, a datagram each.
     pub received: [Vec<Vec<u8>>; 2],
+    /// Early data that the server received, a datagram each.
+    pub early_data: Vec<Vec<u8>>,
     arriving: Vec<Arriving>,
     client_rng: SeededRng,
     server_rng: SeededRng,
@@ -84,6 +86,7 @@ impl DatagramPair {
             now,
             sent: Vec::new(),
             received: [Vec::new(), Vec::new()],
+            early_data: Vec::new(),
             arriving: Vec::new(),
             client_rng,
             server_rng,
@@ -161,8 +164,11 @@ impl DatagramPair {
                 Err(error) => break Err(error),
             }
             let mut data = vec![0; 0x4000];
-            let len = connection.recv(&mut data);
-            if len > 0 {
+            let (early, len) = (connection.recv_early_data(&mut data), connection.recv(&mut data));
+            if early > 0 {
+                data.truncate(early);
+                self.early_data.push(data);
+            } else if len > 0 {
                 data.truncate(len);
                 self.received[side as usize].push(data);
             } else if rest.is_empty() || connection.signature_request().is_some() {

@@ -1,5 +1,5 @@
 //! Records made and opened outside of the engine, with the secrets of its key log: what no honest side sends (RFC 9846,
-//! 5.2 and 7; RFC 5246, 6).
+//! 5.2 and 7; RFC 5246, 6; RFC 9147, 4).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,10 @@ use terse_tls::{ContentType, KeyLog, ProtocolVersion};
 
 use crate::pair::{Pair, Side};
 
+mod dtls13;
 mod tls12;
+
+pub use dtls13::{DatagramForge, OpenedRecord};
 
 /// A key log that keeps what it hears.
 #[derive(Debug, Default)]
@@ -44,6 +47,9 @@ impl KeyLog for KeyLogLines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 }
+
+/// The prefix of the labels of TLS 1.3 (RFC 9846, 7.1).
+const PREFIX: &[u8] = b"tls13 ";
 
 /// Length of a record's header.
 pub const HEADER_LEN: usize = 5;
@@ -96,9 +102,9 @@ impl Forge {
     /// Under a traffic secret of `suite`.
     pub fn new(suite: &'static Tls13Suite, secret: &[u8]) -> Self {
         let mut key = vec![0; suite.aead.key_len()];
-        expand_label(suite, secret, b"key", &mut key);
+        expand_label(suite, secret, PREFIX, b"key", &mut key);
         let mut iv = [0; NONCE_LEN];
-        expand_label(suite, secret, b"iv", &mut iv);
+        expand_label(suite, secret, PREFIX, b"iv", &mut iv);
         let key = suite.aead.key(&key).expect("a key of the right length");
         Self { format: Format::Tls13 { suite, secret: secret.to_vec() }, key, iv, sequence_number: 0 }
     }
@@ -136,7 +142,7 @@ impl Forge {
     pub fn update(&mut self) {
         let Format::Tls13 { suite, secret } = &self.format else { panic!("TLS 1.2 cannot replace keys") };
         let mut next = vec![0; secret.len()];
-        expand_label(suite, secret, b"traffic upd", &mut next);
+        expand_label(suite, secret, PREFIX, b"traffic upd", &mut next);
         *self = Self::new(suite, &next);
     }
 
@@ -210,8 +216,8 @@ impl Forge {
 }
 
 /// `HKDF-Expand-Label` without a context (RFC 9846, 7.1).
-fn expand_label(suite: &Tls13Suite, secret: &[u8], label: &[u8], out: &mut [u8]) {
-    let label = [b"tls13 ", label].concat();
+fn expand_label(suite: &Tls13Suite, secret: &[u8], prefix: &[u8], label: &[u8], out: &mut [u8]) {
+    let label = [prefix, label].concat();
     let info = [&(out.len() as u16).to_be_bytes()[..], &[label.len() as u8], &label, &[0]].concat();
     suite.hash.hkdf_expand(secret, &[&info], out).expect("a short output");
 }

@@ -10,7 +10,7 @@ use terse_tls::resume::{
 };
 #[cfg(feature = "issue")]
 use terse_tls::{ClientAuthentication, Credential, Trust};
-use terse_tls::{ClientConfig, Common, Datagrams, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientConfig, Common, Connection, Datagrams, ProtocolVersion, ServerConfig};
 
 use crate::datagrams::DatagramPair;
 use crate::pair::{Pair, Side};
@@ -35,7 +35,7 @@ pub struct Setup {
     pub client: ClientConfig,
     /// The server.
     pub server: ServerConfig,
-    /// What the client of [`Self::pair`] sends as early data.
+    /// What the client of a pair sends as early data.
     pub early_data: Vec<u8>,
     /// Whether each pair of [`Self::pair`] has new stores, for all that can be kept, in [`Pair::stores`].
     pub keeps: bool,
@@ -93,8 +93,12 @@ impl Setup {
     }
 
     /// Over datagrams, in this version of DTLS alone.
-    pub fn over(mut self, version: ProtocolVersion, datagrams: Datagrams) -> Self {
-        self = self.only(version);
+    pub fn over(self, version: ProtocolVersion, datagrams: Datagrams) -> Self {
+        self.only(version).in_datagrams(datagrams)
+    }
+
+    /// Over datagrams, in whatever versions.
+    pub fn in_datagrams(mut self, datagrams: Datagrams) -> Self {
         for side in Side::BOTH {
             self.common(side).datagrams = Some(datagrams);
         }
@@ -179,10 +183,7 @@ impl Setup {
     pub fn pair(&self, seed: u64) -> Pair {
         let (client, server, stores) = self.configurations();
         let mut pair = Pair::new(&client, &server, seed);
-        if !self.early_data.is_empty() {
-            let taken = pair.client.send_early_data(&self.early_data);
-            assert_eq!(taken, Ok(self.early_data.len()), "there is a session with early data");
-        }
+        self.send_early_data(&mut pair.client);
         pair.stores = stores;
         pair
     }
@@ -190,7 +191,16 @@ impl Setup {
     /// A new connection over datagrams.
     pub fn datagram_pair(&self, seed: u64) -> DatagramPair {
         let (client, server, _) = self.configurations();
-        DatagramPair::new(&client, &server, seed)
+        let mut pair = DatagramPair::new(&client, &server, seed);
+        self.send_early_data(&mut pair.client);
+        pair
+    }
+
+    fn send_early_data(&self, client: &mut Connection) {
+        if !self.early_data.is_empty() {
+            let taken = client.send_early_data(&self.early_data);
+            assert_eq!(taken, Ok(self.early_data.len()), "there is a session with early data");
+        }
     }
 
     fn configurations(&self) -> (Arc<ClientConfig>, Arc<ServerConfig>, Option<Stores>) {

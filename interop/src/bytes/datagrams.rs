@@ -8,8 +8,8 @@ use super::{Cost, REPEATS, Row};
 use crate::case::{Case, Sessions};
 use crate::datagrams::Datagrams;
 use crate::datagrams::pair::Pair;
+use crate::datagrams::passage::{Datagram, Loss};
 use crate::datagrams::records::records;
-use crate::datagrams::relay::{Datagram, Loss};
 use crate::datagrams::report::Report;
 use crate::features::Carrier;
 use crate::peer::Peer;
@@ -47,6 +47,7 @@ pub fn datagrams() -> Vec<Row> {
         };
         let everybody = core::iter::once(Peer::Terse).chain(Peer::ALL);
         let speakers = everybody.filter(|peer| peer.speaks(ProtocolVersion::TLS_1_2, Carrier::Udp));
+        let speakers = speakers.filter(|peer| *peer != Peer::BoringSsl); // whose server sends no cookies
         for peer in speakers.filter(|peer| peer.version().is_ok()) {
             rows.extend(rows_of(peer, &case, repeats));
         }

@@ -1,4 +1,4 @@
-//! DTLS 1.2 (RFC 6347): two programs, one of them ours, with a [`relay`] between them that sees every datagram.
+//! DTLS 1.2 and 1.3 (RFC 6347, RFC 9147): two programs, one of them ours, with a [`relay`] between them that sees every datagram.
 //!
 //! Our side is the command `terse`, because over UDP much of what can go wrong is outside of a connection: cookies,
 //! addresses, several clients on one socket. [`pair::Pair`] is one meeting.
@@ -6,6 +6,7 @@
 use terse_tls::{ContentType, HandshakeType};
 
 pub mod pair;
+pub mod passage;
 pub mod records;
 pub mod relay;
 pub mod report;
@@ -53,3 +54,9 @@ pub const HELLO_VERIFY_REQUEST: HandshakeType = HandshakeType(3);
 
 /// The outer type of records with a connection ID (RFC 9146, 4).
 pub const TLS12_CID: ContentType = ContentType(25);
+
+/// The records that DTLS 1.3 protects have no outer type; this is what their first byte begins with (RFC 9147, 4).
+pub const UNIFIED_HEADER: ContentType = ContentType(0b0010_0000);
+
+/// What acknowledges records that are not protected (RFC 9147, 7).
+pub const ACK: ContentType = ContentType(26);

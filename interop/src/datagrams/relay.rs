@@ -1,82 +1,18 @@
-//! A UDP relay between clients and a server. It keeps what passes, and loses what it is told to.
+//! A UDP relay between clients and a server. It keeps what passes, and loses or delays what it is told to.
 //!
 //! What must always hold: a datagram is kept before it is passed on, so that what an endpoint has received is known; a
 //! client has the same address for the server as long as it keeps its own.
 
-use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use terse_tls::ContentType;
-
-use super::records::records;
+use super::passage::{Datagram, Fate, Loss, Passage};
 use crate::pki::Side;
-
-/// Which datagrams of a handshake are lost. What comes after it is not: nobody would send it again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loss {
-    /// None.
-    #[default]
-    None,
-    /// The one with this number, both directions counted together, from 0.
-    Only(usize),
-    /// About one of so many, always the same ones for the same seed.
-    OneOf(u64, u64),
-}
-
-impl Loss {
-    fn takes(self, number: usize) -> bool {
-        match self {
-            Self::None => false,
-            Self::Only(lost) => number == lost,
-            Self::OneOf(many, seed) => scattered(number as u64 ^ seed << 32).is_multiple_of(many),
-        }
-    }
-}
-
-/// A number that looks random (the finalizer of SplitMix64): periodic loss would meet the same message of a flight again
-/// and again.
-const fn scattered(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
-/// Whether it begins with a record of ChangeCipherSpec or handshake messages.
-fn belongs_to_handshake(datagram: &[u8]) -> bool {
-    [ContentType::CHANGE_CIPHER_SPEC, ContentType::HANDSHAKE].iter().any(|kind| datagram.first() == Some(&kind.0))
-}
-
-/// A datagram.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// Who sent it.
-    pub side: Side,
-    /// Its UDP payload.
-    pub bytes: Vec<u8>,
-    /// Whether the other side never got it.
-    pub lost: bool,
-}
-
-/// Its sender, and the types of what is in it, as far as they are in the clear.
-impl fmt::Display for Datagram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}, {} bytes{}:", self.side, self.bytes.len(), if self.lost { ", lost" } else { "" })?;
-        for record in records(&self.bytes, 0).unwrap_or_default() {
-            write!(f, " [{} {}.{}", record.kind, record.epoch, record.number)?;
-            for part in record.fragments() {
-                write!(f, " {} {} {}+{}/{}", part.message_seq, part.kind, part.offset, part.len, part.message_len)?;
-            }
-            write!(f, "]")?;
-        }
-        Ok(())
-    }
-}
+use crate::process::LIMIT;
 
 /// A relay for connections one after the other: a client with a new address begins a new one.
 pub struct Relay {
@@ -90,9 +26,19 @@ struct Shared {
     /// Where the server is.
     server: AtomicU16,
     loss: Loss,
-    /// Of each connection, all datagrams so far.
-    passed: Mutex<Vec<Vec<Datagram>>>,
+    /// One for each connection.
+    passages: Mutex<Vec<Passage>>,
+    changed: Condvar,
     over: AtomicBool,
+}
+
+/// Between a client and the server.
+struct Way {
+    /// Of its passage.
+    number: usize,
+    client: SocketAddr,
+    /// Connected to the server.
+    server: UdpSocket,
 }
 
 impl Relay {
@@ -101,7 +47,8 @@ impl Relay {
         let socket = local();
         let own_port = socket.local_addr().expect("bound above").port();
         let server = AtomicU16::new(port);
-        let shared = Shared { socket, server, loss, passed: Mutex::default(), over: AtomicBool::new(false) };
+        let (passages, changed, over) = Default::default();
+        let shared = Shared { socket, server, loss, passages, changed, over };
         let shared = Arc::new(shared);
         let running = shared.clone();
         thread::spawn(move || running.serve_clients());
@@ -113,9 +60,9 @@ impl Relay {
         self.port
     }
 
-    /// Whether anything was lost in the latest connection.
-    pub fn has_lost(&self) -> bool {
-        self.passed().iter().any(|datagram| datagram.lost)
+    /// Whether anything was lost or late in the latest connection.
+    pub fn has_meddled(&self) -> bool {
+        self.passed().iter().any(|datagram| datagram.fate != Fate::Passed)
     }
 
     /// The port of the server.
@@ -130,7 +77,16 @@ impl Relay {
 
     /// What has passed so far in the latest connection.
     pub fn passed(&self) -> Vec<Datagram> {
-        self.shared.passed().last().cloned().unwrap_or_default()
+        self.shared.passages().last().map(|passage| passage.datagrams.clone()).unwrap_or_default()
+    }
+
+    /// Waits until what has passed in the latest connection is enough for `is_enough`.
+    pub fn wait_until(&self, mut is_enough: impl FnMut(&[Datagram]) -> bool) {
+        let is_waiting =
+            |passages: &mut Vec<Passage>| !passages.last().is_some_and(|passage| is_enough(&passage.datagrams));
+        let waited = self.shared.changed.wait_timeout_while(self.shared.passages(), LIMIT, is_waiting);
+        let waited = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1;
+        assert!(!waited.timed_out(), "what was waited for did not pass");
     }
 }
 
@@ -141,49 +97,49 @@ impl Drop for Relay {
 }
 
 impl Shared {
-    fn passed(&self) -> MutexGuard<'_, Vec<Vec<Datagram>>> {
-        self.passed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn passages(&self) -> MutexGuard<'_, Vec<Passage>> {
+        self.passages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Keeps a datagram. Whether it is to be passed on.
-    fn keep(&self, connection: usize, side: Side, bytes: &[u8]) -> bool {
-        let datagrams = &mut self.passed()[connection];
-        let is_of_handshake = belongs_to_handshake(bytes);
-        let number = datagrams.iter().filter(|datagram| belongs_to_handshake(&datagram.bytes)).count();
-        let lost = is_of_handshake && self.loss.takes(number);
-        datagrams.push(Datagram { side, bytes: bytes.into(), lost });
-        !lost
+    /// Keeps a datagram, and passes on what is to be passed on.
+    fn keep(&self, way: &Way, side: Side, bytes: &[u8]) {
+        let passed_on = self.passages()[way.number].take(side, bytes, self.loss);
+        self.changed.notify_all();
+        for (side, bytes) in passed_on {
+            // Who has gone takes nothing.
+            let _ = match side {
+                Side::Client => way.server.send(&bytes),
+                Side::Server => self.socket.send_to(&bytes, way.client),
+            };
+        }
     }
 
     fn serve_clients(self: &Arc<Self>) {
-        let mut clients: HashMap<SocketAddr, (usize, UdpSocket)> = HashMap::new();
+        let mut ways: HashMap<SocketAddr, Arc<Way>> = HashMap::new();
         while let Some((bytes, client)) = self.next(&self.socket) {
-            let (number, server) = clients.entry(client).or_insert_with(|| self.meet(client));
-            if self.keep(*number, Side::Client, &bytes) {
-                let _ = server.send(&bytes); // a server that has gone takes nothing
-            }
+            let way = ways.entry(client).or_insert_with(|| self.meet(client));
+            self.keep(way, Side::Client, &bytes);
         }
     }
 
     /// A way to the server for a new client, and back.
-    fn meet(self: &Arc<Self>, client: SocketAddr) -> (usize, UdpSocket) {
+    fn meet(self: &Arc<Self>, client: SocketAddr) -> Arc<Way> {
         let number = {
-            let mut passed = self.passed();
-            passed.push(Vec::new());
-            passed.len() - 1
+            let mut passages = self.passages();
+            passages.push(Passage::default());
+            passages.len() - 1
         };
         let server = local();
         let port = self.server.load(Ordering::Relaxed);
         server.connect((Ipv4Addr::LOCALHOST, port)).expect("a local address");
-        let (shared, from) = (self.clone(), server.try_clone().expect("a socket can be shared"));
+        let way = Arc::new(Way { number, client, server });
+        let (shared, back) = (self.clone(), way.clone());
         thread::spawn(move || {
-            while let Some((bytes, _)) = shared.next(&from) {
-                if shared.keep(number, Side::Server, &bytes) {
-                    let _ = shared.socket.send_to(&bytes, client); // a client that has gone takes nothing
-                }
+            while let Some((bytes, _)) = shared.next(&back.server) {
+                shared.keep(&back, Side::Server, &bytes);
             }
         });
-        (number, server)
+        way
     }
 
     /// Waits for a datagram; `None` when the relay has been dropped.
@@ -231,24 +187,37 @@ mod tests {
         server.send_to(b"three", from).unwrap();
         let len = client.recv(&mut buffer).unwrap();
         assert_eq!(&buffer[..len], b"three");
-        let datagram = |side, bytes: &[u8], lost| Datagram { side, bytes: bytes.into(), lost };
+        let datagram = |side, bytes: &[u8], fate| Datagram { side, bytes: bytes.into(), fate };
         let expected = [
-            datagram(Side::Client, b"\x16one", false),
-            datagram(Side::Server, b"\x16two", true),
-            datagram(Side::Server, b"three", false),
+            datagram(Side::Client, b"\x16one", Fate::Passed),
+            datagram(Side::Server, b"\x16two", Fate::Lost),
+            datagram(Side::Server, b"three", Fate::Passed),
         ];
         assert_eq!(relay.passed(), expected);
         socket_of(&relay).send(b"another").unwrap();
         let (_, other) = server.recv_from(&mut buffer).unwrap();
         assert_ne!(from, other);
-        assert_eq!(relay.passed(), [datagram(Side::Client, b"another", false)]);
+        assert_eq!(relay.passed(), [datagram(Side::Client, b"another", Fate::Passed)]);
     }
 
     #[test]
-    fn loss_is_about_as_frequent_as_asked_for() {
-        for many in [3, 5] {
-            let lost = (0..3000).filter(|number| Loss::OneOf(many, 7).takes(*number)).count();
-            assert!((2500..3500).contains(&(lost * many as usize)), "{lost} of 3000, one of {many}");
-        }
+    fn a_late_datagram_comes_after_the_next_one_of_its_sender() {
+        let server = local();
+        server.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let relay = Relay::to(server.local_addr().unwrap().port(), Loss::Late(1));
+        let client = socket_of(&relay);
+        let mut buffer = [0; 10];
+        let mut receive = || server.recv_from(&mut buffer).map(|(len, from)| (buffer[..len].to_vec(), from)).unwrap();
+        client.send(b"\x16one").unwrap();
+        let from = receive().1;
+        client.send(b"\x16two").unwrap();
+        relay.wait_until(|passed| passed.len() == 2);
+        server.send_to(b"answer", from).unwrap(); // of the other side, and so not what it waits for
+        relay.wait_until(|passed| passed.len() == 3);
+        client.send(b"\x16three").unwrap();
+        assert_eq!([receive().0, receive().0], [&b"\x16three"[..], b"\x16two"]);
+        let fates: Vec<_> = relay.passed().iter().map(|datagram| datagram.fate).collect();
+        assert_eq!(fates, [Fate::Passed, Fate::Late, Fate::Passed, Fate::Passed]);
+        assert!(relay.has_meddled());
     }
 }

@@ -50,7 +50,8 @@ const TLS12_SCHEMES: [(SignatureScheme, &str, Option<KeyAlgorithm>); 3] = [
 ];
 
 pub(super) fn features() -> Vec<Feature> {
-    let suites13 = TLS13_SUITES.map(|suite| Feature::tls13(name(suite.name()), move |cell| with_suite(cell, suite)));
+    let suites13 =
+        TLS13_SUITES.map(|suite| Feature::tls13(name(suite.name()), move |cell| with_suite(cell, suite)).and_dtls());
     let suites12 =
         TLS12_SUITES.map(|suite| Feature::tls12(name(suite.name()), move |cell| with_suite(cell, suite)).and_dtls());
     let groups = GROUPS.map(|group| Feature {

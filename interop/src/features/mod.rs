@@ -61,7 +61,15 @@ impl Feature {
 
     /// For DTLS alone.
     fn dtls(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
-        Self { carriers: &[Carrier::Udp], ..Self::tls12(name, run) }
+        Self { carriers: &[Carrier::Udp], ..Self::new(name, run) }
+    }
+
+    fn dtls13(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_3], ..Self::dtls(name, run) }
+    }
+
+    fn dtls12(name: &'static str, run: impl Fn(Cell) + Send + Sync + 'static) -> Self {
+        Self { versions: &[ProtocolVersion::TLS_1_2], ..Self::dtls(name, run) }
     }
 
     /// For DTLS as well.
@@ -89,9 +97,10 @@ pub struct Table {
 }
 
 /// All tables.
-pub const TABLES: [Table; 3] = [
+pub const TABLES: [Table; 4] = [
     Table { version: ProtocolVersion::TLS_1_3, carrier: Carrier::Tcp, title: "TLS 1.3" },
     Table { version: ProtocolVersion::TLS_1_2, carrier: Carrier::Tcp, title: "TLS 1.2" },
+    Table { version: ProtocolVersion::TLS_1_3, carrier: Carrier::Udp, title: "DTLS 1.3" },
     Table { version: ProtocolVersion::TLS_1_2, carrier: Carrier::Udp, title: "DTLS 1.2" },
 ];
 
@@ -112,7 +121,12 @@ impl Cell {
     /// All places in a row of `feature`.
     pub fn of(feature: &Feature, table: Table) -> impl Iterator<Item = Self> {
         let is_about_shared_keys = keys::is_about_shared_keys(feature.name);
-        Self::all(table).filter(move |cell| is_about_shared_keys || !cell.peer.has_only_shared_keys())
+        let is_for_dimpl = datagrams::FOR_DIMPL.contains(&feature.name);
+        Self::all(table).filter(move |cell| match cell.peer {
+            Peer::BouncyCastle => is_about_shared_keys,
+            Peer::Dimpl => is_for_dimpl,
+            _ => true,
+        })
     }
 
     /// All places of a table.
@@ -121,13 +135,18 @@ impl Cell {
         peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version, carrier }))
     }
 
-    /// `case` in this version: what it does not say about versions. Our side always has both.
+    /// `case` in this version: what it does not say about versions. Over TCP, our side always has both.
     fn case(self, case: &Case) -> Case {
         let mut case = case.clone();
         if self.carrier == Carrier::Udp {
-            let datagrams = case.datagrams.unwrap_or_default();
-            let (our_versions, peer_versions) = (vec![self.version], vec![self.version]);
-            return Case { our_versions, peer_versions, datagrams: Some(datagrams), ..case };
+            let or_this = |versions: Vec<_>| if versions.is_empty() { vec![self.version] } else { versions };
+            case.our_versions = or_this(case.our_versions);
+            case.peer_versions = or_this(case.peer_versions);
+            case.datagrams = Some(case.datagrams.unwrap_or_default());
+            if self.peer == Peer::Dimpl {
+                case.chain = "p256x2"; // it sends a leaf and nothing else
+            }
+            return case;
         }
         if case.our_versions.is_empty() {
             case.our_versions = VERSIONS.into();

@@ -5,7 +5,7 @@ use terse_tls::{AlertDescription, CertificateError, CipherSuite, Error};
 use super::{Carrier, Cell, Feature};
 use crate::case::Case;
 use crate::datagrams::pair::Pair;
-use crate::datagrams::relay::Loss;
+use crate::datagrams::passage::Loss;
 use crate::meeting::Meeting;
 use crate::peer::{Peer, Role};
 use crate::pki::Holder;

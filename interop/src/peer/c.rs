@@ -1,4 +1,5 @@
-//! wolfSSL, Mbed TLS, Bouncy Castle and Scandium: the programs in `c/` and `java/`, which all take the same orders and say the same things.
+//! wolfSSL, BoringSSL, Mbed TLS, Bouncy Castle and Scandium: the programs in `c/` and `java/`, which all take the same
+//! orders and say the same things.
 //!
 //! Lines on their standard input are application data, but for `!close` and `!keys`; what happened stands on their
 //! standard error, apart from the data.

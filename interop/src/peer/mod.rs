@@ -13,6 +13,7 @@ use crate::tap::Wire;
 mod c;
 mod gnutls;
 mod openssl;
+mod own;
 pub(crate) mod rustls;
 mod terse;
 
@@ -36,6 +37,8 @@ pub enum Peer {
     WolfSsl55,
     /// The current wolfSSL.
     WolfSsl,
+    /// The current BoringSSL, for DTLS.
+    BoringSsl,
     /// Debian's Mbed TLS 2.28.
     MbedTls,
     /// Debian's Bouncy Castle 1.72, for pre-shared keys in TLS 1.2.
@@ -44,19 +47,25 @@ pub enum Peer {
     Rustls,
     /// Scandium of Eclipse Californium, for DTLS 1.2 with connection IDs.
     Scandium,
+    /// The crate `dimpl`, for DTLS 1.3.
+    Dimpl,
     /// Our own command: not one of [`Self::ALL`], but what they meet over datagrams.
     Terse,
+    /// The same, without the command and in this process.
+    TerseNet,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::OpenSsl,
         Self::GnuTls,
         Self::WolfSsl55,
         Self::WolfSsl,
+        Self::BoringSsl,
         Self::MbedTls,
         Self::Scandium,
+        Self::Dimpl,
         Self::Rustls,
         Self::BouncyCastle,
     ];
@@ -68,11 +77,14 @@ impl Peer {
             Self::GnuTls => "gnutls",
             Self::WolfSsl55 => "wolfssl55",
             Self::WolfSsl => "wolfssl",
+            Self::BoringSsl => "boringssl",
             Self::MbedTls => "mbedtls",
             Self::Rustls => "rustls",
             Self::BouncyCastle => "bouncy",
             Self::Scandium => "scandium",
+            Self::Dimpl => "dimpl",
             Self::Terse => "terse",
+            Self::TerseNet => "terse-net",
         }
     }
 
@@ -83,19 +95,25 @@ impl Peer {
             Self::GnuTls => gnutls::version(),
             Self::WolfSsl55 => Library::WolfSsl55.version(),
             Self::WolfSsl => Library::WolfSsl.version(),
+            Self::BoringSsl => Library::BoringSsl.version(),
             Self::MbedTls => Library::MbedTls.version(),
             Self::Rustls => Ok(rustls::version()),
             Self::BouncyCastle => Library::BouncyCastle.version(),
             Self::Scandium => Library::Scandium.version(),
+            Self::Dimpl => Library::Dimpl.version(),
             Self::Terse => terse::version(),
+            Self::TerseNet => Ok(env!("CARGO_PKG_VERSION").into()),
         }
     }
 
     /// Whether it speaks `version` of TLS, or of DTLS.
     pub fn speaks(self, version: ProtocolVersion, carrier: Carrier) -> bool {
         match (carrier, self) {
-            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle),
-            (Carrier::Tcp, Self::Scandium) => false,
+            (Carrier::Udp, peer) if version == ProtocolVersion::TLS_1_3 => {
+                matches!(peer, Self::WolfSsl | Self::BoringSsl | Self::Dimpl)
+            }
+            (Carrier::Udp, peer) => !matches!(peer, Self::Rustls | Self::BouncyCastle | Self::Dimpl),
+            (Carrier::Tcp, Self::Scandium | Self::BoringSsl | Self::Dimpl) => false,
             (Carrier::Tcp, Self::MbedTls | Self::BouncyCastle) => version == ProtocolVersion::TLS_1_2,
             (Carrier::Tcp, _) => true,
         }
@@ -127,8 +145,12 @@ impl Peer {
         (remote, wire)
     }
 
-    /// Its server as a program, and the port that it listens on; `None` if it is no program.
+    /// Its server on a port of its own, and the port; `None` if it is no program.
     pub(crate) fn server(self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        if self == Self::TerseNet {
+            let (server, port) = own::server(case);
+            return Some((Box::new(server), port));
+        }
         let (process, port) = self.server_program(case)?;
         Some((self.remote(Running { process, way: Way::To(port) }, case), port))
     }
@@ -139,8 +161,11 @@ impl Peer {
         Some(self.remote(Running { process, way: Way::From(listener) }, case))
     }
 
-    /// Its client as a program, which sends datagrams to that port; `None` if it is no program.
+    /// Its client, which sends datagrams to that port; `None` if it is no program.
     pub(crate) fn client_over_datagrams(self, case: &Case, port: u16) -> Option<Box<dyn Remote>> {
+        if self == Self::TerseNet {
+            return Some(Box::new(own::client(case, port)));
+        }
         let process = self.client_program(case, port)?;
         Some(self.remote(Running { process, way: Way::Datagrams(port) }, case))
     }
@@ -150,9 +175,15 @@ impl Peer {
             Self::OpenSsl => Box::new(openssl::Program::new(running, case)),
             Self::GnuTls => Box::new(gnutls::Program::new(running, case)),
             Self::Terse => Box::new(terse::Program::new(running, case)),
-            Self::WolfSsl55 | Self::WolfSsl | Self::MbedTls | Self::BouncyCastle | Self::Scandium | Self::Rustls => {
-                Box::new(c::Program::new(running, case))
-            }
+            Self::WolfSsl55
+            | Self::WolfSsl
+            | Self::BoringSsl
+            | Self::MbedTls
+            | Self::BouncyCastle
+            | Self::Scandium
+            | Self::Dimpl
+            | Self::Rustls
+            | Self::TerseNet => Box::new(c::Program::new(running, case)),
         }
     }
 
@@ -162,11 +193,13 @@ impl Peer {
             Self::GnuTls => gnutls::server_program(case),
             Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
             Self::WolfSsl => c::server_program(Library::WolfSsl, case),
+            Self::BoringSsl => c::server_program(Library::BoringSsl, case),
             Self::MbedTls => c::server_program(Library::MbedTls, case),
             Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
             Self::Scandium => c::server_program(Library::Scandium, case),
+            Self::Dimpl => c::server_program(Library::Dimpl, case),
             Self::Terse => terse::server_program(case),
-            Self::Rustls => return None,
+            Self::Rustls | Self::TerseNet => return None,
         })
     }
 
@@ -176,11 +209,13 @@ impl Peer {
             Self::GnuTls => gnutls::client_program(case, port),
             Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
             Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
+            Self::BoringSsl => c::client_program(Library::BoringSsl, case, port),
             Self::MbedTls => c::client_program(Library::MbedTls, case, port),
             Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
             Self::Scandium => c::client_program(Library::Scandium, case, port),
+            Self::Dimpl => c::client_program(Library::Dimpl, case, port),
             Self::Terse => terse::client_program(case, port),
-            Self::Rustls => return None,
+            Self::Rustls | Self::TerseNet => return None,
         })
     }
 }
@@ -218,7 +253,8 @@ impl Running {
     }
 }
 
-/// A peer during a meeting. All calls wait until what they ask for has happened, and panic if it does not.
+/// A peer during a meeting. All calls wait until what they ask for has happened, and panic if it does not, or if this peer
+/// cannot do it.
 pub trait Remote {
     /// Whether it sends back what it receives, and cannot send anything else.
     fn echoes(&self) -> bool {
@@ -238,21 +274,29 @@ pub trait Remote {
     }
 
     /// Replaces its sending key, and asks for ours to be replaced if it can.
-    fn update_keys(&mut self);
+    fn update_keys(&mut self) {
+        cannot()
+    }
 
     /// Asks for a renegotiation (RFC 5246, 7.4.1.1).
     fn renegotiate(&mut self) {
-        panic!("this peer cannot be told to renegotiate");
+        cannot()
     }
 
     /// The keying material that it exports for [`crate::case::EXPORTER_LABEL`].
-    fn keying_material(&mut self) -> Vec<u8>;
+    fn keying_material(&mut self) -> Vec<u8> {
+        cannot()
+    }
 
     /// The name that our client asked for, as it understood it.
-    fn expect_server_name(&mut self, name: &str);
+    fn expect_server_name(&mut self, _: &str) {
+        cannot()
+    }
 
     /// The application protocol that it agreed to.
-    fn expect_protocol(&mut self, name: &str);
+    fn expect_protocol(&mut self, _: &str) {
+        cannot()
+    }
 
     /// What our side must send for the peer to close, if it takes no other orders.
     fn closes_on(&self) -> Option<&'static [u8]> {
@@ -260,16 +304,24 @@ pub trait Remote {
     }
 
     /// Closes the connection properly.
-    fn close(&mut self);
+    fn close(&mut self) {
+        cannot()
+    }
 
     /// Has understood our `close_notify`.
-    fn expect_close(&mut self);
+    fn expect_close(&mut self) {
+        cannot()
+    }
 
     /// Has received this alert.
-    fn expect_alert(&mut self, alert: AlertDescription);
+    fn expect_alert(&mut self, _: AlertDescription) {
+        cannot()
+    }
 
     /// Disappears without a farewell.
-    fn vanish(&mut self);
+    fn vanish(&mut self) {
+        cannot()
+    }
 
     /// Whether it leaves after the first handshake of several, without a word.
     fn leaves_first(&self) -> bool {
@@ -278,7 +330,9 @@ pub trait Remote {
 
     /// Gets ready for the next connection, after the last one has ended: a client offers the session that it was given,
     /// a server knows those that it gave. [`Case::connections`] says how many there are.
-    fn next(&mut self);
+    fn next(&mut self) {
+        cannot()
+    }
 
     /// What it says about a connection that has ended, if it is one of ours.
     fn report(&mut self) -> Option<serde_json::Value> {
@@ -286,5 +340,12 @@ pub trait Remote {
     }
 
     /// The wire of the connection that it is ready for.
-    fn wire(&mut self) -> Box<dyn Wire>;
+    fn wire(&mut self) -> Box<dyn Wire> {
+        cannot()
+    }
+}
+
+/// What a side says that is asked for something else than its cells ask for.
+fn cannot() -> ! {
+    panic!("this side cannot do that");
 }

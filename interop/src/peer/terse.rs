@@ -7,21 +7,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use terse_tls::AlertDescription;
+use terse_tls::{AlertDescription, ProtocolVersion};
 
 use super::openssl::from_hex;
 use super::{Remote, Role, Running, Way};
-use crate::case::{Asks, Case, EXPORTER_LABEL, Means, Sessions};
+use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::built_by_cargo;
 use crate::datagrams::{PING, PONG};
 use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
 use crate::process::Process;
-use crate::tap::Wire;
 
 /// The command, built if need be.
 fn command() -> Result<&'static Path, String> {
     static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    COMMAND.get_or_init(|| built_by_cargo("terse")).as_deref().map_err(Clone::clone)
+    COMMAND.get_or_init(|| built_by_cargo("terse", "terse")).as_deref().map_err(Clone::clone)
 }
 
 pub(super) fn version() -> Result<String, String> {
@@ -41,6 +40,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     }
     if case.ca_names {
         words.arg("--ca-names");
+    }
+    if case.early_data {
+        words.arg("--no-cookie"); // which would cost the client its early data
     }
     match case.sessions {
         None => drop(words.arg("--no-tickets")),
@@ -74,6 +76,9 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     if case.connections > 1 {
         words.arg("--resume-file").arg(&files.session);
     }
+    if case.early_data && files.session.exists() {
+        words.args(["--early-data", EARLY_DATA]);
+    }
     Process::start(words, files)
 }
 
@@ -81,7 +86,10 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
 fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     let datagrams = case.datagrams.clone().unwrap_or_default();
     let mut words = Command::new(command().unwrap_or_else(|reason| panic!("{reason}")));
-    words.args([role, "--dtls", "--tls", "1.2", "--json"]);
+    words.args([role, "--dtls", "--json"]);
+    for version in &case.our_versions {
+        words.args(["--tls", if *version == ProtocolVersion::TLS_1_2 { "1.2" } else { "1.3" }]);
+    }
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.args([name, &value]);
@@ -110,6 +118,9 @@ fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
     }
     if case.means == Means::PreSharedKey {
         words.args(["--psk-identity", PSK_IDENTITY, "--psk-file"]).arg(files.write("psk.hex", hex(&PSK)));
+        if case.imports_key {
+            words.arg("--psk-import");
+        }
     } else if let Some(own) = &files.credential {
         words.arg("--key").arg(&own.key);
         match &files.raw_keys {
@@ -154,17 +165,9 @@ impl Remote for Program {
         assert!(self.is_client() && data.len() == PONG.len(), "terse waits for nothing else");
     }
 
-    fn update_keys(&mut self) {
-        panic!("DTLS 1.2 has no such thing");
-    }
-
     fn keying_material(&mut self) -> Vec<u8> {
         let report = self.report().expect("terse reports");
         from_hex(report["exported"].as_str().expect("what was exported"))
-    }
-
-    fn expect_server_name(&mut self, _: &str) {
-        panic!("terse does not say which name it was asked for");
     }
 
     fn expect_protocol(&mut self, name: &str) {
@@ -196,10 +199,6 @@ impl Remote for Program {
             self.running.process = client_with(&self.case, *port, self.running.process.files());
         }
         self.running.process.forget();
-    }
-
-    fn wire(&mut self) -> Box<dyn Wire> {
-        panic!("datagrams go through a relay");
     }
 
     fn report(&mut self) -> Option<serde_json::Value> {

@@ -160,6 +160,15 @@ impl DatagramServer {
         }
     }
 
+    /// Changes the key that a connection sends with, and asks the client to do the same if `request_peer` (RFC 9147, 8).
+    /// Fails with [`ApiMisuse::KeyUpdateUnderWay`] as long as the client has not acknowledged what must come before.
+    pub fn update_keys(&mut self, handle: ConnectionHandle, request_peer: bool) -> Result<(), NetError> {
+        let connection = self.endpoint.connection(handle).ok_or(Error::ApiMisuse(ApiMisuse::Closed))?;
+        connection.update_keys(request_peer)?;
+        self.flush();
+        Ok(())
+    }
+
     /// Ends a connection: tells the client that no more follows (`close_notify`), and forgets it.
     pub fn end(&mut self, handle: ConnectionHandle) {
         if let Some(connection) = self.endpoint.connection(handle) {

@@ -38,7 +38,7 @@ impl Entry {
             connection,
             address,
             check: None,
-            budget: (!limits.require_cookie).then_some(0),
+            budget: (!limits.require_cookie && hello.first.retried.is_none()).then_some(0),
             timer: None,
             has_failed: false,
             random: hello.random,

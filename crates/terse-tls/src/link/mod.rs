@@ -42,9 +42,6 @@ pub(crate) fn server(config: &ServerConfig) -> Halves {
     }
 }
 
-/// The prefix of the key schedule's labels over datagrams (RFC 9147, 5.9).
-pub(crate) const LABEL_PREFIX_DTLS: &[u8] = b"dtls13";
-
 /// What receives and what sends.
 pub(crate) type Halves = (Box<dyn Incoming>, Box<dyn Outgoing>);
 
@@ -58,9 +55,6 @@ fn stream_halves(common: &Common, compatibility_mode: bool) -> Halves {
 
 /// What a handshake asks of the link that carries its messages.
 pub(crate) trait Link {
-    /// The prefix of the key schedule's labels: `tls13 ` (RFC 9846, 7.1) or `dtls13` (RFC 9147, 5.9).
-    fn label_prefix(&self) -> &'static [u8];
-
     /// Which protocol the messages belong to.
     fn protocol(&self) -> Protocol;
 
@@ -157,6 +151,8 @@ pub(crate) struct Arrived {
     pub(crate) numbers: Vec<RecordNumber>,
     /// Something before them is missing.
     pub(crate) has_gap: bool,
+    /// Every message that anything came of is whole, or the last one came again.
+    pub(crate) is_whole: bool,
     /// There are others, of an epoch whose keys are not there.
     pub(crate) lacks_keys: bool,
 }

@@ -1,4 +1,4 @@
-//! The importer of RFC 9258: of one external key a TLS key for each version and KDF, so that none is used with two.
+//! The importer of RFC 9258: of one external key a key for each version of TLS and DTLS and each KDF, so that none is used with two.
 //!
 //! What must always hold: the derivation binds the whole identity, as it is sent.
 
@@ -6,7 +6,7 @@ use super::PskHash;
 use crate::crypto::{CryptoError, Hash};
 use crate::error::InvalidMessage;
 use crate::schedule::tls13::hkdf_expand_label;
-use crate::wire::{Encode, Parse, ProtocolVersion, Reader, Writer, non_empty};
+use crate::wire::{Encode, Parse, Protocol, ProtocolVersion, Reader, Writer, non_empty};
 
 #[cfg(test)]
 mod tests;
@@ -25,17 +25,24 @@ const HKDF_SHA256: u16 = 0x0001;
 const HKDF_SHA384: u16 = 0x0002;
 
 impl<'a> ImportedIdentity<'a> {
-    pub(super) const fn tls13(external_identity: &'a [u8], context: &'a [u8], target: PskHash) -> Self {
+    /// For version 1.3 of `protocol`, and suites with the hash `target`.
+    pub(super) const fn new(
+        external_identity: &'a [u8],
+        context: &'a [u8],
+        protocol: Protocol,
+        target: PskHash,
+    ) -> Self {
         let target_kdf = match target {
             PskHash::Sha256 => HKDF_SHA256,
             PskHash::Sha384 => HKDF_SHA384,
         };
-        Self { external_identity, context, target_protocol: ProtocolVersion::TLS_1_3.0, target_kdf }
+        let target_protocol = protocol.version(ProtocolVersion::TLS_1_3).0;
+        Self { external_identity, context, target_protocol, target_kdf }
     }
 
-    /// The hash of the target, if it is TLS 1.3 with a KDF that is known here.
-    pub(super) const fn target_of_tls13(&self) -> Option<PskHash> {
-        match (ProtocolVersion(self.target_protocol), self.target_kdf) {
+    /// The hash of the target, if it is version 1.3 of `protocol` with a KDF that is known here.
+    pub(super) const fn target(&self, protocol: Protocol) -> Option<PskHash> {
+        match (protocol.version(ProtocolVersion(self.target_protocol)), self.target_kdf) {
             (ProtocolVersion::TLS_1_3, HKDF_SHA256) => Some(PskHash::Sha256),
             (ProtocolVersion::TLS_1_3, HKDF_SHA384) => Some(PskHash::Sha384),
             _ => None,
@@ -44,16 +51,19 @@ impl<'a> ImportedIdentity<'a> {
 }
 
 /// `epskx = HKDF-Extract(0, epsk)`, `ipskx = HKDF-Expand-Label(epskx, "derived psk", Hash(ImportedIdentity), L)` (RFC
-/// 9258, 5.1). `hash` is that of the external key, whatever the target; `ipskx` is as long as the target needs.
+/// 9258, 5.1), with the labels of `protocol`. `hash` is that of the external key, whatever the target; `ipskx` is as
+/// long as the target needs.
 pub(super) fn import(
     epsk: &[u8],
     imported_identity: &[u8],
     hash: &dyn Hash,
+    protocol: Protocol,
     ipskx: &mut [u8],
 ) -> Result<(), CryptoError> {
     let zeros = [0; crate::crypto::MAX_HASH_LEN];
     let epskx = hash.hkdf_extract(&zeros[..hash.output_len()], epsk);
-    hkdf_expand_label(hash, b"tls13 ", &epskx, b"derived psk", hash.hash(&[imported_identity]).as_ref(), ipskx)
+    let context = hash.hash(&[imported_identity]);
+    hkdf_expand_label(hash, protocol.label_prefix(), &epskx, b"derived psk", context.as_ref(), ipskx)
 }
 
 impl<'a> Parse<'a> for ImportedIdentity<'a> {

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::import::{ImportedIdentity, import};
 use crate::crypto::{CryptoError, CryptoProvider, Hash};
 use crate::error::ApiMisuse;
-use crate::wire::{Encode, Parse};
+use crate::wire::{Encode, Parse, Protocol};
 
 #[cfg(test)]
 mod tests;
@@ -87,13 +87,21 @@ impl ExternalPsk {
         self.inner.hash.find(provider).map(drop).ok_or(ApiMisuse::Unsupported("hash of a pre-shared key"))
     }
 
-    /// What a client offers in TLS 1.3 for suites with `hashes`: at most one key for each hash.
-    pub(crate) fn offers(&self, provider: &CryptoProvider, hashes: &[PskHash]) -> Result<Vec<Psk>, CryptoError> {
+    /// What a client offers in version 1.3 of `protocol` for suites with `hashes`: at most one key for each hash.
+    pub(crate) fn offers(
+        &self,
+        provider: &CryptoProvider,
+        hashes: &[PskHash],
+        protocol: Protocol,
+    ) -> Result<Vec<Psk>, CryptoError> {
         let Inner { identity, hash, context, .. } = &*self.inner;
         let Some(context) = context else {
             return Ok(if hashes.contains(hash) { Vec::from([self.as_it_is()]) } else { Vec::new() });
         };
-        let import = |target| self.import(&ImportedIdentity::tls13(identity, context, target), target, provider);
+        let import = |target| {
+            let imported = ImportedIdentity::new(identity, context, protocol, target);
+            self.import(&imported, protocol, target, provider)
+        };
         hashes.iter().map(|target| import(*target)).collect()
     }
 
@@ -105,18 +113,19 @@ impl ExternalPsk {
     fn import(
         &self,
         identity: &ImportedIdentity<'_>,
+        protocol: Protocol,
         target: PskHash,
         provider: &CryptoProvider,
     ) -> Result<Psk, CryptoError> {
         let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was asked
         let identity = identity.to_vec().map_err(|_| CryptoError::InvalidLength)?;
         let mut key = Zeroizing::new(alloc::vec![0; target.output_len()]);
-        import(&self.inner.key, &identity, hash, &mut key)?;
+        import(&self.inner.key, &identity, hash, protocol, &mut key)?;
         Ok(Psk { kind: PskKind::Imported, identity, key, hash: target })
     }
 }
 
-/// A TLS 1.3 pre-shared key, ready for the key schedule.
+/// A pre-shared key of version 1.3, ready for the key schedule.
 #[derive(Clone)]
 pub(crate) struct Psk {
     pub(crate) kind: PskKind,
@@ -162,19 +171,25 @@ pub trait PskStore: Send + Sync {
 }
 
 impl dyn PskStore {
-    /// The TLS 1.3 key that `identity` in a ClientHello stands for, and the external one that it is or comes from.
-    pub(crate) fn resolve(&self, identity: &[u8], provider: &CryptoProvider) -> Option<(ExternalPsk, Psk)> {
+    /// The key for version 1.3 of `protocol` that `identity` in a ClientHello stands for, and the external one that it is or
+    /// comes from.
+    pub(crate) fn resolve(
+        &self,
+        identity: &[u8],
+        provider: &CryptoProvider,
+        protocol: Protocol,
+    ) -> Option<(ExternalPsk, Psk)> {
         if let Some(found) = self.find(identity).filter(|found| found.inner.context.is_none()) {
             let psk = found.as_it_is();
             return Some((found, psk));
         }
         let imported = ImportedIdentity::parse_all(identity).ok()?;
-        let target = imported.target_of_tls13()?;
+        let target = imported.target(protocol)?;
         let found = self.find(imported.external_identity)?;
         if found.inner.context.as_deref() != Some(imported.context) {
             return None;
         }
-        let psk = found.import(&imported, target, provider).ok()?;
+        let psk = found.import(&imported, protocol, target, provider).ok()?;
         Some((found, psk))
     }
 }

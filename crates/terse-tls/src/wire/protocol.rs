@@ -13,6 +13,14 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
+    /// The prefix of the labels that 1.3 derives keys with (RFC 9846, 7.1; RFC 9147, 5.9).
+    pub(crate) const fn label_prefix(self) -> &'static [u8] {
+        match self {
+            Self::Tls => b"tls13 ",
+            Self::Dtls => b"dtls13",
+        }
+    }
+
     /// The length of the header of a handshake message in bytes (RFC 9846, 4; RFC 6347, 4.2.2).
     pub(crate) const fn message_header_len(self) -> usize {
         match self {

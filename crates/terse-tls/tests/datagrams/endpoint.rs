@@ -8,8 +8,8 @@ use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::summary::Mode;
 use terse_tls::{
-    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, ProtocolVersion,
-    Undefended,
+    AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup,
+    ProtocolVersion, Undefended,
 };
 
 use crate::modes::PROVIDER;
@@ -176,6 +176,23 @@ fn without_a_cookie_the_handshake_takes_a_round_trip_less() {
         assert_eq!(world.clients[client].connection.summary().round_trips, 2);
         assert_eq!(world.endpoint.counters().cookies_sent, 0);
     }
+}
+
+/// Without a cookie too, a HelloRetryRequest has one, and the second ClientHello goes on where it left off.
+#[test]
+fn without_a_cookie_another_group_is_asked_for_with_one() {
+    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+    let datagrams = Datagrams { max_datagram: 548, ..Datagrams::default() };
+    let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, datagrams);
+    setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
+    setup.server.common.groups = vec![NamedGroup::SECP256R1];
+    let mut world = World::new(setup, limits);
+    let (client, handle) = world.connected(address(1, 4000));
+    let summary = world.clients[client].connection.summary();
+    assert_eq!((summary.round_trips, summary.group), (2, Some(NamedGroup::SECP256R1)));
+    assert_eq!(world.endpoint.connection(handle).unwrap().summary().retransmissions, 0);
+    let counters = world.endpoint.counters();
+    assert_eq!((counters.cookies_sent, counters.amplification), (1, 0), "its address is proven");
 }
 
 #[test]

@@ -6,32 +6,40 @@
 //! - [`flipped`]: datagrams that arrive damaged
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`caching`]: what losses and crashes cost the next connection
+//! - [`acks`]: what is acknowledged, and what is sent again for it
+//! - [`progress`]: what is not sent again once a part of the answer has come
+//! - [`key_updates`]: what follows the handshake in DTLS 1.3
 //! - [`attacks`]: by those who have no keys
 //! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`endpoint`]: many clients at one server
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
+//! - [`wire`]: what went over the wire, opened
 //! - [`world`]: a server and clients at addresses
 
 extern crate alloc;
 
 use terse_testkit::allocator::CountingAllocator;
 
+mod acks;
 mod attacks;
 mod caching;
 mod connection_ids;
 mod endpoint;
 mod flipped;
+mod key_updates;
 mod modes;
 mod outcome;
 mod pairs;
 mod paths;
+mod progress;
 mod random;
 mod single;
 mod timers;
 mod trace;
 mod versions;
+mod wire;
 mod world;
 
 #[global_allocator]

@@ -1,15 +1,17 @@
 //! What must hold of a connection whatever the network did to it.
 //!
 //! Both sides are connected, agree on everything, and are as connected as if nothing had happened: data flows both ways,
-//! and the summary says the same. Or both know that they are not. The sender of the last flight alone may be connected
-//! when its peer is not: nobody tells it whether the flight arrived, and it cannot be told (two generals). It knows that
-//! its peer is there and has proven itself; its peer has given up, and any data that is sent finds nobody.
+//! and the summary says the same. Or both know that they are not. Who sends the last words alone may be connected when its
+//! peer is not: nobody tells it whether they arrived, and it cannot be told (two generals). It knows that its peer is there
+//! and has proven itself; its peer has given up, and any data that is sent finds nobody. In DTLS 1.2 that is the sender of
+//! the last flight. In DTLS 1.3 it is the server, which acknowledges that flight; a client that hears nothing of it has
+//! been connected for a while, and gives up then.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
-use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
+use terse_tls::summary::{AuthenticatedBy, CachedObject, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, SignatureScheme};
 
 use crate::modes::Scenario;
@@ -29,7 +31,8 @@ pub(crate) struct Facts {
     authenticated_by: AuthenticatedBy,
     signature_scheme: Option<SignatureScheme>,
     signatures: (u32, u32),
-    round_trips: u32,
+    /// With early data it depends on how late the ClientHello comes.
+    round_trips: Option<u32>,
     fallback: Option<&'static str>,
 }
 
@@ -45,7 +48,7 @@ pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {
         authenticated_by: summary.peer.authenticated_by,
         signature_scheme: summary.peer.signature_scheme,
         signatures: (summary.signatures_verified, summary.signatures_saved),
-        round_trips: summary.round_trips,
+        round_trips: (summary.early_data == EarlyDataStatus::None).then_some(summary.round_trips),
         fallback: summary.fallback,
     }
 }
@@ -55,7 +58,7 @@ pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {
 pub(crate) enum Outcome {
     Connected,
     Failed,
-    /// The sender of the last flight believes that it is connected.
+    /// Who had the last word believes that it is connected.
     HalfConnected,
 }
 
@@ -86,9 +89,14 @@ impl Scenario {
         let connected = Side::BOTH.map(|side| pair.side(side).0.is_connected());
         for side in Side::BOTH {
             let told = core::iter::from_fn(|| pair.side(side).0.poll_event()).any(|event| event == Event::Connected);
-            // Who is connected may hear later that its peer is not.
-            let is_refused = matches!(pair.failure(side), Some(Error::AlertReceived(_)));
-            assert!(told == connected[side as usize] || (told && is_refused), "{side:?} was told the truth");
+            // Who is connected may hear later that its peer is not, or, where that is due, hear nothing.
+            let gives_up = side == Side::Client && self.version == ProtocolVersion::TLS_1_3;
+            let is_over = match pair.failure(side) {
+                Some(Error::AlertReceived(_)) => true,
+                Some(Error::TimedOut) => gives_up,
+                _ => false,
+            };
+            assert!(told == connected[side as usize] || (told && is_over), "{side:?} was told the truth");
             if !told {
                 self.check_failed(pair, side);
             }
@@ -97,7 +105,7 @@ impl Scenario {
             [true, true] => self.check_connected(pair),
             [false, false] => return Outcome::Failed,
             _ => {
-                assert!(connected[self.last as usize], "only who sends the last flight may be alone");
+                assert!(connected[self.last as usize], "only who has the last word may be alone");
                 return Outcome::HalfConnected;
             }
         }
@@ -114,6 +122,18 @@ impl Scenario {
         }
     }
 
+    /// Once at most, and only if both sides say that the server takes it.
+    fn check_early_data(&self, pair: &DatagramPair) {
+        let [client, server] = [&pair.client, &pair.server].map(|connection| connection.summary().early_data);
+        assert_eq!(client, server);
+        let is_taken = client == EarlyDataStatus::Accepted;
+        match &pair.early_data[..] {
+            [] => {}
+            [early_data] => assert!(is_taken && *early_data == self.setup.early_data),
+            more => panic!("{more:?}"),
+        }
+    }
+
     fn check_connected(&self, pair: &mut DatagramPair) {
         let exported = Side::BOTH.map(|side| {
             let mut secret = [0; 32];
@@ -126,6 +146,7 @@ impl Scenario {
             assert_eq!(facts(pair, side), self.facts[side as usize], "{side:?}");
         }
         assert!(pair.received.iter().all(Vec::is_empty), "data out of nothing");
+        self.check_early_data(pair);
         for (side, data) in [(Side::Client, &b"to the server"[..]), (Side::Server, b"to the client")] {
             pair.send(side, data).unwrap();
         }

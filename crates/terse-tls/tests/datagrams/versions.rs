@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use terse_testkit::datagrams::DatagramPair;
 use terse_testkit::fault::{add_extension, first};
+use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
-use terse_tls::{Datagrams, Error, ExtensionType, HandshakeType, PeerIncompatible, ProtocolVersion};
+use terse_tls::{Datagrams, Error, ExtensionType, HandshakeType, PeerIncompatible, PeerMisbehaved, ProtocolVersion};
 
 use crate::modes::PROVIDER;
 
@@ -44,4 +45,31 @@ fn a_newer_legacy_version_includes_this_one() {
     for older in [0xfeff, 0xffff] {
         assert_eq!(offer(older), Err(PeerIncompatible::NoCommonVersion.into()), "{older:x}");
     }
+}
+
+/// A server of DTLS 1.3 asks for cookies with HelloRetryRequest (RFC 9147, 5.2), so a client that speaks that alone never
+/// sends `legacy_cookie` (5.3).
+#[test]
+fn hello_verify_request_is_for_dtls_1_2() {
+    let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, Datagrams::default());
+    let asked =
+        [&[22, 254, 255, 0, 0, 0, 0, 0, 0, 0, 9, 0, 16, 3, 0, 0, 4][..], &[0; 7], &[4, 254, 255, 1, 7]].concat();
+    let mut alone = DatagramPair::new(&Arc::new(setup.client.clone()), &Arc::new(setup.server.clone()), 1);
+    let refused = PeerIncompatible::NoCommonVersion;
+    assert_eq!(alone.deliver(Side::Client, asked.clone()).unwrap_err().error, refused.into());
+
+    setup.client.common.versions.push(ProtocolVersion::TLS_1_2);
+    let mut both = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);
+    for side in [Side::Client, Side::Server] {
+        both.transmit(side, &mut |_| Vec::new());
+        let sent = both.sent.last().unwrap().bytes.clone();
+        if side == Side::Client {
+            both.deliver(Side::Server, sent).unwrap();
+        }
+    }
+    both.deliver(Side::Client, asked).unwrap();
+    let mut answer = both.sent.iter().find(|sent| sent.from == Side::Server).unwrap().bytes.clone();
+    answer[13 + 5] = 1; // its number, after that of HelloVerifyRequest
+    let refused = PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS);
+    assert_eq!(both.deliver(Side::Client, answer).unwrap_err().error, refused.into());
 }

@@ -4,7 +4,7 @@ use super::{Cell, Feature, with};
 use crate::case::Case;
 use crate::datagrams::Datagrams;
 use crate::datagrams::pair::{Pair, stand_in};
-use crate::datagrams::relay::Loss;
+use crate::datagrams::passage::Loss;
 use crate::peer::{Peer, Role};
 
 pub(super) fn features() -> Vec<Feature> {

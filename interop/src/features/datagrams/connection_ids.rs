@@ -1,8 +1,8 @@
-//! Connection IDs (RFC 9146): of both sides, of one of them, of none although both can.
+//! Connection IDs (RFC 9146; RFC 9147, 9): of both sides, of one of them, of none although both can.
 
 use super::{Cell, Feature, with};
-use crate::datagrams::records::records;
-use crate::datagrams::{Datagrams, TLS12_CID};
+use crate::datagrams::Datagrams;
+use crate::datagrams::records::{Record, records};
 use crate::peer::Role;
 use crate::pki::Side;
 
@@ -25,10 +25,10 @@ fn negotiated(cell: Cell, ours: u8, theirs: u8) {
         let passed = pair.relay.passed();
         let datagrams = passed.iter().filter(|datagram| datagram.side == side);
         let records = datagrams.flat_map(|datagram| records(&datagram.bytes, id_len.into()).expect("records"));
-        let protected: Vec<_> = records.filter(|record| record.epoch > 0).collect();
+        let protected: Vec<_> = records.filter(Record::is_protected).collect();
         assert!(protected.len() >= 2, "Finished and data");
         for record in &protected {
-            assert_eq!(record.kind == TLS12_CID, id_len > 0, "{side:?} sends {:?}", record.kind);
+            assert_eq!(record.connection_id.len(), usize::from(id_len), "{side:?} sends {:?}", record.kind);
             assert_eq!(record.connection_id, protected[0].connection_id);
         }
     }

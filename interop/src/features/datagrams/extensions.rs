@@ -5,9 +5,9 @@ use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
 use super::super::extensions::{LIMIT, NO_LIMIT};
 use super::{Cell, Feature, case, with};
 use crate::case::Case;
-use crate::datagrams::Datagrams;
+use crate::datagrams::passage::Datagram;
 use crate::datagrams::records::records;
-use crate::datagrams::relay::Datagram;
+use crate::datagrams::{Datagrams, UNIFIED_HEADER};
 use crate::peer::{Peer, Role};
 use crate::pki::{SERVER_NAME, Side};
 
@@ -21,7 +21,7 @@ pub(super) fn features() -> Vec<Feature> {
         Feature::dtls("record_size_limit_of_ours", our_record_size_limit),
         Feature::dtls("record_size_limit_of_the_peer", peer_record_size_limit),
         Feature::dtls("max_fragment_length", max_fragment_length),
-        Feature::dtls("extended_master_secret_missing", no_extended_master_secret),
+        Feature::dtls12("extended_master_secret_missing", no_extended_master_secret),
     ]
 }
 
@@ -54,7 +54,7 @@ fn no_common_protocol(cell: Cell) {
     }
 }
 
-/// RFC 5705
+/// RFC 5705; RFC 9846, 7.5
 fn exporter(cell: Cell) {
     let mut pair = cell.pair(&Case { exporter: true, ..case() });
     pair.exchange();
@@ -85,6 +85,9 @@ fn max_fragment_length(cell: Cell) {
     check_records(&passed, ours.other(), bytes, bytes + HEADER_LEN);
 }
 
+/// In DTLS 1.3: the type of the content, and the tag of AES-GCM.
+const TYPE_AND_TAG: usize = 1 + 16;
+
 /// wolfSSL 5.5 does not count the header of a handshake message.
 const HEADER_LEN: usize = 12;
 
@@ -106,6 +109,11 @@ const fn theirs(cell: Cell) -> Side {
 fn check_records(passed: &[Datagram], side: Side, cut: usize, limit: usize) {
     let datagrams = passed.iter().filter(|datagram| datagram.side == side);
     let records: Vec<_> = datagrams.flat_map(|datagram| records(&datagram.bytes, 0).expect("records")).collect();
+    let unified = records.iter().filter(|record| record.kind == UNIFIED_HEADER);
+    if let Some(longest) = unified.map(|record| record.fragment.len() - TYPE_AND_TAG).max() {
+        // There, a Certificate is in what is protected.
+        return assert!((cut / 2..=limit).contains(&longest), "the longest record: {longest}");
+    }
     let of_handshake = records.iter().filter(|record| record.kind == ContentType::HANDSHAKE && record.epoch == 0);
     let longest = of_handshake.map(|record| record.fragment.len()).max();
     assert!(longest.is_some_and(|longest| (cut / 2..=limit).contains(&longest)), "the longest record: {longest:?}");

@@ -1,4 +1,5 @@
-//! Keys instead of certificates: pre-shared keys (RFC 4279, RFC 8442), raw public keys (RFC 7250).
+//! Keys instead of certificates: pre-shared keys (RFC 4279, RFC 8442; RFC 9846, 4.3.11), also imported ones (RFC 9258), raw
+//! public keys (RFC 7250).
 
 use terse_tls::CipherSuite;
 
@@ -10,15 +11,18 @@ pub(super) fn features() -> Vec<Feature> {
     let plain = CipherSuite::TLS_PSK_WITH_AES_128_CCM_8;
     let with_ecdhe = CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256;
     vec![
-        Feature::dtls(SHARED_KEY, move |cell| pre_shared_key(cell, plain)),
-        Feature::dtls(SHARED_KEY_WITH_ECDHE, move |cell| pre_shared_key(cell, with_ecdhe)),
+        Feature::dtls13(SHARED_KEY, |cell| pre_shared_key(cell, None, false)),
+        Feature::dtls13("imported_pre_shared_key", |cell| pre_shared_key(cell, None, true)),
+        Feature::dtls12(SHARED_KEY, move |cell| pre_shared_key(cell, Some(plain), false)),
+        Feature::dtls12(SHARED_KEY_WITH_ECDHE, move |cell| pre_shared_key(cell, Some(with_ecdhe), false)),
         Feature::dtls("raw_public_keys", raw_public_keys),
     ]
 }
 
-fn pre_shared_key(cell: Cell, suite: CipherSuite) {
+fn pre_shared_key(cell: Cell, suite: Option<CipherSuite>, imports_key: bool) {
     for provider in [RUSTCRYPTO, AWS_LC] {
-        let case = Case { means: Means::PreSharedKey, suites: vec![suite], ..Case::new(provider) };
+        let suites = suite.into_iter().collect();
+        let case = Case { means: Means::PreSharedKey, suites, imports_key, ..Case::new(provider) };
         if let Some(report) = cell.pair(&case).complete(&cell.case(&case)) {
             assert_eq!((report.mode(), report.number("signatures_verified")), ("psk", 0));
         }

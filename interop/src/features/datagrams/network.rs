@@ -1,12 +1,12 @@
-//! The network: cookies, datagrams of several sizes, loss.
+//! The network: cookies, datagrams of several sizes, loss, disorder.
 
-use terse_tls::HandshakeType;
+use terse_tls::{HandshakeType, NamedGroup};
 
 use super::{Cell, Feature, case, with};
 use crate::case::Case;
 use crate::datagrams::pair::Pair;
+use crate::datagrams::passage::{Datagram, Loss};
 use crate::datagrams::records::{Fragment, records};
-use crate::datagrams::relay::{Datagram, Loss};
 use crate::datagrams::{Datagrams, HELLO_VERIFY_REQUEST, IP_AND_UDP};
 use crate::peer::{Peer, Role};
 use crate::pki::Side;
@@ -18,9 +18,11 @@ const MTUS: [(u16, &str); 5] =
 pub(super) fn features() -> Vec<Feature> {
     let mtus = MTUS.map(|(mtu, name)| Feature::dtls(name, move |cell| with_mtu(cell, mtu)));
     let others = vec![
-        Feature::dtls("hello_verify_request", cookie),
+        Feature::dtls12("hello_verify_request", cookie),
         Feature::dtls("fragmented_client_hello", fragmented_client_hello),
-        Feature::dtls("each_datagram_lost_once", each_lost_once),
+        Feature::dtls13("X25519MLKEM768_mtu_256", large_key_shares),
+        Feature::dtls("each_datagram_lost_once", |cell| each(cell, Loss::Only)),
+        Feature::dtls("each_datagram_late_once", |cell| each(cell, Loss::Late)),
         Feature::dtls("one_datagram_of_five_lost", |cell| lossy(cell, 5, 1500)),
         Feature::dtls("one_datagram_of_eight_lost_mtu_256", |cell| lossy(cell, 8, 256)),
         Feature::dtls("several_connections", several),
@@ -77,8 +79,22 @@ fn fragmented_client_hello(cell: Cell) {
     assert!(in_parts, "the ClientHello came whole");
 }
 
+/// A key share of more than a thousand bytes, in each hello.
+fn large_key_shares(cell: Cell) {
+    let groups = vec![NamedGroup::X25519MLKEM768];
+    let datagrams = Datagrams { our_mtu: Some(256), peer_mtu: Some(256), ..Datagrams::default() };
+    let case = Case { client_groups: groups.clone(), server_groups: groups, ..with(datagrams) };
+    let mut pair = cell.pair(&case);
+    let _ = pair.complete(&cell.case(&case));
+    let passed = pair.relay.passed();
+    for kind in [HandshakeType::CLIENT_HELLO, HandshakeType::SERVER_HELLO] {
+        let mut parts = fragments(&passed).filter(|(_, part)| part.kind == kind);
+        assert!(parts.any(|(_, part)| !part.is_whole() && part.message_len > 1000), "no long {kind}");
+    }
+}
+
 /// All fragments of handshake messages that are in the clear.
-fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Fragment)> {
+pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Fragment)> {
     passed.iter().flat_map(|datagram| {
         let records = records(&datagram.bytes, 0).unwrap_or_default();
         let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).collect();
@@ -87,12 +103,13 @@ fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Fragment)> {
 }
 
 /// The first datagram, the second one, and so on, as far as the handshake goes.
-fn each_lost_once(cell: Cell) {
-    let case = cell.case(&Case { cookie: cell.peer != Peer::OpenSsl, ..case() });
+fn each(cell: Cell, loss: fn(usize) -> Loss) {
+    let cookie = !matches!(cell.peer, Peer::OpenSsl | Peer::BoringSsl);
+    let case = cell.case(&Case { cookie, ..case() });
     for number in 0.. {
-        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::Only(number));
+        let mut pair = Pair::with_loss(cell.peer, cell.role, &case, loss(number));
         let _ = pair.complete(&case);
-        if !pair.relay.has_lost() {
+        if !pair.relay.has_meddled() {
             break;
         }
     }
@@ -105,7 +122,7 @@ fn lossy(cell: Cell, many: u64, mtu: u16) {
     for seed in 0..3 {
         let mut pair = Pair::with_loss(cell.peer, cell.role, &case, Loss::OneOf(many, seed));
         let _ = pair.complete(&case);
-        lost |= pair.relay.has_lost();
+        lost |= pair.relay.has_meddled();
     }
     assert!(lost, "nothing was lost");
 }

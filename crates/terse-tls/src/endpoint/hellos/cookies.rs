@@ -17,7 +17,6 @@ use crate::crypto::Rng;
 use crate::error::Error;
 use crate::handshake::tls13::server::{Retried, retry};
 use crate::handshake::{Message, server::select_version};
-use crate::link::LABEL_PREFIX_DTLS;
 use crate::link::datagram::cookie::COOKIE_LEN;
 use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
 use crate::record::datagram12;
@@ -45,9 +44,6 @@ impl Hellos {
         from: SocketAddr,
         hello: &mut Hello,
     ) -> Result<Verdict, Error> {
-        if !self.require_cookie {
-            return Ok(Verdict::Accept);
-        }
         let ip = match from.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
@@ -60,6 +56,9 @@ impl Hellos {
             let (verdict, retried) = self.check13(now, rng, config, &address, message, &parsed)?;
             hello.first.retried = retried;
             return verdict.map_or(Ok(Verdict::Accept), |reply| reply.datagrams(hello, self.max_datagram));
+        }
+        if !self.require_cookie {
+            return Ok(Verdict::Accept);
         }
         let cookie = parsed.cookie.unwrap_or_default();
         // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
@@ -77,7 +76,8 @@ impl Hellos {
         Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
     }
 
-    /// The same in DTLS 1.3.
+    /// The same in DTLS 1.3. Who has to come again for another group gets a cookie in any case, so that nothing is kept
+    /// meanwhile.
     #[expect(clippy::type_complexity, reason = "what to send, or what the cookie says, or neither")]
     fn check13(
         &mut self,
@@ -101,13 +101,14 @@ impl Hellos {
                 None => (Some(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), None), // RFC 9147, 5.1
             });
         }
-        let retried = match retry(config, hello, message, LABEL_PREFIX_DTLS, now) {
-            Ok(retried) => retried,
+        let retried = match retry(config, hello, message, Protocol::Dtls, now) {
+            Ok(retried) if self.require_cookie || retried.group.is_some() => retried,
             // What is wrong with it is told once.
-            Err(error) => {
+            Err(error) if self.require_cookie => {
                 let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
                 return Ok((Some(Reply::Alert(description)), None));
             }
+            Ok(_) | Err(_) => return Ok((None, None)),
         };
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
         cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());

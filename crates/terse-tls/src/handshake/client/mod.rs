@@ -107,7 +107,7 @@ impl ExpectServerHello {
         if let Some(session) = &tls12_session {
             legacy_session_id = session.offered_id(output.rng)?;
         }
-        let psks = OfferedPsks::new(&config, session, output.link.label_prefix())?;
+        let psks = OfferedPsks::new(&config, session, output.link.protocol())?;
         let mut hello = Self {
             config: config.clone(),
             server,
@@ -155,6 +155,10 @@ impl ExpectServerHello {
             Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
                 if hello.legacy_version != ProtocolVersion::TLS_1_2 {
                     return Err(PeerIncompatible::NoCommonVersion.into());
+                }
+                if self.verify_requests > 0 {
+                    // RFC 9147, 5.2: it asks with HelloRetryRequest, and takes no `legacy_cookie`.
+                    return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into());
                 }
                 Ok(ProtocolVersion::TLS_1_3)
             }
@@ -225,6 +229,9 @@ impl ExpectServerHello {
         self.verify_requests += 1;
         if self.verify_requests > MAX_VERIFY_REQUESTS || !matches!(self.progress, Progress::First(_)) {
             return Err(message.unexpected());
+        }
+        if !self.offers(ProtocolVersion::TLS_1_2) {
+            return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9147, 5.3: it would get no `legacy_cookie`
         }
         self.legacy_cookie = cookie.into();
         self.progress = Progress::First(Pending::new(&[]));

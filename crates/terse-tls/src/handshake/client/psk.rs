@@ -59,7 +59,7 @@ impl OfferedPsks {
     pub(super) fn new(
         config: &ClientConfig,
         session: Option<StoredSession>,
-        label_prefix: &'static [u8],
+        protocol: Protocol,
     ) -> Result<Self, Error> {
         let common = &config.common;
         let mut offered = Self { psks: Vec::new(), early_data: None };
@@ -73,7 +73,7 @@ impl OfferedPsks {
             offered.psks.push(OfferedPsk {
                 kind: PskKind::Resumption,
                 identity: session.ticket.to_vec(),
-                early_secret: EarlySecret::new(suite.hash, label_prefix, Some(session.secret.as_ref())),
+                early_secret: EarlySecret::new(suite.hash, protocol.label_prefix(), Some(session.secret.as_ref())),
                 source: PskSource::Session(session),
             });
         }
@@ -81,12 +81,12 @@ impl OfferedPsks {
         hashes.sort_unstable();
         hashes.dedup();
         for external in &config.psks {
-            for psk in external.offers(&common.provider, &hashes)? {
+            for psk in external.offers(&common.provider, &hashes, protocol)? {
                 let Some(hash) = psk.hash.find(&common.provider) else { continue };
                 offered.psks.push(OfferedPsk {
                     kind: psk.kind,
                     identity: psk.identity,
-                    early_secret: EarlySecret::new(hash, label_prefix, Some(&psk.key)),
+                    early_secret: EarlySecret::new(hash, protocol.label_prefix(), Some(&psk.key)),
                     source: PskSource::External(external.identity().to_vec()),
                 });
             }

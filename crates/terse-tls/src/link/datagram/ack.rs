@@ -7,7 +7,8 @@
 //!
 //! During the handshake the peer's flight is acknowledged by the answer. An ACK goes out when something is missing: at once
 //! when a part came too early, but not more often than a quarter of the timer; and when a quarter of the timer has passed
-//! since anything came. After the handshake every record of handshake messages is acknowledged at once.
+//! since anything came. After the handshake every record of handshake messages is acknowledged, and at once when the last one
+//! of a message came.
 //!
 //! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is bounded.
 
@@ -38,9 +39,9 @@ const MAX_NUMBERS: usize = 128;
 const NUMBER_LEN: usize = 16;
 
 impl Acks {
-    /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight; `at_once`:
-    /// nothing else answers it.
-    pub(super) fn note(&mut self, now: Instant, arrived: Arrived, quarter: Option<u64>, at_once: bool) {
+    /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight; `is_after`
+    /// the handshake: nothing else answers it.
+    pub(super) fn note(&mut self, now: Instant, arrived: Arrived, quarter: Option<u64>, is_after: bool) {
         for number in arrived.numbers {
             if let Err(place) = self.numbers.binary_search(&number) {
                 let is_full = self.numbers.len() == MAX_NUMBERS;
@@ -51,12 +52,15 @@ impl Acks {
             }
         }
         self.lacks_keys |= arrived.lacks_keys;
-        if at_once {
+        if is_after && arrived.is_whole {
             return self.finish();
         }
         let Some(quarter) = quarter else { return };
         let is_early = self.last_sent.is_some_and(|sent| now.since(sent) < quarter);
-        if arrived.has_gap && !is_early && self.peer_has_acks() {
+        if !self.peer_has_acks() {
+            return; // no timer wakes a device for nothing
+        }
+        if arrived.has_gap && !is_early {
             self.is_due = true;
         } else {
             self.deadline = Some(Instant(now.0.saturating_add(quarter)));
@@ -97,7 +101,7 @@ impl Acks {
 
     /// Writes an ACK of what fits, and forgets that. Returns its length; 0 if nothing fits.
     pub(super) fn fill(&mut self, now: Instant, room: &mut [u8]) -> usize {
-        let count = (room.len().saturating_sub(2) / NUMBER_LEN).min(self.numbers.len());
+        let count = max_numbers(room.len()).min(self.numbers.len());
         let len = count * NUMBER_LEN;
         if room.len() < 2 || (count == 0 && !self.numbers.is_empty()) {
             return 0;
@@ -111,10 +115,15 @@ impl Acks {
         self.is_due = !self.numbers.is_empty();
         self.last_sent = Some(now);
         if !self.is_due {
-            self.numbers = Vec::new();
+            (self.numbers, self.deadline) = (Vec::new(), None);
         }
         2 + len
     }
+}
+
+/// How many numbers an ACK of so many bytes has at most.
+pub(super) const fn max_numbers(len: usize) -> usize {
+    len.saturating_sub(2) / NUMBER_LEN
 }
 
 /// The record numbers of an ACK. `None`: it is malformed.

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
-use super::outstanding::{Outstanding, Part};
+use super::outstanding::{Outstanding, Part, Position};
 use crate::link::Sent;
 use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
@@ -106,24 +106,29 @@ impl Flight {
 
     /// What is not acknowledged is to be sent again.
     pub(super) fn send_again(&mut self) {
-        self.plan(|_, _| false);
+        self.plan(|_| false);
     }
 
-    /// What is not acknowledged, and not on its way either, is to be sent again: whatever went out before the record with
-    /// this place in `outstanding`, which arrived, or before `since`, is lost.
-    pub(super) fn send_lost(&mut self, arrived: usize, since: Instant) {
-        self.plan(|place, sent| place > arrived && sent > since);
+    /// What is not acknowledged, but precedes what `arrived`, is to be sent again. Returns whether there is anything.
+    pub(super) fn send_before(&mut self, arrived: Position) -> bool {
+        self.plan(|position| !position.precedes(arrived));
+        !self.todo.is_empty()
     }
 
-    /// Nothing of the first epoch of the flight arrived: the peer cannot read what follows.
-    pub(super) fn send_first_epoch(&mut self) {
-        self.send_again();
+    /// What is not acknowledged, and was not sent since, is to be sent again.
+    pub(super) fn send_older(&mut self, since: Instant) {
+        self.plan(|position| position.sent > since);
+    }
+
+    /// Of what is to be sent only the first epoch is: some of it is missing, so the peer cannot read what follows, nor say
+    /// what of that it has.
+    pub(super) fn keep_first_epoch(&mut self) {
         let first = self.todo.front().and_then(|part| self.pieces.get(part.piece)).map(|piece| piece.epoch);
         let pieces = &self.pieces;
         self.todo.retain(|part| pieces.get(part.piece).map(|piece| piece.epoch) == first);
     }
 
-    fn plan(&mut self, is_on_its_way: impl Fn(usize, Instant) -> bool) {
+    fn plan(&mut self, is_on_its_way: impl Fn(Position) -> bool) {
         let Self { todo, pieces, outstanding, .. } = self;
         todo.clear();
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| !piece.is_acknowledged) {
@@ -131,14 +136,13 @@ impl Flight {
         }
     }
 
-    /// The records of these numbers arrived. Returns the place in `outstanding` of the one that was sent last, and calls
-    /// `done` with each message that is acknowledged now as a whole.
+    /// The records of these numbers arrived. Returns up to where the flight is known to have, and calls `done` with each message that is acknowledged now as a whole.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
         is_protected: bool,
         mut done: impl FnMut(HandshakeType, u64),
-    ) -> Option<usize> {
+    ) -> Option<Position> {
         let arrived = self.outstanding.acknowledge(numbers, is_protected)?;
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             if is_protected && !piece.is_acknowledged && self.outstanding.is_acknowledged(index, piece.len()) {
@@ -147,6 +151,11 @@ impl Flight {
             }
         }
         Some(arrived)
+    }
+
+    /// The peer answers, so it has all of it (RFC 9147, 7.2).
+    pub(super) fn acknowledge_all(&mut self) {
+        self.pieces.iter_mut().for_each(|piece| piece.is_acknowledged = true);
     }
 
     /// Whether the peer has all of it.

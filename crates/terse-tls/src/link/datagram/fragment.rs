@@ -163,6 +163,11 @@ impl Reassembler {
         !self.partial.is_empty() && !self.follows_on()
     }
 
+    /// Whether nothing is missing of what is kept.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.has_gap() && self.partial.iter().all(Partial::is_whole)
+    }
+
     /// Whether the messages that are kept follow each other, whole but for the last one.
     fn follows_on(&self) -> bool {
         let by_seq = |seq: u32| self.partial.iter().find(move |partial| u32::from(partial.header.message_seq) == seq);
@@ -178,7 +183,6 @@ impl Reassembler {
     }
 
     /// Whether nothing is kept.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }

@@ -31,6 +31,30 @@ impl Part {
     }
 }
 
+/// Where a record is among those that were sent. The numbers of an ACK go up, through one epoch after the other; of an earlier
+/// epoch something may be sent again after all of a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Position {
+    /// In the order of sending.
+    pub(super) place: usize,
+    pub(super) number: RecordNumber,
+    /// When.
+    pub(super) sent: Instant,
+}
+
+impl Position {
+    /// Whether this record was sent before `other`, and comes before it in ACKs.
+    pub(super) fn precedes(self, other: Self) -> bool {
+        self.place < other.place && self.number < other.number
+    }
+
+    /// Up to where both are known of.
+    fn or_later(self, other: Self) -> Self {
+        let last = if self.place > other.place { self } else { other };
+        Self { number: self.number.max(other.number), ..last }
+    }
+}
+
 /// What was sent, in the order of sending.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
@@ -89,13 +113,13 @@ impl Outstanding {
         self.last_piece
     }
 
-    /// These records arrived, as somebody says who has keys or not. Returns the place of the one that was sent last.
+    /// These records arrived, as somebody says who has keys or not. Returns up to where they are known to have.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
         is_protected: bool,
-    ) -> Option<usize> {
-        let mut last = None;
+    ) -> Option<Position> {
+        let mut latest: Option<Position> = None;
         for number in numbers {
             for (place, entry) in (self.first..).zip(&mut self.entries).filter(|(_, entry)| entry.record == number) {
                 if is_protected {
@@ -103,10 +127,11 @@ impl Outstanding {
                 } else if entry.state == State::Sent {
                     entry.state = State::Claimed;
                 }
-                last = last.max(Some(place));
+                let position = Position { place, number, sent: entry.sent };
+                latest = Some(latest.map_or(position, |latest| latest.or_later(position)));
             }
         }
-        last
+        latest
     }
 
     /// Nobody went on: what was claimed without keys may not have arrived.
@@ -128,16 +153,16 @@ impl Outstanding {
         self.entries.iter().any(|entry| entry.state == State::Acknowledged)
     }
 
-    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with their place and time.
+    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with where and when they were sent.
     pub(super) fn missing(
         &self,
         piece: usize,
         len: usize,
-        is_on_its_way: impl Fn(usize, Instant) -> bool,
+        is_on_its_way: impl Fn(Position) -> bool,
         mut give: impl FnMut(Part),
     ) {
         let is_safe = |place, entry: &Entry| match entry.state {
-            State::Sent => is_on_its_way(place, entry.sent),
+            State::Sent => is_on_its_way(Position { place, number: entry.record, sent: entry.sent }),
             State::Claimed | State::Acknowledged => true,
         };
         let is_again = self.last_piece.is_some_and(|last| piece <= last);

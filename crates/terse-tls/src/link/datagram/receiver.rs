@@ -23,6 +23,8 @@ use crate::wire::{Alert, AlertDescription, ContentType, Parse, ReturnRoutability
 mod epochs;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests13;
 
 use epochs::Epochs;
 
@@ -158,7 +160,7 @@ impl Receiver {
         let is_due = place.is_in_force() || number >= APPLICATION || self.settings.lacks(Defence::Epochs);
         let received = match opened.content_type {
             ContentType::HANDSHAKE if number == EARLY_DATA => drop_as(&mut self.dropped.not_due),
-            ContentType::HANDSHAKE => self.handshake(opened.content, record_number, is_due),
+            ContentType::HANDSHAKE => self.handshake(opened.content, record_number, is_due)?,
             ContentType::ACK => match ack::parse(opened.content) {
                 Some(numbers) => Received::Ack { numbers, is_protected: true },
                 None => drop_as(&mut self.dropped.malformed),
@@ -191,7 +193,7 @@ impl Receiver {
         };
         match before.open(header, record, MAX_FRAGMENT) {
             Ok((ContentType::HANDSHAKE, content)) if self.settings.lacks(Defence::Epochs) => {
-                Ok(self.handshake(content, RecordNumber { epoch: 0, sequence_number: header.number }, true))
+                self.handshake(content, RecordNumber { epoch: 0, sequence_number: header.number }, true)
             }
             Ok((ContentType::HANDSHAKE, content)) => {
                 let is_end = |(header, _): &(FragmentHeader, &[u8])| {
@@ -242,7 +244,7 @@ impl Receiver {
         match content_type {
             ContentType::HANDSHAKE => {
                 let number = RecordNumber { epoch: header.epoch.into(), sequence_number: header.number };
-                Ok(self.handshake(content, number, true))
+                self.handshake(content, number, true)
             }
             ContentType::CHANGE_CIPHER_SPEC if self.settings.lacks(Defence::ChangeCipherSpec) => {
                 Err(PeerMisbehaved::BadChangeCipherSpec.into())
@@ -260,10 +262,10 @@ impl Receiver {
     }
 
     /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
-    fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Received {
+    fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
         let mut received = Received::Nothing;
         // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and 7.1).
-        let (mut is_kept, mut is_answered) = (true, true);
+        let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
                 drop_as(&mut self.dropped.malformed);
@@ -272,16 +274,17 @@ impl Receiver {
             };
             is_answered &= self.answered.is_some_and(|answered| header.message_seq < answered);
             if !is_due && header.message_seq >= self.messages.next_seq() {
-                drop_as(&mut self.dropped.wrong_epoch);
-                is_kept = false;
-                continue;
+                return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
             }
             match self.messages.insert(header, body) {
                 Inserted::Accepted => {
                     self.unprotected_alert = None; // somebody goes on
                     received = Received::Handshake;
+                    is_whole = self.messages.is_whole();
                 }
                 Inserted::Repeated { message_seq, whole_or_last } => {
+                    let next_seq = self.messages.next_seq();
+                    is_whole = whole_or_last && message_seq.wrapping_add(1) == next_seq && self.messages.is_whole();
                     if whole_or_last && self.is_answered(message_seq) && received == Received::Nothing {
                         received = Received::Repeated;
                     }
@@ -297,8 +300,9 @@ impl Receiver {
         if is_kept && !is_answered && !is_dtls12 {
             self.arrived.numbers.push(number);
             self.arrived.has_gap |= self.messages.has_gap();
+            self.arrived.is_whole = is_whole;
         }
-        received
+        Ok(received)
     }
 
     /// Whether the message with this number ends a flight that was answered, and nothing was handled since. If the peer
@@ -425,10 +429,14 @@ impl Incoming for Receiver {
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
-        let is_first = self.epochs.in_force().epoch() < APPLICATION;
+        let before = self.epochs.in_force();
+        let (is_first, was_dtls13) = (before.epoch() < APPLICATION, before.is_dtls13());
         self.epochs.push(keys)?;
+        if is_first && was_dtls13 && !self.messages.is_empty() {
+            return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
+        }
         if is_first && !self.settings.lacks(Defence::Epochs) {
-            // Whatever came ahead was not protected by these.
+            // Whatever came ahead was not protected: anybody may have sent it.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
         self.held_due = self.held.len();

@@ -16,7 +16,7 @@ use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
-use crate::link::{Acknowledged, Arrived, Flights, LABEL_PREFIX_DTLS, Link, Outgoing, Sent};
+use crate::link::{Acknowledged, Arrived, Flights, Link, Outgoing, Sent};
 use crate::record::datagram::{RecordNumber, WriteEpoch};
 use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
@@ -471,10 +471,6 @@ impl Outgoing for Sender {
 const LAST_SEQ: u16 = u16::MAX - 8;
 
 impl Link for Sender {
-    fn label_prefix(&self) -> &'static [u8] {
-        LABEL_PREFIX_DTLS
-    }
-
     fn protocol(&self) -> Protocol {
         Protocol::Dtls
     }
@@ -496,7 +492,7 @@ impl Link for Sender {
 
     fn pending(&self) -> usize {
         let flight = if self.flight.todo.is_empty() { 0 } else { self.flight.bytes.len() };
-        self.queue.len() + flight + usize::from(self.acks.is_due())
+        self.queue.len() + flight // an ACK waits for nothing
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {

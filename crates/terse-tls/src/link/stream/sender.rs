@@ -170,10 +170,6 @@ impl Outgoing for Sender {
 }
 
 impl Link for Sender {
-    fn label_prefix(&self) -> &'static [u8] {
-        b"tls13 "
-    }
-
     fn protocol(&self) -> Protocol {
         Protocol::Tls
     }

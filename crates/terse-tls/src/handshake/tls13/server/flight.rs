@@ -63,7 +63,7 @@ pub(super) fn send(
         output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");
     }
 
-    let early_secret = EarlySecret::new(suite.hash, output.link.label_prefix(), None);
+    let early_secret = EarlySecret::new(suite.hash, output.link.protocol().label_prefix(), None);
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
     let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;

@@ -107,7 +107,7 @@ pub(crate) fn client_hello(
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
     let offer = Offer::parse(&config, hello, message.protocol)?;
-    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.label_prefix())?;
+    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.protocol())?;
     let mut transcript = Transcript::new13(negotiated.suite.hash, message.protocol);
     let messages = transcript.current_with(offer.truncated(message.bytes));
     transcript.add(message.bytes);
@@ -201,7 +201,7 @@ impl ExpectSecondClientHello {
         if echoed != cookie || is_changed {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let negotiated = Negotiated::new(&config, &offer, Some(suite), output.now, output.link.label_prefix())?;
+        let negotiated = Negotiated::new(&config, &offer, Some(suite), output.now, output.link.protocol())?;
         let Some(key_exchange) = negotiated.key_share else {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         };

@@ -142,17 +142,16 @@ impl<'a> Negotiated<'a> {
         offer: &Offer<'a>,
         fixed: Option<CipherSuite>,
         now: Now,
-        label_prefix: &'static [u8],
+        protocol: Protocol,
     ) -> Result<Self, Error> {
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
-        let protocol = application_protocol.as_deref();
-        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, protocol, now);
-        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, label_prefix)
-        {
+        let alpn = application_protocol.as_deref();
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn, now);
+        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol) {
             Some(candidate) => {
                 let suite = candidate.suite;
                 (Authentication::Psk(Box::new(candidate)), suite)

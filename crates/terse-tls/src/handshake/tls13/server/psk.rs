@@ -13,7 +13,7 @@ use crate::handshake::{Output, sessions};
 use crate::resume::{Binding, ExternalPsk, PskHash, PskKind, PskStore, Session, seconds};
 use crate::schedule::tls13::EarlySecret;
 use crate::time::Now;
-use crate::wire::{PskBinder, PskIdentity};
+use crate::wire::{Protocol, PskBinder, PskIdentity};
 
 /// How many identities of one ClientHello are looked up. A client of today has one or two.
 const MAX_IDENTITIES: usize = 8;
@@ -44,13 +44,13 @@ impl<'a> Candidate<'a> {
         suites: &[&'static Tls13Suite],
         binding: Option<&Binding>,
         now: Now,
-        label_prefix: &'static [u8],
+        protocol: Protocol,
     ) -> Option<Self> {
         let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
         let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);
         offered.find_map(|((index, identity), binder)| {
             let candidate = |suite: &'static Tls13Suite, kind, psk: &[u8], source| {
-                let early_secret = EarlySecret::new(suite.hash, label_prefix, Some(psk));
+                let early_secret = EarlySecret::new(suite.hash, protocol.label_prefix(), Some(psk));
                 Self { index, suite, kind, source, early_secret, identity, binder }
             };
             if let Some(session) = find_session(config, &identity, binding, now) {
@@ -59,7 +59,7 @@ impl<'a> Candidate<'a> {
                 return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));
             }
             let store: &dyn PskStore = config.psks.as_deref()?;
-            let (external, psk) = store.resolve(identity.identity, &config.common.provider)?;
+            let (external, psk) = store.resolve(identity.identity, &config.common.provider, protocol)?;
             let suite = *suites.iter().find(|suite| PskHash::of(suite.hash) == psk.hash)?;
             Some(candidate(suite, psk.kind, &psk.key, Source::External(external)))
         })

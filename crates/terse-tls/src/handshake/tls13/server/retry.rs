@@ -87,11 +87,11 @@ pub(crate) fn retry(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
     message: Message<'_>,
-    label_prefix: &'static [u8],
+    protocol: Protocol,
     now: Now,
 ) -> Result<Retried, Error> {
     let offer = Offer::parse(config, hello, message.protocol)?;
-    let negotiated = Negotiated::new(config, &offer, None, now, label_prefix)?;
+    let negotiated = Negotiated::new(config, &offer, None, now, protocol)?;
     let group = negotiated.key_share.is_none().then(|| negotiated.group.name());
     let hash = Transcript::new13(negotiated.suite.hash, message.protocol).current_with(message.bytes);
     Ok(Retried { suite: negotiated.suite.id, group, hash: hash.as_ref().into() })

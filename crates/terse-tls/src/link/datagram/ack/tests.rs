@@ -13,6 +13,7 @@ fn number(epoch: u64, sequence_number: u64) -> RecordNumber {
 fn arrived(numbers: &[u64]) -> Arrived {
     Arrived {
         numbers: numbers.iter().map(|sequence_number| number(2, *sequence_number)).collect(),
+        is_whole: true,
         ..Arrived::default()
     }
 }
@@ -40,6 +41,21 @@ fn a_part_of_a_flight_is_acknowledged_after_a_quarter_of_the_timer() {
     assert_eq!(sent(&mut acks, 650, 1_000), Some(vec![9]), "each record once");
 }
 
+/// Nobody is told of what was not protected alone: it may be DTLS 1.2 that the peer speaks.
+#[test]
+fn nobody_wakes_for_what_is_not_acknowledged() {
+    let mut acks = Acks::default();
+    let unprotected = || Arrived { numbers: vec![number(0, 1)], ..Arrived::default() };
+    acks.note(Instant(0), unprotected(), QUARTER, false);
+    acks.note(Instant(0), Arrived { has_gap: true, ..unprotected() }, QUARTER, false);
+    assert_eq!((acks.deadline(), acks.is_due()), (None, false));
+    acks.note(Instant(10), arrived(&[1]), QUARTER, false);
+    assert_eq!(acks.deadline(), Some(Instant(260)));
+    acks.note(Instant(20), Arrived { has_gap: true, ..arrived(&[3]) }, QUARTER, false);
+    assert_eq!(sent(&mut acks, 20, 1_000), Some(vec![1, 1, 3]));
+    assert_eq!(acks.deadline(), None, "all was told");
+}
+
 #[test]
 fn a_gap_is_told_at_once_but_not_too_often() {
     let mut acks = Acks::default();
@@ -65,7 +81,8 @@ fn what_is_answered_is_not_acknowledged() {
 #[test]
 fn what_cannot_be_read_is_told_of_without_numbers() {
     let mut acks = Acks::default();
-    acks.note(Instant(0), Arrived { numbers: vec![number(0, 1)], has_gap: true, lacks_keys: false }, QUARTER, false);
+    let unprotected = Arrived { numbers: vec![number(0, 1)], has_gap: true, ..Arrived::default() };
+    acks.note(Instant(0), unprotected, QUARTER, false);
     acks.expire(Instant(1_000));
     assert!(!acks.is_due());
     let mut acks = Acks::default();
@@ -85,6 +102,21 @@ fn after_the_handshake_all_is_acknowledged_at_once() {
     assert_eq!(acks.deadline(), None, "only the end of the handshake is");
     acks.finish();
     assert_eq!(sent(&mut acks, 0, 1_000), Some(vec![8]));
+}
+
+/// A ticket in several records gets one ACK, unless the rest is long in coming.
+#[test]
+fn after_the_handshake_a_part_of_a_message_waits_for_the_rest() {
+    let part = |number| Arrived { is_whole: false, ..arrived(&[number]) };
+    let mut acks = Acks::default();
+    acks.note(Instant(0), part(7), QUARTER, true);
+    assert_eq!((acks.deadline(), acks.is_due()), (Some(Instant(250)), false));
+    acks.note(Instant(1), arrived(&[8]), QUARTER, true);
+    assert_eq!(acks.deadline(), None);
+    assert_eq!(sent(&mut acks, 1, 1_000), Some(vec![7, 8]));
+    acks.note(Instant(2), part(9), QUARTER, true);
+    acks.expire(Instant(252));
+    assert_eq!(sent(&mut acks, 252, 1_000), Some(vec![9]));
 }
 
 #[test]

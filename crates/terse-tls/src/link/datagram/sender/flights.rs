@@ -1,6 +1,9 @@
 //! When a flight is sent again, and when it is done: answered, acknowledged, or given up.
 
-use super::{Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, RecordNumber, Sender, Sent};
+use super::{
+    Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
+};
+use crate::link::datagram::{ack, outstanding::Position};
 use crate::wire::HandshakeType;
 
 impl Sender {
@@ -36,6 +39,25 @@ impl Sender {
         self.timer.value() / 4
     }
 
+    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If that leaves no
+    /// gap, the peer has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor if its
+    /// ACK had no room for more.
+    fn send_lost(&mut self, now: Instant, arrived: Position, numbers: usize) {
+        let has_gap = self.flight.send_before(arrived);
+        let is_handshake = !self.is_finished || self.has_last_flight();
+        if !has_gap && is_handshake && numbers < self.numbers_in_ack() {
+            // Not what was sent when the ACK was on its way, or half of its way at least.
+            self.flight.send_older(Instant(arrived.sent.0 + now.since(arrived.sent) / 2));
+        }
+    }
+
+    /// How many numbers go into an ACK of the peer, if its datagrams are as large as those of this side: after one with so
+    /// many, another one may follow.
+    fn numbers_in_ack(&self) -> usize {
+        let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
+        ack::max_numbers(self.max_datagram.saturating_sub(head + tail))
+    }
+
     /// Whether the peer may ask for the flight again: not too soon after it was sent, nor too often.
     fn may_repeat(&self, now: Instant) -> bool {
         let flight = &self.flight;
@@ -47,7 +69,7 @@ impl Sender {
         let is_old = flight.is_last && flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT);
         // Nor is anybody who asks without end.
         let is_too_often = flight.repeats >= self.max_repeats;
-        let is_there = flight.is_complete && !flight.pieces.is_empty() && flight.todo.is_empty();
+        let is_there = flight.is_complete && flight.todo.is_empty() && !flight.is_acknowledged();
         is_there && !is_soon && !is_old && !is_too_often
     }
 }
@@ -63,15 +85,17 @@ impl Flights for Sender {
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
-        let quarter = self.has_partial_acks.then(|| self.quarter());
+        let quarter = (self.has_partial_acks || self.is_finished).then(|| self.quarter());
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
 
     fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
-        if numbers.is_empty() && self.may_repeat(now) && !self.is_finished && self.has_partial_acks {
+        let waits = !self.is_finished || self.has_last_flight();
+        if numbers.is_empty() && self.may_repeat(now) && waits && self.has_partial_acks {
             self.flight.repeats += 1; // it was less than another u32
             self.timer.repeated();
-            self.flight.send_first_epoch();
+            self.flight.send_again();
+            self.flight.keep_first_epoch();
             return Acknowledged::Nothing;
         }
         let mut has_key_update = false;
@@ -89,14 +113,13 @@ impl Flights for Sender {
         if !self.has_partial_acks || !self.flight.todo.is_empty() {
             return Acknowledged::Something;
         }
-        let is_bounded = is_protected || self.flight.repeats < self.max_repeats;
-        let since = Instant(now.0.saturating_sub(self.quarter()));
-        if is_bounded {
-            self.flight.send_lost(arrived, since);
-            self.flight.repeats += u32::from(!is_protected);
-        }
         if is_protected {
+            self.send_lost(now, arrived, numbers.len());
             self.timer.progress(now);
+        } else if self.flight.repeats < self.max_repeats {
+            self.send_lost(now, arrived, numbers.len());
+            self.flight.keep_first_epoch();
+            self.flight.repeats += 1; // it was less than another u32
         }
         Acknowledged::Something
     }
@@ -104,6 +127,9 @@ impl Flights for Sender {
     fn heard(&mut self, now: Instant) {
         let waits = self.flight.is_complete && self.flight.todo.is_empty() && !self.flight.is_last;
         if waits && !(self.is_finished && self.is_dtls13()) {
+            if self.is_dtls13() && self.epoch() >= HANDSHAKE {
+                self.flight.acknowledge_all(); // what comes is protected as well, so it is the peer who answers
+            }
             self.timer.progress(now);
         }
     }

@@ -6,6 +6,7 @@ use super::*;
 use crate::ApiMisuse;
 use crate::crypto::Tls13Suite;
 use crate::test_crypto::suite;
+use crate::wire::Protocol;
 
 fn transmitted(sender: &mut Sender) -> Vec<u8> {
     let mut out = vec![0; sender.pending()];
@@ -43,7 +44,7 @@ fn a_flight_takes_as_few_records_as_possible() {
     assert_eq!(sender.produced(), stream.len() as u64);
     sender.end_of_flight().unwrap();
     assert_eq!(sender.pending(), 0, "no record without content");
-    assert_eq!(sender.label_prefix(), b"tls13 ");
+    assert_eq!(sender.protocol(), Protocol::Tls);
 }
 
 #[test]

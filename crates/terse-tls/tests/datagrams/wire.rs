@@ -1,0 +1,126 @@
+//! What went over the wire in DTLS 1.3, opened with the secrets of the key log: which parts of which messages were in which
+//! records, and what was acknowledged.
+
+use alloc::sync::Arc;
+
+use terse_testkit::datagrams::DatagramPair;
+use terse_testkit::forge::{DatagramForge, KeyLogLines};
+use terse_testkit::pair::Side;
+use terse_testkit::setup::Setup;
+use terse_tls::{ContentType, HandshakeType};
+
+use crate::modes::PROVIDER;
+
+/// A record that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) from: Side,
+    /// The number of its datagram.
+    pub(crate) datagram: usize,
+    /// When, in milliseconds.
+    pub(crate) sent: u64,
+    /// Epoch and number.
+    pub(crate) number: (u64, u64),
+    pub(crate) content_type: ContentType,
+    pub(crate) content: Vec<u8>,
+}
+
+/// A part of a handshake message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Part {
+    pub(crate) message_seq: u16,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) kind: HandshakeType,
+    /// Of the whole message.
+    pub(crate) length: usize,
+}
+
+impl Record {
+    /// The parts of messages in it.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut rest = &self.content[..];
+        while let (ContentType::HANDSHAKE, [kind, header @ ..]) = (self.content_type, rest) {
+            let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
+            let (length, start, len) = (number(&header[..3]), number(&header[5..8]), number(&header[8..11]));
+            let (message_seq, end) = (number(&header[3..5]) as u16, start + len);
+            parts.push(Part { message_seq, start, end, kind: HandshakeType(*kind), length });
+            rest = &header[11 + len..];
+        }
+        parts
+    }
+
+    /// What it acknowledges, if it is an ACK.
+    pub(crate) fn acknowledges(&self) -> Option<Vec<(u64, u64)>> {
+        (self.content_type == ContentType::ACK).then(|| {
+            let number = |bytes: &[u8]| u64::from_be_bytes(bytes.try_into().expect("eight bytes"));
+            let (len, numbers) = self.content.split_at(2);
+            assert_eq!(len, (numbers.len() as u16).to_be_bytes());
+            numbers.chunks(16).map(|bytes| (number(&bytes[..8]), number(&bytes[8..]))).collect()
+        })
+    }
+}
+
+/// The secrets of one connection of this setup.
+pub(crate) fn listen(setup: &mut Setup) -> Arc<KeyLogLines> {
+    let log = Arc::<KeyLogLines>::default();
+    for side in Side::BOTH {
+        setup.common(side).key_log = Some(log.clone());
+    }
+    log
+}
+
+/// What `sender` protects the records of `epoch` with, if it got there.
+pub(crate) fn forge(pair: &DatagramPair, log: &KeyLogLines, sender: Side, epoch: u64) -> Option<DatagramForge> {
+    let name = ["CLIENT", "SERVER"][sender as usize];
+    let label = match epoch {
+        1 => "CLIENT_EARLY_TRAFFIC_SECRET".into(),
+        2 => format!("{name}_HANDSHAKE_TRAFFIC_SECRET"),
+        _ => format!("{name}_TRAFFIC_SECRET_0"),
+    };
+    let secret = log.lines().into_iter().find(|line| line.label == label)?.secret;
+    let summary = [&pair.server, &pair.client].map(|connection| connection.summary().cipher_suite);
+    let suite = PROVIDER.tls13_suite(summary[0].or(summary[1])?)?;
+    let first = DatagramForge::new(suite, &secret, epoch.min(3));
+    Some((3..epoch).fold(first, |forge, _| forge.updated()))
+}
+
+/// All records of a connection so far.
+pub(crate) fn records(pair: &DatagramPair, log: &KeyLogLines) -> Vec<Record> {
+    let epochs = |sender| (1..=3).filter_map(|epoch| forge(pair, log, sender, epoch)).collect::<Vec<_>>();
+    let mut forges = Side::BOTH.map(epochs);
+    let mut records = Vec::new();
+    for datagram in &pair.sent {
+        let mut rest = &datagram.bytes[..];
+        while let Some(first) = rest.first() {
+            let forges = &mut forges[datagram.from as usize];
+            let (number, content_type, content, len) = if first & 0b1110_0000 == 0b0010_0000 {
+                protected(forges, rest).unwrap_or_else(|| panic!("{} is of no epoch", datagram.number))
+            } else {
+                let len = 13 + usize::from(u16::from_be_bytes([rest[11], rest[12]]));
+                let number = u64::from_be_bytes(rest[3..11].try_into().expect("eight bytes"));
+                ((0, number), ContentType(*first), rest[13..len].to_vec(), len)
+            };
+            let (from, sent) = (datagram.from, datagram.sent);
+            records.push(Record { from, datagram: datagram.number, sent, number, content_type, content });
+            rest = &rest[len..];
+        }
+    }
+    records
+}
+
+/// Opens a protected record: under the keys so far, or the ones after them.
+fn protected(forges: &mut Vec<DatagramForge>, record: &[u8]) -> Option<((u64, u64), ContentType, Vec<u8>, usize)> {
+    let is_open = |forge: &mut DatagramForge| {
+        let opened = forge.open(record)?;
+        Some(((forge.epoch(), opened.number), opened.content_type, opened.content, opened.len))
+    };
+    if let Some(opened) = forges.iter_mut().rev().find_map(is_open) {
+        return Some(opened);
+    }
+    let mut next = forges.last().filter(|last| last.epoch() >= 3)?.updated();
+    let opened = is_open(&mut next)?;
+    forges.push(next);
+    Some(opened)
+}

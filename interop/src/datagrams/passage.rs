@@ -1,0 +1,190 @@
+//! What passes between a client and a server, and what becomes of each datagram.
+//!
+//! What must always hold: data are never lost, nor do they overtake a handshake, because nobody would send them again.
+
+use core::fmt;
+use core::mem;
+
+use terse_tls::ContentType;
+
+use super::records::records;
+use super::{ACK, PING, UNIFIED_HEADER};
+use crate::pki::Side;
+
+/// All datagrams of a connection so far.
+#[derive(Debug, Default)]
+pub(super) struct Passage {
+    pub(super) datagrams: Vec<Datagram>,
+    /// Data of the client, which its server could not read yet.
+    held: Vec<Vec<u8>>,
+}
+
+impl Passage {
+    /// Keeps a datagram. Returns what is to be passed on now, by its senders.
+    pub(super) fn take(&mut self, side: Side, bytes: &[u8], loss: Loss) -> Vec<(Side, Vec<u8>)> {
+        let number = self.datagrams.iter().filter(|datagram| belongs_to_handshake(&datagram.bytes)).count();
+        let fate = match belongs_to_handshake(bytes) {
+            true => loss.fate(number),
+            false if side == Side::Client && loss != Loss::None && self.is_early(bytes) => Fate::Held,
+            false => Fate::Passed,
+        };
+        let mut passed_on = Vec::new();
+        match fate {
+            Fate::Passed => passed_on.push((side, bytes.into())),
+            Fate::Held => self.held.push(bytes.into()),
+            Fate::Late | Fate::Lost => {}
+        }
+        let mut before = self.datagrams.iter().filter(|before| before.side == side && before.fate != Fate::Held);
+        if let Some(late) = before.next_back().filter(|before| before.fate == Fate::Late) {
+            passed_on.push((side, late.bytes.clone()));
+        }
+        if side == Side::Server && is_of_application(bytes) {
+            passed_on.extend(mem::take(&mut self.held).into_iter().map(|bytes| (Side::Client, bytes)));
+        }
+        self.datagrams.push(Datagram { side, bytes: bytes.into(), fate });
+        passed_on
+    }
+
+    /// Whether these are data of DTLS 1.3, where a client is done before its server is.
+    fn is_early(&self, bytes: &[u8]) -> bool {
+        let mut of_server = self.datagrams.iter().filter(|datagram| datagram.side == Side::Server);
+        is_of_application(bytes) && !of_server.any(|datagram| is_of_application(&datagram.bytes))
+    }
+}
+
+/// Whether something in it has the keys of application data, which a server has once it knows its client (RFC 9147, 6.1).
+fn is_of_application(datagram: &[u8]) -> bool {
+    let records = records(datagram, 0).unwrap_or_default();
+    records.iter().any(|record| record.kind == UNIFIED_HEADER && record.epoch == 3)
+}
+
+/// Which datagrams of a handshake are lost, or late. Data are not: nobody would send them again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// The one with this number, both directions counted together, from 0.
+    Only(usize),
+    /// About one of so many, always the same ones for the same seed.
+    OneOf(u64, u64),
+    /// None, but the one with this number comes after the next one of its sender.
+    Late(usize),
+}
+
+impl Loss {
+    fn fate(self, number: usize) -> Fate {
+        match self {
+            Self::Only(lost) if number == lost => Fate::Lost,
+            Self::OneOf(many, seed) if scattered(number as u64 ^ seed << 32).is_multiple_of(many) => Fate::Lost,
+            Self::Late(late) if number == late => Fate::Late,
+            _ => Fate::Passed,
+        }
+    }
+}
+
+/// What becomes of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is passed on at once.
+    Passed,
+    /// It is passed on after the next one of its sender.
+    Late,
+    /// It is passed on once the server's handshake is complete.
+    Held,
+    /// The other side never gets it.
+    Lost,
+}
+
+/// A number that looks random (the finalizer of SplitMix64): periodic loss would meet the same message of a flight again
+/// and again.
+const fn scattered(number: u64) -> u64 {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// Whether it begins with a record of ChangeCipherSpec or handshake messages, or holds what DTLS 1.3 protects and is no
+/// data. Those are short here; handshake messages and acknowledgements are longer (RFC 9147, 5.2, 7).
+fn belongs_to_handshake(datagram: &[u8]) -> bool {
+    let Some(first) = datagram.first() else { return false };
+    if first & 0b1110_0000 != UNIFIED_HEADER.0 {
+        return [ContentType::CHANGE_CIPHER_SPEC, ContentType::HANDSHAKE, ACK].contains(&ContentType(*first));
+    }
+    records(datagram, 0).is_ok_and(|records| records.iter().all(|record| record.fragment.len() > LONGEST_DATA))
+}
+
+/// What a side says, a byte for its type, and a tag.
+const LONGEST_DATA: usize = PING.len() + 1 + 16;
+
+/// A datagram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Who sent it.
+    pub side: Side,
+    /// Its UDP payload.
+    pub bytes: Vec<u8>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Its sender, and the types of what is in it, as far as they are in the clear.
+impl fmt::Display for Datagram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, {} bytes, {:?}:", self.side, self.bytes.len(), self.fate)?;
+        for record in records(&self.bytes, 0).unwrap_or_default() {
+            match record.number {
+                Some(number) => write!(f, " [{} {}.{number}", record.kind, record.epoch)?,
+                None => write!(f, " [{} bytes, epoch {:02b}", record.fragment.len(), record.epoch)?,
+            }
+            for part in record.fragments() {
+                write!(f, " {} {} {}+{}/{}", part.message_seq, part.kind, part.offset, part.len, part.message_len)?;
+            }
+            write!(f, "]")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_data_belongs_to_the_handshake() {
+        let data = [&[0b0010_0011, 7][..], &[0; LONGEST_DATA]].concat();
+        let acknowledgement = [&[0b0010_0011, 7][..], &[0; LONGEST_DATA + 1]].concat();
+        let finished = [&[0b0010_0110, 7, 0, 53][..], &[0; 53]].concat();
+        assert!(belongs_to_handshake(&acknowledgement) && belongs_to_handshake(&finished));
+        assert!(!belongs_to_handshake(&data) && !belongs_to_handshake(&[&finished[..], &data].concat()));
+        assert!(!belongs_to_handshake(&finished[..9]) && !belongs_to_handshake(b"\x17") && !belongs_to_handshake(b""));
+    }
+
+    #[test]
+    fn loss_is_about_as_frequent_as_asked_for() {
+        for many in [3, 5] {
+            let lost = (0..3000).filter(|number| Loss::OneOf(many, 7).fate(*number) == Fate::Lost).count();
+            assert!((2500..3500).contains(&(lost * many as usize)), "{lost} of 3000, one of {many}");
+        }
+    }
+
+    #[test]
+    fn data_wait_for_the_handshake() {
+        let record = |first: u8, len: usize| [&[first, 7, 0, len as u8][..], &vec![0; len]].concat();
+        let [finished, data, acknowledgement] =
+            [record(0b0010_0110, 53), record(0b0010_0111, LONGEST_DATA), record(0b0010_0111, 35)];
+        let mut passage = Passage::default();
+        let mut take = |side, bytes: &[u8]| passage.take(side, bytes, Loss::Only(1));
+        assert_eq!(take(Side::Client, &finished), [(Side::Client, finished.clone())]);
+        assert_eq!(take(Side::Client, &finished), []);
+        assert_eq!(take(Side::Client, &data), []);
+        assert_eq!(take(Side::Client, &finished), [(Side::Client, finished.clone())]);
+        let expected = [(Side::Server, acknowledgement.clone()), (Side::Client, data.clone())];
+        assert_eq!(take(Side::Server, &acknowledgement), expected);
+        assert_eq!(take(Side::Client, &data), [(Side::Client, data.clone())]);
+        let fates: Vec<_> = passage.datagrams.iter().map(|datagram| datagram.fate).collect();
+        assert_eq!(fates, [Fate::Passed, Fate::Lost, Fate::Held, Fate::Passed, Fate::Passed, Fate::Passed]);
+        assert_eq!(Passage::default().take(Side::Client, &data, Loss::None), [(Side::Client, data.clone())]);
+    }
+}

@@ -1,0 +1,67 @@
+//! After the handshake: new keys (RFC 9846, 4.7.3; RFC 9147, 8). Whoever begins asks for the other side's too.
+
+use core::time::Duration;
+use std::thread;
+
+use super::{Cell, Feature, case};
+use crate::datagrams::pair::Pair;
+use crate::datagrams::records::records;
+use crate::peer::Role;
+use crate::pki::Side;
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::dtls13("key_update_by_ours", |cell| key_update(cell, ours(cell))),
+        Feature::dtls13("key_update_by_the_peer", |cell| key_update(cell, ours(cell).other())),
+    ]
+}
+
+const fn ours(cell: Cell) -> Side {
+    match cell.role {
+        Role::Client => Side::Client,
+        Role::Server => Side::Server,
+    }
+}
+
+/// Both directions go on with the next epoch, once the old one's last message was acknowledged: soon.
+fn key_update(cell: Cell, by: Side) {
+    let mut pair = Pair::in_process(cell.peer, cell.role, &cell.case(&case()));
+    exchange(&mut pair, 0);
+    for round in 1..=3 {
+        match by {
+            Side::Client => pair.client.update_keys(),
+            Side::Server => pair.server.update_keys(),
+        }
+        let mut words = 0..SOON;
+        while [Side::Client, Side::Server].iter().any(|side| latest_epoch(&pair, *side) != (3 + round) % 4) {
+            let word = words.next().unwrap_or_else(|| panic!("no new keys after {SOON} words, in round {round}"));
+            exchange(&mut pair, round * SOON + word);
+            thread::sleep(PAUSE); // acknowledgements may wait for each other
+        }
+    }
+    pair.close();
+}
+
+/// How many words may still be in the old epoch.
+const SOON: u16 = 100;
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A word each way, another one each time.
+fn exchange(pair: &mut Pair, number: u16) {
+    let [ping, pong] = ["ping", "pong"].map(|word| format!("{word} {number}\n").into_bytes());
+    pair.client.send(&ping);
+    if pair.server.echoes() {
+        return pair.client.expect(&ping);
+    }
+    pair.server.expect(&ping);
+    pair.server.send(&pong);
+    pair.client.expect(&pong);
+}
+
+/// The two low bits of the epoch of what a side sent last.
+fn latest_epoch(pair: &Pair, side: Side) -> u16 {
+    let passed = pair.relay.passed();
+    let latest = passed.iter().rfind(|datagram| datagram.side == side).expect("it has said something");
+    records(&latest.bytes, 0).expect("records").last().expect("a record").epoch
+}

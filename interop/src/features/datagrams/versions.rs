@@ -1,0 +1,37 @@
+//! Which version it becomes, by one ClientHello for both (RFC 9846, 4.2.1, E.1).
+
+use terse_tls::{AlertDescription, ProtocolVersion};
+
+use super::super::VERSIONS;
+use super::{Cell, Feature, case};
+use crate::case::Case;
+use crate::peer::{Peer, Role};
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::dtls("only_our_side_is_limited_to_it", |cell| agreed(cell, &[cell.version], VERSIONS)),
+        Feature::dtls("only_the_peer_is_limited_to_it", |cell| agreed(cell, VERSIONS, &[cell.version])),
+        Feature::dtls13("both_sides_have_both_versions", |cell| agreed(cell, VERSIONS, VERSIONS)),
+        Feature::dtls("no_version_in_common", no_common_version),
+    ]
+}
+
+fn agreed(cell: Cell, ours: &[ProtocolVersion], theirs: &[ProtocolVersion]) {
+    cell.succeeds(&Case { our_versions: ours.into(), peer_versions: theirs.into(), ..case() });
+}
+
+/// The peer has this version, our side the other one. A server that has never heard of DTLS 1.3 misses a suite.
+fn no_common_version(cell: Cell) {
+    let other = if cell.is_tls13() { ProtocolVersion::TLS_1_2 } else { ProtocolVersion::TLS_1_3 };
+    let case = Case { our_versions: vec![other], peer_versions: vec![cell.version], ..case() };
+    let said = match cell.peer {
+        Peer::OpenSsl | Peer::WolfSsl55 | Peer::MbedTls => AlertDescription::HANDSHAKE_FAILURE,
+        Peer::WolfSsl if !cell.is_tls13() => AlertDescription::HANDSHAKE_FAILURE, // nor has what it does not use
+        Peer::Scandium => AlertDescription::INTERNAL_ERROR,
+        _ => AlertDescription::PROTOCOL_VERSION,
+    };
+    match cell.role {
+        Role::Client => cell.peer_refuses(&case, said),
+        Role::Server => cell.ours_refuses(&case, AlertDescription::PROTOCOL_VERSION),
+    }
+}
