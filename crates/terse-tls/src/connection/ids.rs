@@ -29,6 +29,10 @@ pub(super) struct Ids {
     is_requested: bool,
     /// How many the peer has asked for.
     owed: Option<u8>,
+    /// How often it has asked.
+    requests: u32,
+    /// How often it was provided with some, asked or not.
+    answers: u32,
     /// An endpoint draws them, and knows to whom they belong.
     pub(super) of_endpoint: bool,
 }
@@ -108,6 +112,7 @@ impl Connection {
         let message = NewConnectionId { cids: List::Items(&cids), usage };
         self.send_post_handshake(HandshakeType::NEW_CONNECTION_ID, &message)?;
         self.ids.owed = None;
+        self.ids.answers = self.ids.answers.saturating_add(1);
         Ok(self.receiver.own_ids_mut().map(|own| own.add(ids)).unwrap_or_default())
     }
 
@@ -127,13 +132,15 @@ impl Connection {
     }
 
     fn handle_request(&mut self, count: u8) -> Result<(), Error> {
-        // The records that it sends have none, or its last request is not answered.
-        if self.id_len() == 0 || self.ids.owed.is_some() {
+        // The records that it sends have none, or its last request cannot have been answered: whatever IDs it gets it may take
+        // for the answer, also those that were under way before.
+        if self.id_len() == 0 || self.ids.requests > self.ids.answers {
             return Err(unexpected(HandshakeType::REQUEST_CONNECTION_ID));
         }
         if self.receiver.own_ids_mut().is_none_or(|own| !own.requested()) {
             return Err(PeerMisbehaved::TooManyCidsRequested.into());
         }
+        self.ids.requests = self.ids.requests.saturating_add(1);
         self.ids.owed = Some(count);
         Ok(())
     }
