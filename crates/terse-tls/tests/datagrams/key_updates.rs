@@ -344,3 +344,28 @@ fn traffic_over_a_bad_network() {
     println!("{overtaken} were overtaken by two changes of keys");
     assert!(overtaken < 20, "{overtaken}");
 }
+
+/// The client's flight comes when the server's is to be sent again, and is not yet.
+#[test]
+fn a_ticket_takes_the_place_of_a_flight_that_waits() {
+    let bytes = |is_late| {
+        let mut pair = setup().with_resumption().keeping().datagram_pair(SEED);
+        while !pair.client.is_connected() {
+            pair.step(&mut Datagram::arrives, u64::MAX).unwrap().unwrap();
+        }
+        let mut flight = Vec::new();
+        pair.transmit(Side::Client, &mut |datagram: &Datagram| {
+            flight.push(datagram.bytes.clone());
+            Vec::new()
+        });
+        if is_late {
+            pair.now.monotonic.0 = pair.server.poll_timeout().unwrap().0;
+            let now = pair.now;
+            pair.server.handle_timeout(now).unwrap();
+        }
+        flight.into_iter().for_each(|datagram| pair.deliver(Side::Server, datagram).unwrap());
+        pair.run_well().unwrap();
+        pair.server.summary().sent.post_handshake_bytes
+    };
+    assert_eq!(bytes(true), bytes(false));
+}

@@ -15,6 +15,7 @@
 //! - [`forged`]: the same, in DTLS 1.3 alone
 //! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`endpoint`]: many clients at one server
+//! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -29,6 +30,7 @@ mod acks;
 mod attacks;
 mod caching;
 mod connection_ids;
+mod cookies;
 mod endpoint;
 mod epochs;
 mod flipped;

@@ -48,9 +48,11 @@ impl Issuer {
             extensions: extensions.extensions(),
         };
         let before = output.link.pending();
-        output.push(HandshakeType::NEW_SESSION_TICKET, &message)?;
+        let len = output.push(HandshakeType::NEW_SESSION_TICKET, &message)?.len();
         output.link.end_of_flight()?;
-        output.summary.sent.post_handshake_bytes += (output.link.pending() - before) as u64;
+        // Less, if a flight waited to be sent again: the client has answered it.
+        let added = output.link.pending().saturating_sub(before).max(len);
+        output.summary.sent.post_handshake_bytes += added as u64;
         Ok(())
     }
 }
