@@ -9,13 +9,14 @@ mod silence;
 mod world;
 
 use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::Mutex;
 use std::thread;
 
-use terse_net::{DatagramEvent, NetError};
+use terse_net::{Clock, DatagramEvent, DatagramServer, NetError};
 use terse_tls::summary::Transport;
-use terse_tls::{ApiMisuse, Datagrams, Error};
+use terse_tls::{ApiMisuse, Datagrams, EndpointLimits, Error, HandshakeType, Trace, TraceEvent};
 use world::{EchoServer, Relay, SAFETY_LIMIT, Way, client, configs, datagrams, socket};
 
 #[test]
@@ -51,6 +52,67 @@ fn messages_go_both_ways() {
     assert_eq!(closed, DatagramEvent::PeerClosed);
     assert_eq!(summary.unwrap().transport, Transport::Datagram);
     assert_eq!(server.end().cookies_sent, 1);
+}
+
+/// RFC 9147, 8: each asks the other for the same.
+#[test]
+fn both_sides_change_their_keys() {
+    let (mut config, mut server) = configs(datagrams());
+    let [by_client, by_server] = [(); 2].map(|()| Arc::new(KeyUpdates::default()));
+    config.common.trace = Some(by_server.clone());
+    server.common.trace = Some(by_client.clone());
+    let socket = socket();
+    let address = socket.local_addr().unwrap();
+    let client = thread::spawn(move || {
+        let mut client = client(&config, address);
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        for word in [&b"before"[..], b"after"] {
+            client.send(word).unwrap();
+            assert_eq!(client.receive(&mut [0; 8]).unwrap(), word.len());
+        }
+        client.update_keys(true).unwrap();
+        client.send(b"anew").unwrap();
+        assert_eq!(client.receive(&mut [0; 8]).unwrap(), 4);
+        client.close().unwrap();
+        assert_eq!(client.receive(&mut [0; 8]).unwrap(), 0);
+    });
+    let mut server = DatagramServer::new(Arc::new(server), EndpointLimits::default(), socket, Clock::new()).unwrap();
+    let mut updates = false;
+    loop {
+        let (handle, event) = server.next_event(Some(SAFETY_LIMIT)).unwrap().unwrap();
+        match event {
+            DatagramEvent::Data(data) => {
+                if data == b"before" {
+                    updates = server.update_keys(handle, true).is_ok();
+                }
+                server.send(handle, &data).unwrap();
+            }
+            DatagramEvent::PeerClosed => break server.end(handle),
+            _ => {}
+        }
+    }
+    client.join().unwrap();
+    assert!(updates, "nothing is under way once the client has said something");
+    assert_eq!((by_client.count(), by_server.count()), (2, 2));
+}
+
+/// Counts the KeyUpdate messages that come.
+#[derive(Default)]
+struct KeyUpdates(AtomicU32);
+
+impl KeyUpdates {
+    fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Trace for KeyUpdates {
+    fn event(&self, event: TraceEvent<'_>) {
+        if matches!(event, TraceEvent::Received(HandshakeType::KEY_UPDATE, _)) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 #[test]
