@@ -176,7 +176,7 @@ fn a_key_with_short_tags_does_not_live_to_see_many_forgeries() {
         for number in 0..100 {
             // Under the bits of the epoch in force: one more each round.
             let mut forged = forgery(number);
-            forged[0] = 0b0010_0000 | (3 + round) % 4;
+            forged[0] = 0b0010_0000 | ((3 + round) % 4);
             pair.deliver(Side::Client, forged).unwrap();
         }
         pair.run_well().unwrap();

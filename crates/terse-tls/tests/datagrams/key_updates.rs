@@ -192,8 +192,7 @@ fn a_ticket_does_not_use_up_the_attempts_of_a_key_update() {
                 updates += usize::from(is_update);
                 // The KeyUpdate gets through at the sixth attempt, and only then a ticket.
                 let start = *first.get_or_insert(record.sent);
-                let is_lost = is_update && updates < 6 || is_ticket(record) && updates < 6 && record.sent >= start;
-                is_lost
+                updates < 6 && (is_update || (is_ticket(record) && record.sent >= start))
             })
         };
         while pair.step(&mut fate, 60 + after).is_some() {}

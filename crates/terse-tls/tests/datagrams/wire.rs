@@ -95,6 +95,9 @@ pub(crate) struct Tap {
     forges: [Vec<DatagramForge>; 2],
 }
 
+/// Number, type, content, and the length of the record.
+type Protected = ((u64, u64), ContentType, Vec<u8>, usize);
+
 impl Tap {
     pub(crate) fn new(log: &Arc<KeyLogLines>) -> Self {
         Self { log: log.clone(), suite: None, forges: [Vec::new(), Vec::new()] }
@@ -131,7 +134,7 @@ impl Tap {
     }
 
     /// Opens a protected record: under the keys so far, or those after them.
-    fn protected(&mut self, from: Side, record: &[u8]) -> Option<((u64, u64), ContentType, Vec<u8>, usize)> {
+    fn protected(&mut self, from: Side, record: &[u8]) -> Option<Protected> {
         let forges = &mut self.forges[from as usize];
         for epoch in 1..=3 {
             if forges.iter().all(|forge| forge.epoch() != epoch)
