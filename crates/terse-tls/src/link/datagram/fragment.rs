@@ -158,9 +158,16 @@ impl Reassembler {
         self.forget_before(next_seq.into());
     }
 
-    /// Whether something is kept that is not the next piece: what comes before it was lost, or is late.
+    /// Whether something is missing before this fragment.
+    pub(crate) fn is_ahead(&self, header: &FragmentHeader) -> bool {
+        (u32::from(header.message_seq), header.fragment_offset) > self.frontier()
+    }
+
+    /// Whether something is missing before a part of what is kept.
     pub(crate) fn has_gap(&self) -> bool {
-        !self.partial.is_empty() && !self.follows_on()
+        let (seq, _) = self.frontier();
+        let is_later = |partial: &Partial| u32::from(partial.header.message_seq) > seq;
+        self.partial.iter().any(|partial| is_later(partial) || partial.has_gap())
     }
 
     /// Whether nothing is missing of what is kept.
@@ -168,18 +175,16 @@ impl Reassembler {
         !self.has_gap() && self.partial.iter().all(Partial::is_whole)
     }
 
-    /// Whether the messages that are kept follow each other, whole but for the last one.
-    fn follows_on(&self) -> bool {
-        let by_seq = |seq: u32| self.partial.iter().find(move |partial| u32::from(partial.header.message_seq) == seq);
-        let mut rest = self.partial.len();
-        for seq in self.next_seq.. {
-            let Some(partial) = by_seq(seq) else { return rest == 0 };
-            rest -= 1;
-            if !partial.is_whole() {
-                return rest == 0 && !partial.has_gap();
+    /// Up to where everything came: the number of a message, and a place in its body.
+    fn frontier(&self) -> (u32, usize) {
+        let mut seq = self.next_seq;
+        loop {
+            match self.partial.iter().find(|partial| u32::from(partial.header.message_seq) == seq) {
+                Some(partial) if partial.is_whole() => seq += 1, // there are few
+                Some(partial) => return (seq, partial.beginning()),
+                None => return (seq, 0),
             }
         }
-        true
     }
 
     /// Whether nothing is kept.
@@ -269,6 +274,11 @@ impl Partial {
             [range] => range.start > 0,
             _ => true,
         }
+    }
+
+    /// How many bytes came from the beginning on.
+    fn beginning(&self) -> usize {
+        self.came.first().filter(|range| range.start == 0).map_or(0, |range| range.end)
     }
 
     /// How many bytes of body there is room for.

@@ -265,7 +265,8 @@ impl Receiver {
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
         let mut received = Received::Nothing;
         // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and 7.1).
-        let (mut is_kept, mut is_answered, mut is_whole, mut is_ahead) = (true, true, false, false);
+        let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
+        let (mut is_ahead, mut is_later) = (false, false);
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
                 drop_as(&mut self.dropped.malformed);
@@ -276,7 +277,8 @@ impl Receiver {
             if !is_due && header.message_seq >= self.messages.next_seq() {
                 return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
             }
-            is_ahead |= header.message_seq > self.messages.next_seq();
+            is_ahead |= self.messages.is_ahead(&header);
+            is_later |= header.message_seq > self.messages.next_seq();
             match self.messages.insert(header, body) {
                 Inserted::Accepted => {
                     self.unprotected_alert = None; // somebody goes on
@@ -299,10 +301,10 @@ impl Receiver {
         }
         let is_dtls12 = self.epochs.in_force().is_protected() && !self.epochs.in_force().is_dtls13();
         // A KeyUpdate that has to wait for what comes before it changes no keys yet: its sender must not go on.
-        let must_wait = is_ahead && self.epochs.in_force().epoch() >= APPLICATION && self.messages.has_gap();
+        let must_wait = is_later && self.epochs.in_force().epoch() >= APPLICATION && self.messages.has_gap();
         if is_kept && !must_wait && !is_answered && !is_dtls12 {
             self.arrived.numbers.push(number);
-            self.arrived.has_gap |= self.messages.has_gap();
+            self.arrived.has_gap |= is_ahead;
             self.arrived.is_whole = is_whole;
         }
         Ok(received)

@@ -323,6 +323,32 @@ proptest! {
         prop_assert!(reassembler.is_empty());
     }
 
+    /// What is missing before a fragment, and before anything that came, is what a model says that marks each byte.
+    #[test]
+    fn gaps_are_what_is_missing((lengths, fragments) in transmission(), drains in any::<bool>()) {
+        let mut reassembler = Reassembler::new(lengths.iter().sum(), 0);
+        // An empty message has a mark as well.
+        let starts: Vec<_> = lengths.iter().scan(0, |end, len| Some(core::mem::replace(end, *end + len.max(&1)))).collect();
+        let mut model = vec![false; lengths.iter().map(|len| len.max(&1)).sum()];
+        for (message_seq, range) in fragments {
+            let message = usize::from(message_seq);
+            let (start, length) = (starts[message], lengths[message]);
+            let is_ahead = model[..start + range.start].contains(&false);
+            prop_assert_eq!(reassembler.is_ahead(&header(message_seq, length, range.clone())), is_ahead);
+            insert(&mut reassembler, message_seq, length, range.clone());
+            let marks = if length == 0 { start..start + 1 } else { start + range.start..start + range.end };
+            model[marks].fill(true);
+            if drains {
+                drain(&mut reassembler);
+            }
+            let last = model.iter().rposition(|mark| *mark);
+            prop_assert_eq!(reassembler.has_gap(), last.is_some_and(|last| model[..last].contains(&false)));
+            let partly = (starts.iter().zip(&lengths)).map(|(start, len)| &model[*start..start + len.max(&1)]);
+            let is_whole = partly.filter(|marks| marks.contains(&true)).all(|marks| !marks.contains(&false));
+            prop_assert_eq!(reassembler.is_whole(), is_whole && !reassembler.has_gap());
+        }
+    }
+
     /// What comes out is what was accepted, the first byte for each place; and memory stays within its bounds.
     #[test]
     fn hostile_fragments_do_no_harm(fragments in vec(hostile(), 0..150)) {
