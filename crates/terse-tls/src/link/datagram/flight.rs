@@ -136,21 +136,35 @@ impl Flight {
         }
     }
 
-    /// The records of these numbers arrived. Returns up to where the flight is known to have, and calls `done` with each message that is acknowledged now as a whole.
+    /// The records of these numbers arrived. Returns up to where the flight is known to have.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
         is_protected: bool,
-        mut done: impl FnMut(HandshakeType, u64),
     ) -> Option<Position> {
         let arrived = self.outstanding.acknowledge(numbers, is_protected)?;
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             if is_protected && !piece.is_acknowledged && self.outstanding.is_acknowledged(index, piece.len()) {
                 piece.is_acknowledged = true;
-                done(HandshakeType(self.bytes[piece.start]), piece.epoch);
             }
         }
         Some(arrived)
+    }
+
+    /// The message of this kind under this epoch.
+    fn find(&self, kind: HandshakeType, epoch: u64) -> Option<usize> {
+        let is_one = |piece: &Piece| piece.epoch == epoch && self.bytes.get(piece.start) == Some(&kind.0);
+        self.pieces.iter().position(|piece| piece.content_type == ContentType::HANDSHAKE && is_one(piece))
+    }
+
+    /// Whether the peer has that one.
+    pub(super) fn has_arrived(&self, kind: HandshakeType, epoch: u64) -> bool {
+        self.find(kind, epoch).is_some_and(|place| self.pieces[place].is_acknowledged)
+    }
+
+    /// Whether the peer has handled that one: it has all that comes before it as well.
+    pub(super) fn is_handled(&self, kind: HandshakeType, epoch: u64) -> bool {
+        self.find(kind, epoch).is_some_and(|place| self.pieces[..=place].iter().all(|piece| piece.is_acknowledged))
     }
 
     /// The peer answers, so it has all of it (RFC 9147, 7.2).

@@ -27,6 +27,26 @@ impl Sender {
         if self.is_finished && was_last { Acknowledged::LastFlight } else { Acknowledged::Something }
     }
 
+    /// What followed the handshake was sent often enough. Returns whether the connection is over.
+    fn rest(&mut self) -> bool {
+        self.timer.stop();
+        if !self.flight.is_heard {
+            // Nobody is there, for now, which says nothing about the path. What will follow cannot be read without this.
+            self.max_datagram = self.configured;
+            self.flight.losses = 0;
+            self.flight.is_asleep = true;
+            return false;
+        }
+        // Somebody is, and acknowledges nothing: the connection does not rest on it, but for new keys.
+        if self.next_epoch.is_some() && !self.flight.has_arrived(HandshakeType::KEY_UPDATE, self.epoch()) {
+            return true;
+        }
+        self.use_next_epoch();
+        self.flight = Flight::default();
+        self.forget_epochs();
+        false
+    }
+
     /// The peer has the KeyUpdate.
     fn use_next_epoch(&mut self) {
         if let Some(next) = self.next_epoch.take() {
@@ -98,13 +118,11 @@ impl Flights for Sender {
             self.flight.keep_first_epoch();
             return Acknowledged::Nothing;
         }
-        let mut has_key_update = false;
-        let epoch = self.epoch();
-        let done = |kind, of| has_key_update |= kind == HandshakeType::KEY_UPDATE && of == epoch;
-        let Some(arrived) = self.flight.acknowledge(numbers.iter().copied(), is_protected, done) else {
+        let Some(arrived) = self.flight.acknowledge(numbers.iter().copied(), is_protected) else {
             return Acknowledged::Nothing;
         };
-        if has_key_update {
+        // A KeyUpdate that came ahead of others waits for them, and so do records under the next keys.
+        if self.flight.is_handled(HandshakeType::KEY_UPDATE, self.epoch()) {
             self.use_next_epoch();
         }
         if self.flight.is_acknowledged() {
@@ -182,15 +200,7 @@ impl Flights for Sender {
         self.acks.expire(now);
         match self.timer.expired(now) {
             Expired::NotDue => false,
-            Expired::GiveUp if self.is_finished && !self.has_last_flight() && self.next_epoch.is_none() => {
-                // Nothing that the connection rests on; but what follows it is not read without it. That nobody was there says
-                // nothing about the path.
-                self.timer.stop();
-                self.max_datagram = self.configured;
-                self.flight.is_asleep = !self.flight.is_heard;
-                self.flight.losses = 0;
-                false
-            }
+            Expired::GiveUp if self.is_finished && !self.has_last_flight() => self.rest(),
             Expired::GiveUp => true,
             Expired::Retransmit => {
                 self.flight.is_heard = false;
