@@ -16,7 +16,7 @@ thread_local! {
 pub struct Simulation(());
 
 impl Simulation {
-    /// Begins [`START`] milliseconds after nothing.
+    /// Begins `START` milliseconds after nothing.
     pub fn begin() -> Self {
         SIMULATED.set(Some(START));
         Self(())

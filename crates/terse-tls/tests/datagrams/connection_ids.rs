@@ -457,3 +457,26 @@ fn a_client_that_does_not_acknowledge_is_left_alone() {
     assert_eq!(sent, 8);
     assert_eq!(world.heard_by(handle, b"still well"), [0]);
 }
+
+/// A KeyUpdate that came ahead of another message is acknowledged, but not handled: what follows is under the keys before.
+#[test]
+fn keys_change_after_what_came_before() {
+    let (mut world, handle) = world();
+    world.endpoint.connection(handle).unwrap().request_connection_ids(1).unwrap();
+    world.answers(); // lost
+    world.endpoint.connection(handle).unwrap().update_keys(false).unwrap();
+    for (_, mut datagram) in world.answers() {
+        world.hand_to_client(0, &mut datagram);
+    }
+    for datagram in world.transmit(0) {
+        world.hand_over(home(), datagram);
+    }
+    world.answer(handle, b"in between");
+    let (_, mut data) = world.answers().pop().expect("it is behind what is sent again");
+    world.hand_to_client(0, &mut data);
+    assert_eq!(world.clients[0].received, [b"in between"]);
+    world.pass(1_000);
+    world.run();
+    assert_eq!(world.heard_by(handle, b"afterwards"), [0]);
+    world.endpoint.connection(handle).unwrap().update_keys(false).unwrap();
+}

@@ -20,6 +20,7 @@
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
 //! - [`wire`]: what went over the wire, opened
+//! - [`wandering`]: clients that move all the time, on networks that lose much
 //! - [`world`]: a server and clients at addresses
 
 extern crate alloc;
@@ -47,6 +48,7 @@ mod single;
 mod timers;
 mod trace;
 mod versions;
+mod wandering;
 mod wire;
 mod world;
 

@@ -252,8 +252,9 @@ impl Sender {
 
     /// What is not acknowledged, from its beginning; after losses in smaller datagrams.
     fn send_again(&mut self) {
-        // That small ones are lost says nothing about the path.
-        let sizes = self.least_datagram()..self.max_datagram.min(self.flight.largest);
+        // That small ones are lost says little about the path; but while the handshake lasts, one flight learns for the next.
+        let largest = if self.is_finished { self.flight.largest } else { usize::MAX };
+        let sizes = self.least_datagram()..self.max_datagram.min(largest);
         self.flight.losses = self.flight.losses.saturating_add(1);
         if self.flight.losses >= LOSSES
             && let Some(smaller) = SMALLER.into_iter().find(|size| sizes.contains(size))

@@ -283,8 +283,9 @@ fn datagrams_become_smaller_when_flights_are_lost() {
 
 #[test]
 fn datagrams_keep_their_size_when_small_ones_are_lost() {
-    for (len, size) in [(100, 1_472), (300, 208), (1_100, 208)] {
+    for (is_finished, len, size) in [(true, 100, 1_472), (true, 300, 208), (true, 1_100, 208), (false, 100, 208)] {
         let mut sender = sender(1_472);
+        sender.is_finished = is_finished;
         push(&mut sender, &[len], false);
         let mut now = 0;
         for _ in 0..6 {
