@@ -7,9 +7,10 @@ use terse_testkit::pair::at;
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng as _};
+use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{
     ApiMisuse, ClientAuthentication, ClientConfig, Common, Connection, Error, Event, Instant, InvalidMessage, Now,
-    ServerConfig,
+    ProtocolVersion, ServerConfig,
 };
 
 use crate::datagrams::{Forge, Protection, shape_of};
@@ -17,6 +18,7 @@ use crate::input::{Operation, Shape};
 use crate::machine::{Ear, check_connection, check_peer};
 use crate::modes::Tweaks;
 use crate::provider::SIGNATURE;
+use crate::watch::Watch;
 
 /// A connection under test.
 pub struct DatagramMachine {
@@ -26,6 +28,8 @@ pub struct DatagramMachine {
     pub output: Vec<Vec<u8>>,
     /// Application data that it received.
     pub received: Vec<Vec<u8>>,
+    /// Early data that it received.
+    pub early: Vec<Vec<u8>>,
     /// Whether it said that it is connected.
     pub connected: bool,
     provider: CryptoProvider,
@@ -34,6 +38,8 @@ pub struct DatagramMachine {
     /// What the peer puts into its records.
     cid: Vec<u8>,
     forge: Forge,
+    watch: Watch,
+    is_client: bool,
     /// Datagrams that came, of the first one maybe the rest.
     waiting: VecDeque<Vec<u8>>,
     failure: Option<Error>,
@@ -58,7 +64,9 @@ impl DatagramMachine {
         let mut cid = vec![0; common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0).into()];
         SeededRng::new(1).fill(&mut cid).expect("it never fails");
         let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
+        let is_blind = common.datagrams.is_some_and(|settings| settings.connection_id.is_some());
         let mut machine = Self::new(connection, &common, cid, tweaks, rng, ear);
+        (machine.is_client, machine.watch.is_blind) = (true, is_blind);
         machine.settle();
         machine
     }
@@ -83,16 +91,20 @@ impl DatagramMachine {
         ear: Arc<Ear>,
     ) -> Self {
         let max_datagram = common.datagrams.expect("a connection over datagrams").max_datagram;
+        let watch = Watch::new(common.versions.contains(&ProtocolVersion::TLS_1_3));
         Self {
             connection,
             output: Vec::new(),
             received: Vec::new(),
+            early: Vec::new(),
             connected: false,
             provider: common.provider,
             rng,
             now: tweaks.now(),
             cid,
             forge: Forge::default(),
+            watch,
+            is_client: false,
             waiting: VecDeque::new(),
             failure: None,
             peer_closed: false,
@@ -109,7 +121,7 @@ impl DatagramMachine {
 
     /// Does what `operation` says.
     pub fn apply(&mut self, operation: &Operation) {
-        if shape_of(operation.shape) == Shape::Call {
+        if shape_of(operation.shape) == Some(Shape::Call) {
             return self.call(operation.kind, &operation.body);
         }
         let protection = self.protection();
@@ -121,6 +133,7 @@ impl DatagramMachine {
     /// A datagram comes.
     pub fn receive(&mut self, datagram: Vec<u8>) {
         if self.waiting.len() < MAX_WAITING {
+            self.watch.came(&datagram, self.cid.len(), &self.protection());
             self.waiting.push_back(datagram);
         }
         self.settle();
@@ -139,7 +152,7 @@ impl DatagramMachine {
                 self.connection.close();
                 self.closed = true;
             }
-            3 => assert!(matches!(self.connection.update_keys(true), Err(Error::ApiMisuse(_)))),
+            3 => self.update_keys(!body.is_empty()),
             4 => {
                 let mut out = [0; 40];
                 let result = self.connection.export_keying_material(body, body.get(1..), &mut out);
@@ -154,6 +167,8 @@ impl DatagramMachine {
             8 => self.sign(Err(CryptoError::SigningFailed)),
             9 => assert!(!format!("{:?} {:?}", self.connection, self.connection.summary()).is_empty()),
             10 => self.expire(),
+            12 => self.send_early_data(body),
+            13 => (0..body.len()).for_each(|_| self.send(body)),
             _ => {
                 if let Some(Instant(deadline)) = self.connection.poll_timeout() {
                     self.pass(deadline.saturating_sub(self.now.monotonic.0));
@@ -181,9 +196,36 @@ impl DatagramMachine {
         self.failure.as_ref()
     }
 
+    /// What went in and out.
+    pub const fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// How records to this side are protected.
     pub fn protection(&self) -> Protection {
         Protection::of(&self.provider, self.connection.summary().cipher_suite, self.cid.clone())
+    }
+
+    /// The keys of [`Self::protection`], and how far the peer is.
+    pub const fn forge(&self) -> &Forge {
+        &self.forge
+    }
+
+    fn update_keys(&mut self, request_peer: bool) {
+        match self.connection.update_keys(request_peer) {
+            Ok(()) => assert!(self.is_dtls13() && self.connection.is_connected()),
+            Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => {
+                assert!(self.connection.poll_timeout().is_some(), "a change of keys waits for ever");
+            }
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
+    }
+
+    fn send_early_data(&mut self, data: &[u8]) {
+        match self.connection.send_early_data(data) {
+            Ok(taken) => assert!(self.is_client && (taken == 0 || taken == data.len()), "a part of a datagram is sent"),
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
     }
 
     fn send(&mut self, data: &[u8]) {
@@ -224,10 +266,15 @@ impl DatagramMachine {
         assert!(result.is_ok() || is_due, "ended before it was time");
         let sent = self.transmit();
         if is_due && result.is_ok() {
-            assert!(sent > 0, "the timer expired, and nothing is sent");
-            assert!(self.connection.poll_timeout().is_none_or(|next| next > self.now.monotonic));
+            let next = self.connection.poll_timeout();
+            // Nothing is said if all arrived but the answer, nor when a server gives up tickets.
+            let is_complete = self.connection.is_handshaking() && self.watch.was_acknowledged && next.is_some();
+            let is_given_up = self.connection.is_connected() && !self.is_client && next.is_none();
+            let is_silent = self.is_dtls13() && (is_complete || is_given_up || self.watch.is_worn());
+            assert!(sent > 0 || is_silent, "the timer expired, and nothing is sent");
+            assert!(next.is_none_or(|next| next > self.now.monotonic));
         } else if !is_due {
-            assert_eq!(self.connection.poll_timeout(), deadline);
+            assert_eq!((sent, self.connection.poll_timeout()), (0, deadline));
         }
     }
 
@@ -239,12 +286,8 @@ impl DatagramMachine {
             }
             let next = self.waiting.pop_front();
             let is_last = next.is_none();
-            if let Some(mut datagram) = next {
-                match self.connection.handle_input(self.now, &mut self.rng, &mut datagram) {
-                    Ok(taken) if taken < datagram.len() => self.waiting.push_front(datagram.split_off(taken)),
-                    Ok(_) => {}
-                    Err(error) => self.fail(error),
-                }
+            if let Some(datagram) = next {
+                self.take(datagram);
             }
             let needs_signature = self.connection.signature_request().is_some();
             let has_rest = self.waiting.front().is_some();
@@ -261,15 +304,39 @@ impl DatagramMachine {
         self.check();
     }
 
+    /// Has the connection take what it can of a datagram.
+    fn take(&mut self, mut datagram: Vec<u8>) {
+        let dropped = self.connection.summary().dropped;
+        match self.connection.handle_input(self.now, &mut self.rng, &mut datagram) {
+            Ok(taken) => {
+                let rest = datagram.split_off(taken);
+                if self.connection.summary().dropped == dropped {
+                    self.watch.taken(&datagram, self.cid.len(), &self.protection());
+                }
+                if !rest.is_empty() {
+                    self.waiting.push_front(rest);
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
     /// One datagram at a time waits to be read.
     fn read(&mut self) -> bool {
         let mut out = [0; 0x4000];
+        let early = self.connection.recv_early_data(&mut out);
+        if early > 0 {
+            self.early.push(out[..early].to_vec());
+            assert!(!self.connected && self.connection.summary().early_data == EarlyDataStatus::Accepted);
+            assert!(self.early.concat().len() <= MAX_EARLY_DATA);
+        }
         let len = self.connection.recv(&mut out);
         if len > 0 {
             self.received.push(out[..len].to_vec());
         }
-        assert_eq!(self.connection.recv(&mut out), 0, "more than one datagram was kept");
-        len > 0
+        let more = self.connection.recv_early_data(&mut out) + self.connection.recv(&mut out);
+        assert!(more == 0 && (early == 0 || len == 0), "more than one datagram was kept");
+        early + len > 0
     }
 
     /// Returns how many datagrams were sent.
@@ -277,6 +344,7 @@ impl DatagramMachine {
         let (mut out, mut count, mut bytes) = ([0; 0x1000], 0, 0);
         while let Some(len) = self.connection.poll_transmit(self.now, &mut out) {
             assert!(len > 0 && len <= self.max_datagram, "a datagram of {len} bytes");
+            self.watch.sent(&out[..len], &self.protection(), self.connection.summary().version);
             self.output.push(out[..len].to_vec());
             (count, bytes) = (count + 1, bytes + len);
             assert!(bytes <= self.max_output, "more waits to be sent than was promised");
@@ -297,8 +365,9 @@ impl DatagramMachine {
                     assert!(!self.peer_closed, "closed twice");
                     self.peer_closed = true;
                 }
+                Event::EarlyData => assert!(!self.is_client),
                 Event::NeedSignature => {}
-                event => panic!("{event:?} over datagrams"),
+                event => panic!("an unknown event: {event:?}"),
             }
         }
     }
@@ -317,9 +386,25 @@ impl DatagramMachine {
         }
         check_connection(&self.connection, self.requires_extended_master_secret);
         let timer = self.connection.poll_timeout();
-        let is_waiting = self.connection.is_handshaking() && self.connection.signature_request().is_none();
-        // Without a timer, a loss would be for ever; after the handshake, nobody is waited for.
-        assert_eq!(timer.is_some(), is_waiting && self.has_sent, "{timer:?} {:?}", self.connection);
+        let is_handshaking = self.connection.is_handshaking();
+        let is_waiting = is_handshaking && self.connection.signature_request().is_none() && self.has_sent;
+        // Without a timer, a loss would be for ever.
+        assert!(timer.is_some() || !is_waiting, "{:?}", self.connection);
+        if !self.may_be_dtls13() {
+            assert!(timer.is_none() || is_waiting, "{timer:?} {:?}", self.connection); // nobody is waited for
+        } else if self.connection.is_connected() && !self.watch.is_blind {
+            // The client's last flight, tickets and KeyUpdates are acknowledged.
+            assert!(timer.is_none() || self.watch.lacks_ack(), "{timer:?}");
+            assert!(timer.is_some() || !self.is_client || self.watch.was_acknowledged, "the last flight may be lost");
+        }
+    }
+
+    fn is_dtls13(&self) -> bool {
+        self.connection.summary().version == Some(ProtocolVersion::TLS_1_3)
+    }
+
+    fn may_be_dtls13(&self) -> bool {
+        self.connection.summary().version.map_or(self.watch.has_dtls13, |version| version == ProtocolVersion::TLS_1_3)
     }
 }
 
@@ -329,5 +414,8 @@ const MAX_FLIGHT: usize = 0x1_0000;
 /// Datagrams that are kept for a connection that waits for a signature.
 const MAX_WAITING: usize = 8;
 
-/// More often than a flight is sent again.
-const MAX_EXPIRIES: usize = 10;
+/// More often than a flight is sent again, and what came of the peer's acknowledged.
+const MAX_EXPIRIES: usize = 12;
+
+/// What a server of [`crate::modes`] takes.
+const MAX_EARLY_DATA: usize = 0x1000;

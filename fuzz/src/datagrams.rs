@@ -1,10 +1,14 @@
 //! Datagrams as a peer could make them that has the keys of [`crate::provider::transparent`]: an [`Operation`] becomes
 //! one or two of them.
 //!
-//! The lower half of a shape is a [`Shape`] and [`WITH_CID`], the upper half says how the datagrams differ from those of
-//! an honest peer: [`HELD`], [`IN_FRAGMENTS`], [`REPEATED`], [`TWICE`].
+//! The lower half of a shape is a [`Shape`] and [`WITH_CID`], or [`UNIFIED`]; the upper half says how the datagrams differ
+//! from those of an honest peer: [`HELD`], [`IN_FRAGMENTS`], [`REPEATED`], [`TWICE`]. In DTLS 1.3 protected records have
+//! unified headers and the epoch that an honest peer would be in, but for [`UNIFIED`], whose body says all of that; and
+//! where an ACK is meant, its body says which numbers it has: [`ack`].
 //!
 //! What must always hold: numbers of records and messages are made here, so that a change of a body changes just that.
+
+use std::collections::BTreeMap;
 
 use terse_tls::crypto::{CryptoProvider, Tls12Nonce};
 use terse_tls::{CipherSuite, ContentType, HandshakeType};
@@ -12,8 +16,29 @@ use terse_tls::{CipherSuite, ContentType, HandshakeType};
 use crate::input::{Operation, Shape};
 use crate::provider::TAG;
 
+mod record;
+mod recorded;
+
+use record::{CID, LENGTH, plain, with_cid};
+pub use record::{Record, closest, epoch_near, records, server_hello};
+pub use recorded::operations;
+
 /// A protected record has the receiver's connection ID.
 pub const WITH_CID: u8 = 0x08;
+
+/// Instead of a [`Shape`]: a record of type `kind` with a unified header (RFC 9147, 4). The first byte of the body says with
+/// its lower five bits what the header does, and more with [`FORGED`], [`WRONG_LENGTH`] and [`ABSOLUTE`]; the second one is the
+/// number, from the one that is next.
+pub const UNIFIED: u8 = 0x07;
+
+/// In the first byte of a [`UNIFIED`] body: the record is not authentic.
+pub const FORGED: u8 = 0x20;
+
+/// Likewise: its length is not that of what follows, if it has one.
+pub const WRONG_LENGTH: u8 = 0x40;
+
+/// Likewise: the second byte is the number itself.
+pub const ABSOLUTE: u8 = 0x80;
 
 /// It goes into the datagram of the next operation.
 pub const HELD: u8 = 0x10;
@@ -27,15 +52,14 @@ pub const REPEATED: u8 = 0x40;
 /// The datagram comes twice.
 pub const TWICE: u8 = 0x80;
 
-/// Length of a record's header without a connection ID.
-pub const HEADER_LEN: usize = 13;
-
-/// Length of a fragment's header.
-pub const FRAGMENT_HEADER_LEN: usize = 12;
+/// The content type of ACKs (RFC 9147, 7).
+pub const ACK: ContentType = ContentType(26);
 
 /// How the records of a connection are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
+    is_dtls13: bool,
+    is_known: bool,
     tag_len: usize,
     explicit_len: usize,
     /// The connection ID of whoever receives them.
@@ -45,35 +69,46 @@ pub struct Protection {
 impl Protection {
     /// That of `suite`; of none, something.
     pub fn of(provider: &CryptoProvider, suite: Option<CipherSuite>, cid: Vec<u8>) -> Self {
+        if let Some(suite) = suite.and_then(|suite| provider.tls13_suite(suite)) {
+            return Self { is_dtls13: true, is_known: true, tag_len: suite.aead.tag_len(), explicit_len: 0, cid };
+        }
         let suite = suite.and_then(|suite| provider.tls12_suite(suite));
         let is_explicit = suite.is_none_or(|suite| suite.nonce == Tls12Nonce::Explicit);
         Self {
+            is_dtls13: false,
+            is_known: suite.is_some(),
             tag_len: suite.map_or(16, |suite| suite.aead.tag_len()),
             explicit_len: if is_explicit { 8 } else { 0 },
             cid,
         }
     }
 
-    /// Type and content of a protected record, and whether it has a connection ID, of `cid_len` bytes then.
-    pub fn open(&self, record: &[u8], cid_len: usize) -> Option<(ContentType, Vec<u8>, bool)> {
-        let has_cid = record.first() == Some(&TLS12_CID.0);
-        let header_len = HEADER_LEN + if has_cid { cid_len } else { 0 };
-        let end = record.len().checked_sub(self.tag_len)?;
-        let content = record.get(header_len + self.explicit_len..end)?;
-        if !has_cid {
-            return Some((ContentType(record[0]), content.to_vec(), false));
+    /// Whether it is that of a suite.
+    pub const fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// Type and content of a protected record.
+    pub fn open<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
+        let explicit_len = if record.content_type.is_some() { self.explicit_len } else { 0 };
+        let content = record.body.get(explicit_len..record.body.len().checked_sub(self.tag_len)?)?;
+        match record.content_type {
+            Some(content_type) if !record.has_cid => Some((content_type, content)),
+            _ => {
+                let end = content.iter().rposition(|byte| *byte != 0)?;
+                Some((ContentType(content[end]), &content[..end]))
+            }
         }
-        content.split_last().map(|(kind, content)| (ContentType(*kind), content.to_vec(), true))
     }
 }
-
-const TLS12_CID: ContentType = ContentType(25);
 
 /// Makes the datagrams of one peer.
 #[derive(Debug, Default)]
 pub struct Forge {
     /// The next number in each epoch.
-    numbers: [u64; 2],
+    numbers: BTreeMap<u64, u64>,
+    /// DTLS 1.3: how often keys were changed since those of the handshake.
+    changes: u64,
     next_seq: u16,
     held: Vec<u8>,
 }
@@ -83,26 +118,35 @@ impl Forge {
     pub fn datagrams(&mut self, operation: &Operation, protection: &Protection) -> Vec<Vec<u8>> {
         let Operation { shape, kind, body } = operation;
         let content_type = ContentType(*kind);
-        let has_cid = shape & WITH_CID != 0;
-        let seal = |forge: &mut Self, content_type, content: &[u8], tag, is_again: bool| {
-            let number = forge.number(1, is_again);
-            sealed(number, content_type, content, tag, protection, has_cid)
-        };
+        let with = |tag| Sealing { protection, shape: *shape, tag };
         let is_again = shape & REPEATED != 0;
+        let content = if content_type == ACK { ack(body) } else { body.clone() };
         let records = match shape_of(*shape) {
-            Shape::Raw => vec![body.clone()],
-            Shape::Record => vec![plain(content_type, self.number(0, is_again), body)],
-            Shape::Sealed => vec![seal(self, content_type, body, TAG, is_again)],
-            Shape::Forged => vec![seal(self, content_type, body, !TAG, is_again)],
-            Shape::Message => {
+            Some(Shape::Raw) => vec![body.clone()],
+            None => vec![self.unified(content_type, body, &with(TAG))],
+            Some(Shape::Record) => vec![plain(content_type, (0, self.number(0, is_again)), &content)],
+            Some(Shape::Sealed) => vec![self.sealed(content_type, &content, &with(TAG), is_again)],
+            Some(Shape::Forged) => vec![self.sealed(content_type, &content, &with(!TAG), is_again)],
+            Some(Shape::Message) => {
+                if content_type.0 == HandshakeType::CLIENT_HELLO.0 {
+                    self.changes = 0; // of another connection
+                }
                 let parts = self.fragments(*shape, *kind, body);
-                parts.iter().map(|part| plain(ContentType::HANDSHAKE, self.number(0, false), part)).collect()
+                parts.iter().map(|part| plain(ContentType::HANDSHAKE, (0, self.number(0, false)), part)).collect()
             }
-            Shape::SealedMessage => {
+            Some(Shape::SealedMessage) => {
                 let parts = self.fragments(*shape, *kind, body);
-                parts.iter().map(|part| seal(self, ContentType::HANDSHAKE, part, TAG, false)).collect()
+                let seal = |part: &Vec<u8>| self.sealed(ContentType::HANDSHAKE, part, &with(TAG), false);
+                let records = parts.iter().map(seal).collect();
+                let is_first = self.changes == 0;
+                self.changes += u64::from(match HandshakeType(*kind) {
+                    HandshakeType::FINISHED => is_first,
+                    HandshakeType::KEY_UPDATE => !is_first && !is_again,
+                    _ => false,
+                });
+                records
             }
-            Shape::Call => return Vec::new(),
+            Some(Shape::Call) => return Vec::new(),
         };
         if shape & HELD != 0 {
             self.held.extend(records.concat());
@@ -116,13 +160,47 @@ impl Forge {
         datagrams
     }
 
-    fn number(&mut self, epoch: usize, is_again: bool) -> u64 {
-        let number = self.numbers[epoch];
+    /// The epoch that an honest peer would protect a record of DTLS 1.3 in.
+    pub const fn epoch(&self) -> u64 {
+        HANDSHAKE_EPOCH + self.changes
+    }
+
+    /// The number of the next message.
+    pub const fn next_seq(&self) -> u16 {
+        self.next_seq
+    }
+
+    fn number(&mut self, epoch: u64, is_again: bool) -> u64 {
+        let next = self.numbers.entry(epoch).or_default();
         if is_again {
-            return (epoch as u64) << 48 | number.saturating_sub(1);
+            return next.saturating_sub(1);
         }
-        self.numbers[epoch] += 1;
-        (epoch as u64) << 48 | number
+        *next += 1;
+        *next - 1
+    }
+
+    fn sealed(&mut self, content_type: ContentType, content: &[u8], with: &Sealing<'_>, is_again: bool) -> Vec<u8> {
+        if !with.protection.is_dtls13 {
+            let number = self.number(1, is_again);
+            return with.sealed12(number, content_type, content);
+        }
+        let number = self.number(self.epoch(), is_again);
+        let cid = if with.shape & WITH_CID != 0 { CID } else { 0 };
+        let length = if with.shape & HELD != 0 { LENGTH } else { 0 };
+        with.unified(cid | length | (self.epoch() % 4) as u8, number, content_type, content)
+    }
+
+    /// See [`UNIFIED`].
+    fn unified(&mut self, content_type: ContentType, body: &[u8], with: &Sealing<'_>) -> Vec<u8> {
+        let (header, content) = body.split_at(body.len().min(2));
+        let [first, number] = [0, 1].map(|at| header.get(at).copied().unwrap_or_default());
+        let epoch = epoch_near(self.epoch(), u64::from(first) % 4);
+        let next = self.numbers.entry(epoch).or_default();
+        let delta = number as i8;
+        let number = if first & ABSOLUTE != 0 { number.into() } else { next.saturating_add_signed(delta.into()) };
+        *next = (*next).max(number + 1);
+        let tag = if first & FORGED != 0 { !with.tag } else { with.tag };
+        Sealing { tag, ..*with }.unified(first, number, content_type, content)
     }
 
     fn fragments(&mut self, shape: u8, kind: u8, body: &[u8]) -> Vec<Vec<u8>> {
@@ -137,10 +215,61 @@ impl Forge {
     }
 }
 
-/// What the lower bits of a shape say.
-pub const fn shape_of(shape: u8) -> Shape {
-    Shape::of(shape & 7)
+/// How a record is protected.
+#[derive(Clone, Copy)]
+struct Sealing<'a> {
+    protection: &'a Protection,
+    shape: u8,
+    tag: u8,
 }
+
+impl Sealing<'_> {
+    fn tag(&self) -> Vec<u8> {
+        vec![self.tag; self.protection.tag_len]
+    }
+
+    fn sealed12(&self, number: u64, content_type: ContentType, content: &[u8]) -> Vec<u8> {
+        let (number, explicit) = ((1, number), vec![0; self.protection.explicit_len]);
+        if self.shape & WITH_CID == 0 {
+            return plain(content_type, number, &[&explicit, content, &self.tag()].concat());
+        }
+        let body = [&explicit, content, &[content_type.0], &self.tag()].concat();
+        with_cid(number, &self.protection.cid, &body)
+    }
+
+    /// As in [`record::unified`].
+    fn unified(&self, first: u8, number: u64, content_type: ContentType, content: &[u8]) -> Vec<u8> {
+        let tag = self.tag();
+        let mut body = [content, &[content_type.0]].concat();
+        body.resize(body.len().max(record::SAMPLE_LEN - tag.len()), 0); // RFC 9147, 4.2.3
+        body.extend(tag);
+        record::unified(first, &self.protection.cid, number, &body)
+    }
+}
+
+/// What the lower bits of a shape say; `None` for [`UNIFIED`].
+pub const fn shape_of(shape: u8) -> Option<Shape> {
+    match shape & 7 {
+        UNIFIED => None,
+        shape => Some(Shape::of(shape)),
+    }
+}
+
+/// The content of an ACK: of each three bytes of `body` the first is an epoch, the second a number in it, the third how many
+/// follow that. What is left over is not counted by the length.
+pub fn ack(body: &[u8]) -> Vec<u8> {
+    let (ranges, rest) = body.as_chunks();
+    let mut numbers = Vec::new();
+    for &[epoch, first, more] in &ranges[..ranges.len().min(MAX_RANGES)] {
+        for number in u64::from(first)..=u64::from(first) + u64::from(more) {
+            numbers.extend([u64::from(epoch).to_be_bytes(), number.to_be_bytes()].as_flattened());
+        }
+    }
+    [&(numbers.len() as u16).to_be_bytes(), &numbers[..], rest].concat()
+}
+
+/// Of which an ACK has less than 2^16 bytes.
+const MAX_RANGES: usize = 15;
 
 /// A part of a handshake message, with its header.
 fn fragment(kind: u8, seq: u16, body: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
@@ -149,88 +278,8 @@ fn fragment(kind: u8, seq: u16, body: &[u8], range: core::ops::Range<usize>) -> 
     [&[kind], &u24(body.len())[..], &seq.to_be_bytes(), &u24(offset), &u24(len), &body[range]].concat()
 }
 
-/// A record; `number` has the epoch in its upper bits.
-fn plain(content_type: ContentType, number: u64, content: &[u8]) -> Vec<u8> {
-    let len = (content.len() as u16).to_be_bytes();
-    [&[content_type.0, 254, 253], &number.to_be_bytes()[..], &len, content].concat()
-}
+/// Length of a fragment's header.
+const FRAGMENT_HEADER_LEN: usize = 12;
 
-fn sealed(
-    number: u64,
-    content_type: ContentType,
-    content: &[u8],
-    tag: u8,
-    protection: &Protection,
-    has_cid: bool,
-) -> Vec<u8> {
-    let (explicit, tag) = (vec![0; protection.explicit_len], vec![tag; protection.tag_len]);
-    if !has_cid {
-        return plain(content_type, number, &[&explicit, content, &tag].concat());
-    }
-    let mut record = plain(TLS12_CID, number, &[&explicit, content, &[content_type.0], &tag].concat());
-    record.splice(11..11, protection.cid.iter().copied());
-    record
-}
-
-/// The records of a datagram; those with a connection ID have one of `cid_len` bytes.
-pub fn records(mut datagram: &[u8], cid_len: usize) -> Vec<Vec<u8>> {
-    let mut records = Vec::new();
-    while !datagram.is_empty() {
-        let header_len = HEADER_LEN + if datagram[0] == TLS12_CID.0 { cid_len } else { 0 };
-        let len = match datagram.get(header_len - 2..header_len) {
-            Some(len) => header_len + usize::from(u16::from_be_bytes([len[0], len[1]])),
-            None => datagram.len(),
-        };
-        let (record, rest) = datagram.split_at(len.min(datagram.len()));
-        records.push(record.to_vec());
-        datagram = rest;
-    }
-    records
-}
-
-/// Suite and connection ID in a ServerHello, if `datagram` begins with one.
-pub fn server_hello(datagram: &[u8]) -> Option<(CipherSuite, Vec<u8>)> {
-    let message = datagram.get(HEADER_LEN..).filter(|_| datagram[3..5] == [0, 0] && datagram[0] == 22)?;
-    let body = message.get(FRAGMENT_HEADER_LEN..).filter(|_| message[0] == HandshakeType::SERVER_HELLO.0)?;
-    let session_id_len = usize::from(*body.get(34)?);
-    let [a, b, _, high, low, extensions @ ..] = body.get(35 + session_id_len..)? else { return None };
-    let mut rest = extensions.get(..u16::from_be_bytes([*high, *low]).into())?;
-    while let Some(([t0, t1, l0, l1], next)) = rest.split_first_chunk() {
-        let (extension, next) = next.split_at_checked(u16::from_be_bytes([*l0, *l1]).into())?;
-        if [*t0, *t1] == CONNECTION_ID {
-            return Some((CipherSuite(u16::from_be_bytes([*a, *b])), extension.get(1..)?.to_vec()));
-        }
-        rest = next;
-    }
-    Some((CipherSuite(u16::from_be_bytes([*a, *b])), Vec::new()))
-}
-
-/// The extension `connection_id` (RFC 9146, 3).
-const CONNECTION_ID: [u8; 2] = [0, 54];
-
-/// What a record of epoch 0 is in operations: one for each message in it that is not fragmented.
-pub fn operations(record: &[u8]) -> Vec<Operation> {
-    in_messages(Shape::Record as u8, Shape::Message as u8, ContentType(record[0]), &record[HEADER_LEN..])
-}
-
-/// The same for the content of a protected record.
-pub fn sealed_operations(content_type: ContentType, content: &[u8], has_cid: bool) -> Vec<Operation> {
-    let with_cid = if has_cid { WITH_CID } else { 0 };
-    in_messages(Shape::Sealed as u8 | with_cid, Shape::SealedMessage as u8 | with_cid, content_type, content)
-}
-
-fn in_messages(record: u8, message: u8, content_type: ContentType, content: &[u8]) -> Vec<Operation> {
-    let whole = || vec![Operation { shape: record, kind: content_type.0, body: content.to_vec() }];
-    if content_type != ContentType::HANDSHAKE {
-        return whole();
-    }
-    let (mut operations, mut rest) = (Vec::new(), content);
-    while let Some((header, body)) = rest.split_first_chunk::<FRAGMENT_HEADER_LEN>() {
-        let len = usize::from(u16::from_be_bytes([header[10], header[11]]));
-        let is_whole = header[1..4] == header[9..12];
-        let Some((body, next)) = body.split_at_checked(len).filter(|_| is_whole) else { return whole() };
-        operations.push(Operation { shape: message, kind: header[0], body: body.to_vec() });
-        rest = next;
-    }
-    if rest.is_empty() { operations } else { whole() }
-}
+/// The first epoch of DTLS 1.3 that has messages (RFC 9147, 6.1).
+const HANDSHAKE_EPOCH: u64 = 2;

@@ -12,14 +12,15 @@ use terse_testkit::pair::at;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider};
 use terse_tls::{
-    AddressChange, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now, ServerConfig,
+    AddressChange, ApiMisuse, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now,
+    ProtocolVersion, ServerConfig,
 };
 
-use crate::datagrams::{Forge, Protection, server_hello, shape_of};
+use crate::datagrams::{Forge, Protection, Record, records, server_hello, shape_of};
 use crate::input::{Input, Operation, Shape};
 use crate::machine::check_connection;
 use crate::modes::{DATAGRAMS, Tweaks, choose};
-use crate::provider::SIGNATURE;
+use crate::provider::{SIGNATURE, TAG};
 
 /// Runs one input, an [`Input`] whose operations become datagrams: see [`crate::datagrams`].
 pub fn run(data: &[u8]) {
@@ -41,10 +42,13 @@ pub struct Server {
     pub connected: usize,
     /// Application data that came.
     pub received: Vec<Vec<u8>>,
+    /// Early data that came.
+    pub early: Vec<Vec<u8>>,
     endpoint: Endpoint,
     provider: CryptoProvider,
     limits: EndpointLimits,
     max_datagram: usize,
+    cid_len: usize,
     requires_extended_master_secret: bool,
     signs_at_once: bool,
     rng: SeededRng,
@@ -103,10 +107,12 @@ impl Server {
         Self {
             connected: 0,
             received: Vec::new(),
+            early: Vec::new(),
             endpoint: Endpoint::new(Arc::new(config), limits, &mut rng).expect("an endpoint"),
             provider,
             limits,
             max_datagram: settings.max_datagram,
+            cid_len: settings.connection_id.unwrap_or(0).into(),
             requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             signs_at_once: tweaks.signs_at_once(),
             rng,
@@ -119,7 +125,7 @@ impl Server {
 
     /// Does what `operation` says.
     pub fn apply(&mut self, operation: &Operation) {
-        if shape_of(operation.shape) == Shape::Call {
+        if shape_of(operation.shape) == Some(Shape::Call) {
             self.call(operation.kind, &operation.body);
         } else {
             let Peer { forge, protection, .. } = &mut self.peers[self.current];
@@ -134,6 +140,16 @@ impl Server {
         &self.peers[self.current].protection
     }
 
+    /// When the next timer of any connection expires.
+    pub fn timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+
+    /// How far whoever sends is.
+    pub const fn forge(&self) -> &Forge {
+        &self.peers[self.current].forge
+    }
+
     /// What was sent to whoever sends.
     pub fn take_output(&mut self) -> Vec<Vec<u8>> {
         core::mem::take(&mut self.peers[self.current].output)
@@ -143,6 +159,12 @@ impl Server {
         let peer = &mut self.peers[self.current];
         peer.received += datagram.len();
         peer.is_proven |= datagram.windows(COOKIE.len()).any(|window| window == COOKIE);
+        // Who has keys got the ServerHello; but a connection that is complete may be at an address that is not proven.
+        let is_authentic = |record: &Record<'_>| {
+            (record.content_type.is_none() || record.epoch > 0) && record.body.ends_with(&[TAG; LEAST_TAG])
+        };
+        let has_half_open = self.endpoint.connections().1 > 0;
+        peer.is_proven |= has_half_open && records(&datagram, self.cid_len).0.iter().any(is_authentic);
         self.endpoint.handle_datagram(self.now, &mut self.rng, peer.address, &mut datagram);
         self.settle();
     }
@@ -179,6 +201,7 @@ impl Server {
             (7, _) => self.expire(),
             (8, _) => assert!(!format!("{:?} {:?}", self.endpoint, self.endpoint.counters().by_name()).is_empty()),
             (9 | 10, _) => self.current = first % self.peers.len(),
+            (13, Some(handle)) => self.update_keys(handle, body.len() > 1),
             (11 | 12, _) => {
                 let other = first % self.peers.len();
                 if let Ok([here, there]) = self.peers.get_disjoint_mut([self.current, other]) {
@@ -202,6 +225,17 @@ impl Server {
         }
         let complete = self.endpoint.connections();
         assert_eq!(complete.0, complete.1, "a connection that nobody was told of");
+    }
+
+    fn update_keys(&mut self, handle: ConnectionHandle, request_peer: bool) {
+        let Some(connection) = self.endpoint.connection(handle) else { return };
+        match connection.update_keys(request_peer) {
+            Ok(()) => assert_eq!(connection.summary().version, Some(ProtocolVersion::TLS_1_3)),
+            Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => {
+                assert!(connection.poll_timeout().is_some(), "a change of keys waits for ever");
+            }
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
     }
 
     fn remove(&mut self, handle: ConnectionHandle) {
@@ -287,6 +321,12 @@ impl Server {
                     self.received.push(data);
                     before
                 }
+                EndpointEvent::EarlyData(data) => {
+                    waits += data.len();
+                    assert!(before.is_none() && !data.is_empty() && waits <= MAX_RECEIVED);
+                    self.early.push(data);
+                    before
+                }
                 EndpointEvent::PeerClosed => {
                     assert_eq!(before, Some(Progress::Connected), "closed twice");
                     Some(Progress::Closed)
@@ -320,6 +360,9 @@ impl Server {
 
 /// What the transparent provider makes of every client.
 const COOKIE: [u8; 8] = [0x5c; 8];
+
+/// No tag of that provider is shorter.
+const LEAST_TAG: usize = 8;
 
 /// Small, so that the fuzzer gets there.
 const MAX_RECEIVED: usize = 0x200;

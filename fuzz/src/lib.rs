@@ -9,7 +9,7 @@
 //!
 //! What those with connections are made of: a [`provider`] that protects nothing, fixed certificates ([`pki`]), the [`modes`] of
 //! a handshake, the [`input`] as a list of operations, and the [`machine`], or
-//! [`datagram_machine`], that they are done to.
+//! [`datagram_machine`], that they are done to; over datagrams also a [`watch`] of what goes in and out.
 
 pub mod cache_file;
 pub mod certificates;
@@ -32,3 +32,4 @@ pub mod records;
 pub mod replay;
 pub mod seeds;
 pub mod server;
+pub mod watch;

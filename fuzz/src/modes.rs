@@ -15,7 +15,8 @@ use terse_tls::resume::{
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
-    ClientAuthentication, ClientConfig, Common, Datagrams, MaxFragmentLength, Now, ProtocolVersion, ServerConfig, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, MaxFragmentLength, Now, ProtocolVersion,
+    ServerConfig, Trust,
 };
 
 use crate::pki::{self, CLIENT, SERVER};
@@ -40,9 +41,18 @@ pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
     &modes[usize::from(byte) % modes.len()]
 }
 
-/// The modes over datagrams, in DTLS 1.2, with [`provider::transparent`].
+/// The modes over datagrams with [`provider::transparent`].
 pub static DATAGRAMS: LazyLock<Vec<Mode>> = LazyLock::new(|| {
-    in_versions(&provider::transparent(), "dtls12", &[ProtocolVersion::TLS_1_2], Some(Datagrams::default()))
+    let (tls13, tls12) = (ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2);
+    let (provider, datagrams) = (provider::transparent(), Datagrams { short_tags: true, ..Datagrams::default() });
+    [
+        in_versions(&provider, "dtls12", &[tls12], Some(datagrams)),
+        in_versions(&provider, "dtls13", &[tls13], Some(datagrams)),
+        in_versions(&provider, "dtls", &[tls13, tls12], Some(datagrams)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 });
 
 fn all(provider: &CryptoProvider) -> Vec<Mode> {
@@ -69,6 +79,10 @@ fn in_versions(
             let common = setup.common(side);
             common.versions = versions.to_vec();
             common.datagrams = datagrams;
+            if datagrams.is_some() {
+                // It has keys for less than is kept for what is sent again.
+                common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384);
+            }
         }
         setup
     };

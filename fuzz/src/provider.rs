@@ -61,7 +61,7 @@ const fn provider(
     }
 }
 
-/// Record numbers are shown.
+/// Record numbers are masked with two bytes of what is encrypted, as anybody can.
 struct PlainNumbers;
 
 impl RecordNumberCipher for PlainNumbers {
@@ -71,15 +71,23 @@ impl RecordNumberCipher for PlainNumbers {
 }
 
 impl RecordNumberKey for PlainNumbers {
-    fn mask(&self, _: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
-        [0, 0]
+    fn mask(&self, sample: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
+        mask(sample)
     }
 }
+
+/// What a record's number is masked with.
+pub const fn mask(sample: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2] {
+    [sample[0], sample[MASK_SAMPLE_LEN - 1]]
+}
+
+/// How many records over datagrams a key protects that wears out.
+pub const WORN_DATAGRAMS: u64 = 136;
 
 struct Suites<const BINDING: bool>;
 
 impl<const BINDING: bool> Suites<BINDING> {
-    const TLS13: [&'static Tls13Suite; 3] = [
+    const TLS13: [&'static Tls13Suite; 4] = [
         &Tls13Suite {
             id: CipherSuite::TLS_AES_128_GCM_SHA256,
             hash: &Mix::<BINDING, 32>,
@@ -88,7 +96,7 @@ impl<const BINDING: bool> Suites<BINDING> {
             confidentiality_limit: 1 << 24,
             integrity_limit: 1 << 36,
         },
-        // Keys of this one wear out at once.
+        // Keys of this one wear out at once, on a stream.
         &Tls13Suite {
             id: CipherSuite::TLS_AES_256_GCM_SHA384,
             hash: &Mix::<BINDING, 48>,
@@ -103,6 +111,15 @@ impl<const BINDING: bool> Suites<BINDING> {
             aead: &Plain::<BINDING, 8>,
             record_numbers: &PlainNumbers,
             confidentiality_limit: 1 << 24,
+            integrity_limit: 16, // forgeries, over datagrams
+        },
+        // The same over datagrams, where some records are kept for what is sent again.
+        &Tls13Suite {
+            id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+            hash: &Mix::<BINDING, 32>,
+            aead: &Plain::<BINDING, 16>,
+            record_numbers: &PlainNumbers,
+            confidentiality_limit: WORN_DATAGRAMS,
             integrity_limit: 1 << 36,
         },
     ];

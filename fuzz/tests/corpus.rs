@@ -13,7 +13,7 @@ use terse_fuzz::{
     replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
-use terse_tls::summary::{EarlyDataStatus, Mode};
+use terse_tls::summary::{EarlyDataStatus, Mode, Summary};
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
@@ -21,23 +21,25 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
 }
 
-/// What a side that said that it is connected had agreed on.
-fn agreed(side: &Machine) -> Option<(ProtocolVersion, &'static str, bool)> {
-    let summary = side.connection.summary();
-    let is_early = summary.early_data == EarlyDataStatus::Accepted;
-    side.connected.then(|| (summary.version.unwrap(), summary.mode.name(), is_early))
-}
-
-/// Every mode in every version that has it; `is_early`, too.
-fn assert_deep(sides: &[Machine]) {
-    let reached: BTreeSet<_> =
-        sides.iter().filter_map(agreed).map(|(version, mode, early)| (version.0, mode, early)).collect();
+/// What the handshakes that are complete had agreed on.
+fn assert_every_mode<'a>(connected: impl Iterator<Item = &'a Summary>) {
+    let reached: BTreeSet<_> = connected
+        .map(|summary| {
+            let is_early = summary.early_data == EarlyDataStatus::Accepted;
+            (summary.version.unwrap().0, summary.mode.name(), is_early)
+        })
+        .collect();
     for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
         for mode in [Mode::Full, Mode::Rfc7924, Mode::Bithac, Mode::Resumed, Mode::Psk] {
             assert!(reached.contains(&(version.0, mode.name(), false)), "{version:?} {mode}: only {reached:?}");
         }
     }
-    assert!(reached.contains(&(ProtocolVersion::TLS_1_3.0, Mode::Resumed.name(), true)));
+    assert!(reached.contains(&(ProtocolVersion::TLS_1_3.0, Mode::Resumed.name(), true)), "no early data");
+}
+
+/// Every mode in every version, data, and an orderly end.
+fn assert_deep(sides: &[Machine]) {
+    assert_every_mode(sides.iter().filter(|side| side.connected).map(|side| side.connection.summary()));
     assert!(sides.iter().any(|side| side.connected && !side.received.is_empty()), "no data");
     assert!(sides.iter().any(|side| side.connected && side.failure().is_none()), "nobody said goodbye");
 }
@@ -65,22 +67,19 @@ fn pairs_reach_every_mode() {
     assert_deep(&servers);
 }
 
-/// Every mode of DTLS 1.2, data, and an orderly end.
+/// The same over datagrams, with losses, and other keys than the first ones of DTLS 1.3.
 fn assert_deep_over_datagrams(sides: &[DatagramMachine]) {
-    let reached: BTreeSet<_> = sides
-        .iter()
-        .filter(|side| side.connected)
-        .map(|side| side.connection.summary())
-        .collect::<Vec<_>>()
-        .iter()
-        .map(|summary| summary.mode.name())
-        .collect();
-    for mode in [Mode::Full, Mode::Rfc7924, Mode::Bithac, Mode::Resumed, Mode::Psk] {
-        assert!(reached.contains(mode.name()), "{mode}: only {reached:?}");
-    }
+    assert_every_mode(sides.iter().filter(|side| side.connected).map(|side| side.connection.summary()));
     assert!(sides.iter().any(|side| side.connected && !side.received.is_empty()), "no data");
     assert!(sides.iter().any(|side| side.connected && side.failure().is_none()), "nobody said goodbye");
-    assert!(sides.iter().any(|side| side.connection.summary().retransmissions > 0), "nothing was sent again");
+    assert!(sides.iter().any(|side| side.watch().epoch() > 3), "keys were not replaced");
+    for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
+        let is_again = |side: &DatagramMachine| {
+            let summary = side.connection.summary();
+            side.connected && summary.version == Some(version) && summary.retransmissions > 0
+        };
+        assert!(sides.iter().any(is_again), "{version:?}: nothing was sent again");
+    }
 }
 
 #[test]
@@ -95,6 +94,7 @@ fn servers_over_datagrams_reach_every_mode() {
     let servers = corpus("datagram_server");
     let servers: Vec<_> = servers.iter().map(|bytes| datagram_server::replay(&Input::parse(bytes))).collect();
     assert_deep_over_datagrams(&servers);
+    assert!(servers.iter().any(|side| !side.early.is_empty()), "no early data");
 }
 
 #[test]
@@ -102,6 +102,7 @@ fn endpoints_have_connections_and_data() {
     let endpoints: Vec<_> = corpus("endpoint").iter().map(|bytes| endpoint::replay(&Input::parse(bytes))).collect();
     assert!(endpoints.iter().filter(|endpoint| endpoint.connected > 0 && !endpoint.received.is_empty()).count() > 10);
     assert!(endpoints.iter().any(|endpoint| endpoint.connected > 1), "one connection at most");
+    assert!(endpoints.iter().any(|endpoint| !endpoint.early.is_empty()), "no early data");
 }
 
 #[test]

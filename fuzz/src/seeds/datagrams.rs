@@ -1,103 +1,183 @@
 //! Seeds for the targets that run over datagrams: recordings of a client and an endpoint, and scripts for their parts.
 
+use terse_tls::Instant;
+
 use super::Seed;
 use crate::datagram_machine::DatagramMachine;
-use crate::datagrams::{self, WITH_CID};
+use crate::datagrams;
 use crate::endpoint::Server;
 use crate::input::{Input, Operation, Shape};
 use crate::modes::{DATAGRAMS, Mode, Tweaks};
 
 /// The seeds of these targets.
 pub(super) fn all() -> [(&'static str, Vec<Seed>); 5] {
-    let mut recordings: Vec<_> = DATAGRAMS.iter().enumerate().flat_map(|(number, mode)| record(number, mode)).collect();
-    let late: Vec<_> = recordings.iter().step_by(4).map(late).collect();
-    recordings.extend(late);
-    let of = |side: usize| recordings.iter().map(|(name, inputs)| (name.clone(), inputs[side].to_bytes())).collect();
+    let [mut clients, mut servers, mut endpoints] = [(); 3].map(|()| Vec::new());
+    for (number, mode) in DATAGRAMS.iter().enumerate() {
+        for recording in record(number, mode) {
+            let Recording { name, client, server, is_endpoint } = recording;
+            if is_endpoint {
+                clients.push((name.clone(), client));
+            }
+            if is_endpoint { &mut endpoints } else { &mut servers }.push((name, server));
+        }
+    }
+    let late = |seeds: &mut Vec<(String, Input)>, change: fn(&mut Input)| {
+        let mut late: Vec<_> =
+            seeds.iter().step_by(4).map(|(name, input)| (format!("{name}-late"), input.clone())).collect();
+        late.iter_mut().for_each(|(_, input)| change(input));
+        seeds.extend(late);
+    };
+    late(&mut clients, expire);
+    late(&mut servers, expire);
+    late(&mut endpoints, again);
+    let encoded =
+        |seeds: Vec<(String, Input)>| seeds.into_iter().map(|(name, input)| (name, input.to_bytes())).collect();
     [
-        ("datagram_client", of(0)),
-        ("datagram_server", of(1)),
-        ("endpoint", of(2)),
+        ("datagram_client", encoded(clients)),
+        ("datagram_server", encoded(servers)),
+        ("endpoint", encoded(endpoints)),
         ("reassembler", fragments()),
         ("replay", numbers()),
     ]
 }
 
-/// As inputs for a client, a server alone, and an endpoint.
-type Recording = (String, [Input; 3]);
-
-/// The same, but timers expire on the way; and on the endpoint another connection follows, from another address.
-fn late((name, inputs): &Recording) -> Recording {
-    let [mut client, mut server, mut endpoint] = inputs.clone();
-    for input in [&mut client, &mut server] {
-        let calls = [1, input.operations.len() / 2].map(|at| (at, Operation::new(Shape::Call, 11, &[])));
-        calls.into_iter().rev().for_each(|(at, call)| input.operations.insert(at, call));
+/// Timers expire on the way.
+fn expire(input: &mut Input) {
+    for at in [input.operations.len() / 2, 1] {
+        input.operations.insert(at, Operation::new(Shape::Call, 11, &[]));
     }
-    let again = endpoint.operations.clone();
-    endpoint.operations.extend([Operation::new(Shape::Call, 6, &[]), Operation::new(Shape::Call, 9, &[2])]);
-    endpoint.operations.extend(again);
-    (format!("{name}-late"), [client, server, endpoint])
 }
 
-/// The mode as it is, and with a few of the tweaks.
+/// A timer expires, and another connection follows, from another address.
+fn again(input: &mut Input) {
+    let again = input.operations.clone();
+    input.operations.extend([Operation::new(Shape::Call, 6, &[]), Operation::new(Shape::Call, 9, &[2])]);
+    input.operations.extend(again);
+}
+
+/// What client and server received and did.
+struct Recording {
+    name: String,
+    client: Input,
+    server: Input,
+    /// The server is one for many clients.
+    is_endpoint: bool,
+}
+
+/// The mode as it is, with a few of the tweaks, and with losses; each with both kinds of server.
 fn record(number: usize, mode: &Mode) -> Vec<Recording> {
     let mode_number = u8::try_from(number).expect("fewer than 256 modes");
-    let tweaks = [[0, 0], [0x03, 0x40], [0x10, 0x04], [0, 0x80], [0, 0x48]];
-    let recordings = tweaks.into_iter().enumerate().filter(|(at, _)| *at == 0 || number % 4 == at - 1);
+    let all = [[0, 0], [0x03, 0x40], [0x10, 0x0c], [0, 0x80], [0x20, 0x48], NO_COOKIE];
+    let chosen = all.into_iter().enumerate().filter(|(at, tweaks)| match *tweaks {
+        NO_COOKIE => is_early(mode),
+        _ => *at == 0 || number % 4 == at - 1,
+    });
+    let mut recordings = Vec::new();
+    for (at, tweaks) in chosen {
+        // To the client it means something else, which early data would not survive.
+        let of_client = if tweaks == NO_COOKIE { [0, 0] } else { tweaks };
+        for is_endpoint in [false, true] {
+            for is_lossy in [false, true].into_iter().take(if at == 3 { 2 } else { 1 }) {
+                let mut recorder = Recorder::new(mode, [of_client, tweaks].map(Tweaks), is_endpoint, is_lossy);
+                recorder.run();
+                let input = |tweaks, operations| Input { mode: mode_number, tweaks, operations };
+                let name = format!("{}-{:02x}{:02x}", mode.name, tweaks[0], tweaks[1]);
+                recordings.push(Recording {
+                    name: if is_lossy { format!("{name}-lossy") } else { name },
+                    client: input(of_client, recorder.client.1),
+                    server: input(tweaks, recorder.server.1),
+                    is_endpoint,
+                });
+            }
+        }
+    }
     recordings
-        .map(|(_, tweaks)| {
-            let mut recorder = Recorder::new(mode, Tweaks(tweaks));
-            recorder.run();
-            let Recorder { client: (_, for_client), server: (_, for_server), .. } = recorder;
-            let input = |operations| Input { mode: mode_number, tweaks, operations };
-            let inputs = [input(for_client), input(alone(&for_server)), input(for_server)];
-            (format!("{}-{:02x}{:02x}", mode.name, tweaks[0], tweaks[1]), inputs)
-        })
-        .collect()
 }
 
-/// For a server that asks for no cookie, and has no connection ID.
-fn alone(operations: &[Operation]) -> Vec<Operation> {
-    let is_hello = |operation: &&Operation| operation.kind == 1 && operation.shape == Shape::Message as u8;
-    let first = operations.iter().filter(is_hello).count().saturating_sub(1);
-    let without_cid = |operation: &Operation| Operation { shape: operation.shape & !WITH_CID, ..operation.clone() };
-    operations.iter().skip(first).map(without_cid).collect()
+/// An endpoint that asks for no cookie.
+const NO_COOKIE: [u8; 2] = [0, 8];
+
+fn is_early(mode: &Mode) -> bool {
+    mode.name.starts_with("early-dtls")
+}
+
+/// A server of either kind.
+enum AnyServer {
+    Alone(Box<DatagramMachine>),
+    Endpoint(Box<Server>),
 }
 
 struct Recorder {
     client: (DatagramMachine, Vec<Operation>),
-    server: (Server, Vec<Operation>),
+    server: (AnyServer, Vec<Operation>),
     cid_len: usize,
+    is_lossy: bool,
+    is_early: bool,
+    /// How many datagrams were sent.
+    sent: usize,
 }
 
 impl Recorder {
-    fn new(mode: &Mode, tweaks: Tweaks) -> Self {
-        let (client, server) = (tweaks.client(mode), tweaks.server(mode));
+    fn new(mode: &Mode, [of_client, of_server]: [Tweaks; 2], is_endpoint: bool, is_lossy: bool) -> Self {
+        let (client, server) = (of_client.client(mode), of_server.server(mode));
         let cid_len = client.common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0);
+        let server = if is_endpoint {
+            AnyServer::Endpoint(Box::new(Server::new(server, of_server)))
+        } else {
+            AnyServer::Alone(Box::new(DatagramMachine::server(server, of_server)))
+        };
         Self {
-            client: (DatagramMachine::client(client, tweaks), Vec::new()),
-            server: (Server::new(server, tweaks), Vec::new()),
+            client: (DatagramMachine::client(client, of_client), Vec::new()),
+            server: (server, Vec::new()),
             cid_len: cid_len.into(),
+            is_lossy,
+            is_early: is_early(mode),
+            sent: 0,
         }
     }
 
-    /// The handshake, data both ways, and what an application does besides.
+    /// The handshake, data both ways, and what an application does besides. Of calls of the server, the first kind is for one
+    /// alone, the second one for an endpoint.
     fn run(&mut self) {
+        if self.is_early {
+            self.client_calls(12, b"early");
+        }
         self.carry();
-        self.client(Operation::new(Shape::Call, 0, b"request"));
+        self.client_calls(0, b"request");
         self.carry();
-        self.server(Operation::new(Shape::Call, 0, b"\0response"));
+        self.server_calls(0, 0, b"\0response");
         self.carry();
-        self.server(Operation::new(Shape::Call, 9, &[1]));
-        self.server(Operation::new(Shape::Call, 11, &[0]));
-        self.client(Operation::new(Shape::Call, 0, b"from elsewhere"));
+        self.client_calls(3, b"please");
         self.carry();
-        self.server(Operation::new(Shape::Call, 3, &[0]));
-        self.client(Operation::new(Shape::Call, 4, b"label"));
-        self.server(Operation::new(Shape::Call, 1, &[0]));
+        self.client_calls(0, b"under other keys");
+        self.server_calls(3, 13, b"\0");
         self.carry();
-        self.client(Operation::new(Shape::Call, 2, &[]));
+        self.server_calls(0, 0, b"\0likewise");
         self.carry();
-        self.server(Operation::new(Shape::Call, 2, &[0]));
+        if let AnyServer::Endpoint(_) = self.server.0 {
+            self.server(Operation::new(Shape::Call, 9, &[1]));
+            self.server(Operation::new(Shape::Call, 11, &[0]));
+            self.client_calls(0, b"from elsewhere");
+            self.carry();
+            self.server(Operation::new(Shape::Call, 3, &[0]));
+        }
+        self.client_calls(4, b"label");
+        self.server_calls(2, 1, &[0]);
+        self.carry();
+        self.client_calls(2, &[]);
+        self.carry();
+        if let AnyServer::Endpoint(_) = self.server.0 {
+            self.server(Operation::new(Shape::Call, 2, &[0]));
+        }
+    }
+
+    fn client_calls(&mut self, kind: u8, body: &[u8]) {
+        self.client(Operation::new(Shape::Call, kind, body));
+    }
+
+    fn server_calls(&mut self, alone: u8, endpoint: u8, body: &[u8]) {
+        let kind = if let AnyServer::Endpoint(_) = self.server.0 { endpoint } else { alone };
+        self.server(Operation::new(Shape::Call, kind, body));
     }
 
     fn client(&mut self, operation: Operation) {
@@ -106,37 +186,70 @@ impl Recorder {
     }
 
     fn server(&mut self, operation: Operation) {
-        self.server.0.apply(&operation);
+        match &mut self.server.0 {
+            AnyServer::Alone(server) => server.apply(&operation),
+            AnyServer::Endpoint(server) => server.apply(&operation),
+        }
         self.server.1.push(operation);
     }
 
+    /// Until nothing is sent any more; what is lost is sent again when its time comes.
     fn carry(&mut self) {
-        for _ in 0..10 {
+        for _ in 0..20 {
+            let before = self.sent;
             for datagram in core::mem::take(&mut self.client.0.output) {
-                for operation in self.operations(&datagram, false) {
-                    self.server(operation);
-                }
+                self.deliver(&datagram, false);
             }
-            for datagram in self.server.0.take_output() {
-                for operation in self.operations(&datagram, true) {
-                    self.client(operation);
+            let output = match &mut self.server.0 {
+                AnyServer::Alone(server) => core::mem::take(&mut server.output),
+                AnyServer::Endpoint(server) => server.take_output(),
+            };
+            for datagram in output {
+                self.deliver(&datagram, true);
+            }
+            if self.sent == before {
+                let (client, server) = (self.client.0.connection.poll_timeout(), self.server_timeout());
+                if !self.is_lossy || (client.is_none() && server.is_none()) {
+                    break;
+                }
+                if client.is_some() {
+                    self.client_calls(11, &[]);
+                }
+                if server.is_some() {
+                    self.server_calls(11, 6, &[]);
                 }
             }
         }
     }
 
-    /// What a datagram is in operations.
-    fn operations(&self, datagram: &[u8], to_client: bool) -> Vec<Operation> {
-        let protection = if to_client { self.client.0.protection() } else { self.server.0.protection().clone() };
-        let records = datagrams::records(datagram, self.cid_len);
-        let in_operations = records.iter().flat_map(|record| {
-            if record[3..5] == [0, 0] {
-                return datagrams::operations(record);
+    fn server_timeout(&self) -> Option<Instant> {
+        match &self.server.0 {
+            AnyServer::Alone(server) => server.connection.poll_timeout(),
+            AnyServer::Endpoint(server) => server.timeout(),
+        }
+    }
+
+    fn deliver(&mut self, datagram: &[u8], to_client: bool) {
+        self.sent += 1;
+        if self.is_lossy && self.sent % 4 == 3 {
+            return;
+        }
+        let (records, rest) = datagrams::records(datagram, self.cid_len);
+        assert!(rest.is_empty(), "a part of a record");
+        for record in records {
+            let (protection, forge) = match &self.server.0 {
+                _ if to_client => (self.client.0.protection(), self.client.0.forge()),
+                AnyServer::Alone(server) => (server.protection(), server.forge()),
+                AnyServer::Endpoint(server) => (server.protection().clone(), server.forge()),
+            };
+            for operation in datagrams::operations(&record, &protection, forge) {
+                if to_client {
+                    self.client(operation);
+                } else {
+                    self.server(operation);
+                }
             }
-            let (kind, content, has_cid) = protection.open(record, self.cid_len).expect("of the transparent provider");
-            datagrams::sealed_operations(kind, &content, has_cid)
-        });
-        in_operations.collect()
+        }
     }
 }
 

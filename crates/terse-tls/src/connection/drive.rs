@@ -42,11 +42,12 @@ impl Connection {
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
+        let has_acks = self.may_speak(ProtocolVersion::TLS_1_3);
         if let Some(flights) = self.sender.flights() {
             if received != Received::Nothing {
                 flights.peer_is_there();
             }
-            if let Some(arrived) = self.receiver.arrived() {
+            if let Some(arrived) = self.receiver.arrived().filter(|_| has_acks) {
                 flights.arrived(now.monotonic, arrived);
             }
         }

@@ -10,7 +10,8 @@
 //! since anything came. After the handshake every record of handshake messages is acknowledged, and at once when the last one
 //! of a message came.
 //!
-//! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is bounded.
+//! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is bounded;
+//! when the time has come, there is something to say.
 
 use alloc::vec::Vec;
 
@@ -85,8 +86,7 @@ impl Acks {
     /// Looks whether the time has come.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
-            self.deadline = None;
-            self.is_due = self.peer_has_acks();
+            (self.deadline, self.is_due) = (None, true);
         }
     }
 

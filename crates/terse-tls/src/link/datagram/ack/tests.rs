@@ -65,6 +65,10 @@ fn a_gap_is_told_at_once_but_not_too_often() {
     assert!(!acks.is_due());
     acks.expire(Instant(260));
     assert_eq!(sent(&mut acks, 260, 1_000), Some(vec![2]));
+    acks.note(Instant(270), arrived(&[3]), QUARTER, false);
+    acks.note(Instant(510), Arrived { has_gap: true, ..arrived(&[5]) }, QUARTER, false);
+    assert_eq!(sent(&mut acks, 510, 1_000), Some(vec![3, 5]));
+    assert_eq!(acks.deadline(), None, "all is said");
 }
 
 #[test]
@@ -81,10 +85,10 @@ fn what_is_answered_is_not_acknowledged() {
 #[test]
 fn what_cannot_be_read_is_told_of_without_numbers() {
     let mut acks = Acks::default();
-    let unprotected = Arrived { numbers: vec![number(0, 1)], has_gap: true, ..Arrived::default() };
-    acks.note(Instant(0), unprotected, QUARTER, false);
-    acks.expire(Instant(1_000));
-    assert!(!acks.is_due());
+    for has_gap in [true, false] {
+        acks.note(Instant(0), Arrived { numbers: vec![number(0, 1)], has_gap, ..Arrived::default() }, QUARTER, false);
+        assert_eq!((acks.deadline(), acks.is_due()), (None, false), "nobody is woken for nothing");
+    }
     let mut acks = Acks::default();
     acks.note(Instant(0), Arrived { lacks_keys: true, ..Arrived::default() }, QUARTER, false);
     acks.expire(Instant(250));

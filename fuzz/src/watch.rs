@@ -1,0 +1,137 @@
+//! What goes into a connection over datagrams and comes out of it, as somebody sees it who has the keys of
+//! [`crate::provider::transparent`].
+//!
+//! What must always hold: a datagram is made of whole records; under one key no number is used twice; only what came is
+//! acknowledged, and in DTLS 1.2 nothing, unless something like a record of DTLS 1.3 came before the version was known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use terse_tls::{ContentType, ProtocolVersion};
+
+use crate::datagrams::{ACK, Protection, Record, closest, epoch_near, records};
+use crate::provider::WORN_DATAGRAMS;
+
+/// Of one connection.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The low bits of epochs and numbers that came.
+    came: BTreeSet<(u64, u64)>,
+    /// The numbers that were sent in each epoch that protects.
+    sent: BTreeMap<u64, BTreeSet<u64>>,
+    /// Those of them with messages that the peer did not acknowledge.
+    unacknowledged: BTreeSet<(u64, u64)>,
+    epoch: u64,
+    /// Whether the peer may have acknowledged something under keys.
+    pub was_acknowledged: bool,
+    /// Something like a record of DTLS 1.3 came before the version was known.
+    was_early: bool,
+    /// DTLS 1.3 may be chosen.
+    pub has_dtls13: bool,
+    /// There may be connection IDs of any length in what is sent: it is not looked at.
+    pub is_blind: bool,
+}
+
+impl Watch {
+    /// Of a side that may speak DTLS 1.3, or not.
+    pub fn new(has_dtls13: bool) -> Self {
+        Self { has_dtls13, ..Self::default() }
+    }
+
+    /// A datagram comes, to a side whose connection ID has so many bytes.
+    pub fn came(&mut self, datagram: &[u8], cid_len: usize, protection: &Protection) {
+        for record in records(datagram, cid_len).0 {
+            self.was_early |= record.content_type.is_none() && !protection.is_known();
+            self.came.insert(low(record.epoch, record.number));
+            self.was_acknowledged |= record.content_type.is_none()
+                && (!protection.is_known() || protection.open(&record).is_some_and(|(kind, _)| kind == ACK));
+        }
+    }
+
+    /// A datagram was taken, and nothing of it dropped.
+    pub fn taken(&mut self, datagram: &[u8], cid_len: usize, protection: &Protection) {
+        for record in records(datagram, cid_len).0.iter().filter(|record| record.content_type.is_none()) {
+            if let Some((ACK, content)) = protection.open(record) {
+                let numbers = numbers(content).unwrap_or_default();
+                self.unacknowledged.retain(|number| !numbers.contains(number));
+            }
+        }
+    }
+
+    /// A datagram was sent, by a side that speaks `version`, or did not choose yet.
+    pub fn sent(&mut self, datagram: &[u8], protection: &Protection, version: Option<ProtocolVersion>) {
+        if self.is_blind {
+            return;
+        }
+        let has_acks = self.has_dtls13 && version.is_none_or(|version| version == ProtocolVersion::TLS_1_3);
+        let (records, rest) = records(datagram, 0);
+        assert!(rest.is_empty(), "a part of a record is sent: {datagram:02x?}");
+        for record in records {
+            if (record.content_type, record.epoch) == (Some(ACK), 0) {
+                self.acknowledges(record.body, has_acks);
+            } else if record.epoch > 0 || record.content_type.is_none() {
+                self.protected(&record, protection, has_acks);
+            }
+        }
+    }
+
+    /// Whether something with a message was sent under keys that is not acknowledged.
+    pub fn lacks_ack(&self) -> bool {
+        !self.unacknowledged.is_empty()
+    }
+
+    /// DTLS 1.3: the last epoch that something was sent in.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Whether a key has protected all that it may, if there is one that wears out.
+    pub fn is_worn(&self) -> bool {
+        self.sent.values().flatten().any(|number| number + 1 >= WORN_DATAGRAMS)
+    }
+
+    fn protected(&mut self, record: &Record<'_>, protection: &Protection, has_acks: bool) {
+        let (mut epoch, mut number) = (record.epoch, record.number);
+        if record.content_type.is_none() {
+            epoch = epoch_near(self.epoch.max(1), record.epoch);
+            assert!(epoch > 0, "an epoch was left out");
+            self.epoch = self.epoch.max(epoch);
+            let newest = self.sent.get(&epoch).and_then(|numbers| numbers.last());
+            number = closest(newest.map_or(0, |newest| newest + 1), record.number, record.number_bits);
+        }
+        assert!(self.sent.entry(epoch).or_default().insert(number), "number {number} of epoch {epoch} is used twice");
+        match protection.open(record) {
+            Some((ACK, content)) => self.acknowledges(content, has_acks),
+            Some((ContentType::HANDSHAKE, _)) if record.content_type.is_none() => {
+                self.unacknowledged.insert((epoch, number));
+            }
+            _ => {}
+        }
+    }
+
+    fn acknowledges(&self, content: &[u8], has_acks: bool) {
+        let is_empty = self.has_dtls13 && self.was_early && content == [0, 0];
+        assert!(has_acks || is_empty, "an ACK in DTLS 1.2");
+        for (epoch, number) in numbers(content).expect("a well-formed ACK") {
+            assert!(self.came.contains(&low(epoch, number)), "number {number} of epoch {epoch} never came");
+        }
+    }
+}
+
+/// What even a short number says.
+const fn low(epoch: u64, number: u64) -> (u64, u64) {
+    (epoch % 4, number % 256)
+}
+
+/// Epochs and numbers in an ACK. `None`: it is malformed.
+fn numbers(content: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let (len, numbers) = content.split_first_chunk()?;
+    let (numbers, rest) = numbers.as_chunks::<16>();
+    if usize::from(u16::from_be_bytes(*len)) != 16 * numbers.len() || !rest.is_empty() {
+        return None;
+    }
+    let both = |number: &[u8; 16]| {
+        let number = u128::from_be_bytes(*number);
+        ((number >> 64) as u64, number as u64)
+    };
+    Some(numbers.iter().map(both).collect())
+}
