@@ -9,8 +9,8 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng as _};
 use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{
-    ApiMisuse, ClientAuthentication, ClientConfig, Common, Connection, Error, Event, Instant, InvalidMessage, Now,
-    ProtocolVersion, ServerConfig,
+    ApiMisuse, ClientAuthentication, ClientConfig, Common, Connection, ConnectionIdUsage, Error, Event, Instant,
+    InvalidMessage, Now, ProtocolVersion, ServerConfig,
 };
 
 use crate::datagrams::{Forge, Protection, shape_of};
@@ -169,6 +169,7 @@ impl DatagramMachine {
             10 => self.expire(),
             12 => self.send_early_data(body),
             13 => (0..body.len()).for_each(|_| self.send(body)),
+            14 => self.connection_ids(body),
             _ => {
                 if let Some(Instant(deadline)) = self.connection.poll_timeout() {
                     self.pass(deadline.saturating_sub(self.now.monotonic.0));
@@ -221,6 +222,26 @@ impl DatagramMachine {
         }
     }
 
+    /// More connection IDs are asked for or provided, or another one is used.
+    fn connection_ids(&mut self, body: &[u8]) {
+        let (count, connection) = (body.first().map_or(0, |first| first >> 2), &mut self.connection);
+        let result = match body.first().map_or(0, |first| first & 3) {
+            0 => connection.request_connection_ids(count),
+            1 => connection.issue_connection_ids(count, ConnectionIdUsage::CidSpare, &mut self.rng),
+            2 => connection.issue_connection_ids(count, ConnectionIdUsage::CidImmediate, &mut self.rng),
+            _ => {
+                let spare = connection.spare_connection_ids();
+                assert!(connection.path_changed() <= (spare > 0) && connection.spare_connection_ids() <= spare);
+                Ok(())
+            }
+        };
+        match result {
+            Ok(()) => {}
+            Err(Error::ApiMisuse(ApiMisuse::ConnectionIdsUnderWay)) => assert!(connection.is_connected()),
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
+    }
+
     fn send_early_data(&mut self, data: &[u8]) {
         match self.connection.send_early_data(data) {
             Ok(taken) => assert!(self.is_client && (taken == 0 || taken == data.len()), "a part of a datagram is sent"),
@@ -267,9 +288,10 @@ impl DatagramMachine {
         let sent = self.transmit();
         if is_due && result.is_ok() {
             let next = self.connection.poll_timeout();
-            // Nothing is said if all arrived but the answer, nor when a server gives up tickets.
-            let is_complete = self.connection.is_handshaking() && self.watch.was_acknowledged && next.is_some();
-            let is_given_up = self.connection.is_connected() && !self.is_client && next.is_none();
+            // Nothing is said if all arrived but the answer, nor when messages after the handshake are given up.
+            let was_heard = self.watch.was_acknowledged || self.watch.was_answered;
+            let is_complete = self.connection.is_handshaking() && was_heard && next.is_some();
+            let is_given_up = self.connection.is_connected() && next.is_none();
             let is_silent = self.is_dtls13() && (is_complete || is_given_up || self.watch.is_worn());
             assert!(sent > 0 || is_silent, "the timer expired, and nothing is sent");
             assert!(next.is_none_or(|next| next > self.now.monotonic));

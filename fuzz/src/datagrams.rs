@@ -55,6 +55,9 @@ pub const TWICE: u8 = 0x80;
 /// The content type of ACKs (RFC 9147, 7).
 pub const ACK: ContentType = ContentType(26);
 
+/// The content type of checks of return routability (RFC 9853, 4).
+pub const RETURN_ROUTABILITY_CHECK: ContentType = ContentType(27);
+
 /// How the records of a connection are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
@@ -88,12 +91,18 @@ impl Protection {
         self.is_known
     }
 
+    /// Type and content of a protected record, and whether it is authentic.
+    pub fn authentic<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
+        let is_protected = record.content_type.is_none() || record.epoch > 0;
+        self.open(record).filter(|_| is_protected && record.body.ends_with(&vec![TAG; self.tag_len]))
+    }
+
     /// Type and content of a protected record.
     pub fn open<'a>(&self, record: &Record<'a>) -> Option<(ContentType, &'a [u8])> {
         let explicit_len = if record.content_type.is_some() { self.explicit_len } else { 0 };
         let content = record.body.get(explicit_len..record.body.len().checked_sub(self.tag_len)?)?;
         match record.content_type {
-            Some(content_type) if !record.has_cid => Some((content_type, content)),
+            Some(content_type) if record.cid.is_none() => Some((content_type, content)),
             _ => {
                 let end = content.iter().rposition(|byte| *byte != 0)?;
                 Some((ContentType(content[end]), &content[..end]))
@@ -279,7 +288,7 @@ fn fragment(kind: u8, seq: u16, body: &[u8], range: core::ops::Range<usize>) -> 
 }
 
 /// Length of a fragment's header.
-const FRAGMENT_HEADER_LEN: usize = 12;
+pub const FRAGMENT_HEADER_LEN: usize = 12;
 
 /// The first epoch of DTLS 1.3 that has messages (RFC 9147, 6.1).
 const HANDSHAKE_EPOCH: u64 = 2;

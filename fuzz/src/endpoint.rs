@@ -5,22 +5,24 @@
 //! times what came from there at most; a handle that is over says nothing more; a connection that waits has a timer.
 
 use core::net::SocketAddr;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use terse_testkit::pair::at;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider};
 use terse_tls::{
-    AddressChange, ApiMisuse, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now,
-    ProtocolVersion, ServerConfig,
+    AddressChange, ApiMisuse, ConnectionHandle, ConnectionIdUsage, ContentType, Endpoint, EndpointEvent,
+    EndpointLimits, Error, HandshakeType, Instant, Now, ProtocolVersion, ServerConfig,
 };
 
-use crate::datagrams::{Forge, Protection, Record, records, server_hello, shape_of};
+use crate::datagrams::{
+    FRAGMENT_HEADER_LEN, Forge, Protection, RETURN_ROUTABILITY_CHECK, WITH_CID, records, server_hello, shape_of,
+};
 use crate::input::{Input, Operation, Shape};
 use crate::machine::check_connection;
 use crate::modes::{DATAGRAMS, Tweaks, choose};
-use crate::provider::{SIGNATURE, TAG};
+use crate::provider::SIGNATURE;
 
 /// Runs one input, an [`Input`] whose operations become datagrams: see [`crate::datagrams`].
 pub fn run(data: &[u8]) {
@@ -30,7 +32,7 @@ pub fn run(data: &[u8]) {
 /// The server after `input`.
 pub fn replay(input: &Input) -> Server {
     let (mode, tweaks) = (choose(&DATAGRAMS, input.mode), Tweaks(input.tweaks));
-    let mut server = Server::new(tweaks.server(mode), tweaks);
+    let mut server = Server::new(tweaks.server(mode), tweaks, usize::from(input.mode) / DATAGRAMS.len());
     input.operations.iter().for_each(|operation| server.apply(operation));
     server.end();
     server
@@ -68,6 +70,10 @@ struct Peer {
     sent: usize,
     /// It receives what is sent there.
     is_proven: bool,
+    /// What was to be returned from there (RFC 9853).
+    challenges: Vec<Vec<u8>>,
+    /// Connection IDs that were provided, and not used yet.
+    ids: VecDeque<Vec<u8>>,
     output: Vec<Vec<u8>>,
 }
 
@@ -82,8 +88,9 @@ enum Progress {
 }
 
 impl Server {
-    /// Without connections.
-    pub fn new(config: ServerConfig, tweaks: Tweaks) -> Self {
+    /// Without connections. `how` addresses change is asked for, unless a tweak says that they may.
+    pub fn new(config: ServerConfig, tweaks: Tweaks, how: usize) -> Self {
+        let change = [AddressChange::Check, AddressChange::Limited, AddressChange::Refuse][how % 3];
         let mut rng = SeededRng::new(3);
         let (provider, settings) = (config.common.provider, config.common.datagrams.expect("for datagrams"));
         let limits = EndpointLimits {
@@ -92,7 +99,7 @@ impl Server {
             max_first_messages: 2,
             max_received: MAX_RECEIVED,
             require_cookie: !tweaks.has(11),
-            address_change: if tweaks.has(12) { AddressChange::Follow } else { AddressChange::Limited },
+            address_change: if tweaks.has(12) { AddressChange::Follow } else { change },
             ..EndpointLimits::default()
         };
         let peers = [0, 1, 2, 3].map(|host: u8| Peer {
@@ -102,6 +109,8 @@ impl Server {
             received: 0,
             sent: 0,
             is_proven: false,
+            challenges: Vec::new(),
+            ids: VecDeque::new(),
             output: Vec::new(),
         });
         Self {
@@ -159,12 +168,14 @@ impl Server {
         let peer = &mut self.peers[self.current];
         peer.received += datagram.len();
         peer.is_proven |= datagram.windows(COOKIE.len()).any(|window| window == COOKIE);
+        let records = records(&datagram, self.cid_len).0;
+        let mut authentic = records.iter().filter_map(|record| peer.protection.authentic(record)).peekable();
         // Who has keys got the ServerHello; but a connection that is complete may be at an address that is not proven.
-        let is_authentic = |record: &Record<'_>| {
-            (record.content_type.is_none() || record.epoch > 0) && record.body.ends_with(&[TAG; LEAST_TAG])
-        };
-        let has_half_open = self.endpoint.connections().1 > 0;
-        peer.is_proven |= has_half_open && records(&datagram, self.cid_len).0.iter().any(is_authentic);
+        peer.is_proven |= authentic.peek().is_some() && self.endpoint.connections().1 > 0;
+        peer.is_proven |= authentic.any(|(kind, content)| {
+            let cookie = content.strip_prefix(&[PATH_RESPONSE]).filter(|_| kind == RETURN_ROUTABILITY_CHECK);
+            cookie.is_some_and(|cookie| peer.challenges.iter().any(|challenge| challenge == cookie))
+        });
         self.endpoint.handle_datagram(self.now, &mut self.rng, peer.address, &mut datagram);
         self.settle();
     }
@@ -202,11 +213,15 @@ impl Server {
             (8, _) => assert!(!format!("{:?} {:?}", self.endpoint, self.endpoint.counters().by_name()).is_empty()),
             (9 | 10, _) => self.current = first % self.peers.len(),
             (13, Some(handle)) => self.update_keys(handle, body.len() > 1),
+            (14, Some(handle)) => self.connection_ids(handle, body.get(1).copied().unwrap_or_default()),
+            (15, _) if body.is_empty() => self.use_next_id(),
+            (15, _) => self.answer_challenge(body[0]),
             (11 | 12, _) => {
                 let other = first % self.peers.len();
                 if let Ok([here, there]) = self.peers.get_disjoint_mut([self.current, other]) {
                     core::mem::swap(&mut here.forge, &mut there.forge);
                     core::mem::swap(&mut here.protection, &mut there.protection);
+                    core::mem::swap(&mut here.ids, &mut there.ids);
                 }
             }
             _ => {}
@@ -236,6 +251,41 @@ impl Server {
             }
             Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
         }
+    }
+
+    /// More connection IDs are asked for or provided, or another one is used.
+    fn connection_ids(&mut self, handle: ConnectionHandle, what: u8) {
+        let Some(connection) = self.endpoint.connection(handle) else { return };
+        let (count, was_connected) = (what >> 2, connection.is_connected());
+        let result = match what & 3 {
+            0 => connection.request_connection_ids(count),
+            1 => self.endpoint.issue_connection_ids(handle, count, ConnectionIdUsage::CidSpare, &mut self.rng),
+            2 => self.endpoint.issue_connection_ids(handle, count, ConnectionIdUsage::CidImmediate, &mut self.rng),
+            _ => {
+                connection.path_changed();
+                return;
+            }
+        };
+        match result {
+            Ok(()) => assert!(was_connected),
+            Err(error) => assert!(matches!(error, Error::ApiMisuse(_)), "{error:?}"),
+        }
+    }
+
+    /// Whoever sends uses the next connection ID that it was provided with.
+    fn use_next_id(&mut self) {
+        let peer = &mut self.peers[self.current];
+        if let Some(id) = peer.ids.pop_front() {
+            peer.protection.cid = id;
+        }
+    }
+
+    /// Whoever sends answers the newest challenge that it got.
+    fn answer_challenge(&mut self, how: u8) {
+        let Some(cookie) = self.peers[self.current].challenges.last() else { return };
+        let with_cid = if self.cid_len > 0 { WITH_CID } else { 0 };
+        let (shape, body) = (Shape::Sealed as u8 | with_cid, [&[how], &cookie[..]].concat());
+        self.apply(&Operation { shape, kind: RETURN_ROUTABILITY_CHECK.0, body });
     }
 
     fn remove(&mut self, handle: ConnectionHandle) {
@@ -297,6 +347,16 @@ impl Server {
             assert!(peer.is_proven || peer.sent <= allowed, "{} bytes to {to} for {}", peer.sent, peer.received);
             if let Some((suite, cid)) = server_hello(datagram) {
                 peer.protection = Protection::of(&self.provider, Some(suite), cid);
+                peer.ids.clear();
+            }
+            for record in records(datagram, self.cid_len).0 {
+                match peer.protection.authentic(&record) {
+                    Some((RETURN_ROUTABILITY_CHECK, [PATH_CHALLENGE, cookie @ ..])) => {
+                        peer.challenges.push(cookie.to_vec());
+                    }
+                    Some((ContentType::HANDSHAKE, content)) => peer.ids.extend(new_connection_ids(content)),
+                    _ => {}
+                }
             }
             peer.output.push(datagram.to_vec());
         }
@@ -358,11 +418,27 @@ impl Server {
     }
 }
 
+/// Connection IDs in a NewConnectionId, if a record begins with one (RFC 9147, 9).
+fn new_connection_ids(content: &[u8]) -> Vec<Vec<u8>> {
+    let is_one = content.first() == Some(&HandshakeType::NEW_CONNECTION_ID.0);
+    let list = content.get(FRAGMENT_HEADER_LEN + 2..).filter(|_| is_one).unwrap_or_default();
+    let (mut ids, mut rest) = (Vec::new(), list);
+    while let Some((len, next)) = rest.split_first()
+        && let Some((id, next)) = next.split_at_checked((*len).into())
+        && !id.is_empty()
+    {
+        ids.push(id.to_vec());
+        rest = next;
+    }
+    ids
+}
+
 /// What the transparent provider makes of every client.
 const COOKIE: [u8; 8] = [0x5c; 8];
 
-/// No tag of that provider is shorter.
-const LEAST_TAG: usize = 8;
+/// What begins a `return_routability_check` (RFC 9853, 4).
+const PATH_CHALLENGE: u8 = 0;
+const PATH_RESPONSE: u8 = 1;
 
 /// Small, so that the fuzzer gets there.
 const MAX_RECEIVED: usize = 0x200;
@@ -371,4 +447,4 @@ const MAX_RECEIVED: usize = 0x200;
 const MAX_DATAGRAMS: usize = 1_000;
 
 /// More often than all flights are sent again.
-const MAX_EXPIRIES: usize = 60;
+const MAX_EXPIRIES: usize = 100;

@@ -21,8 +21,12 @@ pub struct Watch {
     /// Those of them with messages that the peer did not acknowledge.
     unacknowledged: BTreeSet<(u64, u64)>,
     epoch: u64,
+    /// A message came that is not acknowledged.
+    owes_ack: bool,
     /// Whether the peer may have acknowledged something under keys.
     pub was_acknowledged: bool,
+    /// Whether the peer may have answered under keys.
+    pub was_answered: bool,
     /// Something like a record of DTLS 1.3 came before the version was known.
     was_early: bool,
     /// DTLS 1.3 may be chosen.
@@ -42,8 +46,12 @@ impl Watch {
         for record in records(datagram, cid_len).0 {
             self.was_early |= record.content_type.is_none() && !protection.is_known();
             self.came.insert(low(record.epoch, record.number));
-            self.was_acknowledged |= record.content_type.is_none()
-                && (!protection.is_known() || protection.open(&record).is_some_and(|(kind, _)| kind == ACK));
+            if record.content_type.is_none() {
+                let kind = protection.open(&record).map(|(kind, _)| kind);
+                self.was_acknowledged |= !protection.is_known() || kind == Some(ACK);
+                self.was_answered |= !protection.is_known() || kind == Some(ContentType::HANDSHAKE);
+                self.owes_ack |= kind == Some(ContentType::HANDSHAKE);
+            }
         }
     }
 
@@ -74,9 +82,9 @@ impl Watch {
         }
     }
 
-    /// Whether something with a message was sent under keys that is not acknowledged.
+    /// Whether something with a message was sent or came under keys that is not acknowledged.
     pub fn lacks_ack(&self) -> bool {
-        !self.unacknowledged.is_empty()
+        self.owes_ack || !self.unacknowledged.is_empty()
     }
 
     /// DTLS 1.3: the last epoch that something was sent in.
@@ -100,7 +108,10 @@ impl Watch {
         }
         assert!(self.sent.entry(epoch).or_default().insert(number), "number {number} of epoch {epoch} is used twice");
         match protection.open(record) {
-            Some((ACK, content)) => self.acknowledges(content, has_acks),
+            Some((ACK, content)) => {
+                self.acknowledges(content, has_acks);
+                self.owes_ack = false;
+            }
             Some((ContentType::HANDSHAKE, _)) if record.content_type.is_none() => {
                 self.unacknowledged.insert((epoch, number));
             }

@@ -36,8 +36,8 @@ pub struct Record<'a> {
     pub number: u64,
     /// How many bits of the number there are.
     pub number_bits: u32,
-    /// Whether it has a connection ID.
-    pub has_cid: bool,
+    /// Its connection ID, if it has one.
+    pub cid: Option<&'a [u8]>,
     /// What follows the header.
     pub body: &'a [u8],
 }
@@ -52,15 +52,16 @@ impl<'a> Record<'a> {
         let content_type = ContentType(*first);
         let has_cid = content_type == TLS12_CID;
         let (header, rest) = datagram.split_at_checked(HEADER_LEN + if has_cid { cid_len } else { 0 })?;
+        let cid = header.get(HEADER_LEN - 2..header.len() - 2).filter(|_| has_cid);
         let number = u64::from_be_bytes(*header[3..].first_chunk()?);
         let (body, rest) = rest.split_at_checked(u16::from_be_bytes(*header.last_chunk()?).into())?;
         let (epoch, number) = (number >> 48, number & ((1 << 48) - 1));
-        Some((Self { content_type: Some(content_type), epoch, number, number_bits: 48, has_cid, body }, rest))
+        Some((Self { content_type: Some(content_type), epoch, number, number_bits: 48, cid, body }, rest))
     }
 
     fn split_unified(first: u8, rest: &'a [u8], cid_len: usize) -> Option<(Self, &'a [u8])> {
         let has_cid = first & CID != 0;
-        let (_, rest) = rest.split_at_checked(if has_cid { cid_len } else { 0 })?;
+        let (cid, rest) = rest.split_at_checked(if has_cid { cid_len } else { 0 })?;
         let (number, rest) = rest.split_at_checked(if first & LONG_NUMBER != 0 { 2 } else { 1 })?;
         let (body, rest) = match rest.split_first_chunk() {
             Some((len, rest)) if first & LENGTH != 0 => rest.split_at_checked(u16::from_be_bytes(*len).into())?,
@@ -71,7 +72,8 @@ impl<'a> Record<'a> {
         let number_bits = 8 * number.len() as u32;
         let number = number.iter().zip(mask).fold(0, |number, (byte, mask)| number << 8 | u64::from(byte ^ mask));
         let epoch = (first & EPOCH).into();
-        Some((Self { content_type: None, epoch, number, number_bits, has_cid, body }, rest))
+        let cid = Some(cid).filter(|_| has_cid);
+        Some((Self { content_type: None, epoch, number, number_bits, cid, body }, rest))
     }
 }
 

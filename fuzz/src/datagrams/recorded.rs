@@ -17,10 +17,10 @@ pub fn operations(record: &Record<'_>, protection: &Protection, forge: &Forge) -
     }
     let (kind, content) = protection.open(record).expect("of the transparent provider");
     if record.content_type.is_none() && record.epoch != forge.epoch() % 4 {
-        let first = record.epoch as u8 | if record.has_cid { CID } else { 0 };
+        let first = record.epoch as u8 | if record.cid.is_some() { CID } else { 0 };
         return vec![Operation { shape: UNIFIED, kind: kind.0, body: [&[first, 0], content].concat() }];
     }
-    let with_cid = if record.has_cid { WITH_CID } else { 0 };
+    let with_cid = if record.cid.is_some() { WITH_CID } else { 0 };
     in_messages(Shape::Sealed as u8 | with_cid, Shape::SealedMessage as u8 | with_cid, kind, content, forge)
 }
 

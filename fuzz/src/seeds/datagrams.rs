@@ -122,7 +122,7 @@ impl Recorder {
         let (client, server) = (of_client.client(mode), of_server.server(mode));
         let cid_len = client.common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0);
         let server = if is_endpoint {
-            AnyServer::Endpoint(Box::new(Server::new(server, of_server)))
+            AnyServer::Endpoint(Box::new(Server::new(server, of_server, 0)))
         } else {
             AnyServer::Alone(Box::new(DatagramMachine::server(server, of_server)))
         };
@@ -155,8 +155,13 @@ impl Recorder {
         self.server_calls(0, 0, b"\0likewise");
         self.carry();
         if let AnyServer::Endpoint(_) = self.server.0 {
+            self.client_calls(14, &[2 << 2]);
+            self.server_calls(14, 14, &[0, 1 << 2 | 1]);
+            self.carry();
             self.server(Operation::new(Shape::Call, 9, &[1]));
             self.server(Operation::new(Shape::Call, 11, &[0]));
+            self.client_calls(14, &[3]);
+            self.server(Operation::new(Shape::Call, 15, &[]));
             self.client_calls(0, b"from elsewhere");
             self.carry();
             self.server(Operation::new(Shape::Call, 3, &[0]));
