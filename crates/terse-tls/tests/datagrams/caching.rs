@@ -3,15 +3,17 @@
 
 use alloc::sync::Arc;
 
-use terse_testkit::datagrams::{Datagram, DatagramPair};
+use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
+use terse_testkit::fault::edit_extensions;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, MemorySessionStore, ServerResumption, TicketKeys};
 use terse_tls::summary::Mode;
-use terse_tls::{Datagrams, Error, ProtocolVersion};
+use terse_tls::{Datagrams, Error, ExtensionType, ProtocolVersion};
 
-use crate::modes::{CHAIN, PROVIDER, mutual};
+use crate::attacks::{ACK, record};
+use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
 
 /// How both sides keep what they learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,16 @@ enum Keeps {
     Tickets,
 }
 
-const ALL: [Keeps; 3] = [Keeps::Certificates, Keeps::Sessions, Keeps::Tickets];
+/// All ways of keeping things, in both versions.
+fn all() -> impl Iterator<Item = (ProtocolVersion, Keeps)> {
+    let ways = [Keeps::Certificates, Keeps::Sessions, Keeps::Tickets];
+    BOTH_VERSIONS.into_iter().flat_map(move |version| ways.map(|keeps| (version, keeps)))
+}
+
+/// The same, after so many connections.
+fn all_after<const N: usize>(befores: [usize; N]) -> impl Iterator<Item = (ProtocolVersion, Keeps, usize)> {
+    all().flat_map(move |(version, keeps)| befores.map(|before| (version, keeps, before)))
+}
 
 /// A client and a server that connect again and again. Datagrams are small, so that flights can be lost in part.
 struct World {
@@ -32,9 +43,8 @@ struct World {
 }
 
 impl World {
-    fn new(keeps: Keeps) -> Self {
-        let mut setup =
-            mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 548, ..Datagrams::default() });
+    fn new(version: ProtocolVersion, keeps: Keeps) -> Self {
+        let mut setup = mutual(CHAIN).over(version, Datagrams { max_datagram: 548, ..Datagrams::default() });
         let schemes = Schemes::BITHAC;
         match keeps {
             Keeps::Certificates => {
@@ -77,8 +87,8 @@ impl World {
     }
 
     /// After this many connections in which everything is kept.
-    fn after(keeps: Keeps, connections: usize) -> Self {
-        let mut world = Self::new(keeps);
+    fn after(version: ProtocolVersion, keeps: Keeps, connections: usize) -> Self {
+        let mut world = Self::new(version, keeps);
         for number in 0..connections {
             assert_eq!(world.connect(), if number == 0 { Mode::Full } else { world.best });
         }
@@ -95,8 +105,8 @@ impl World {
 }
 
 /// How many datagrams the next connection takes.
-fn count(keeps: Keeps, before: usize) -> usize {
-    let mut world = World::after(keeps, before);
+fn count(version: ProtocolVersion, keeps: Keeps, before: usize) -> usize {
+    let mut world = World::after(version, keeps, before);
     let mut pair = world.begin();
     pair.run_well().unwrap();
     pair.sent.len()
@@ -105,13 +115,13 @@ fn count(keeps: Keeps, before: usize) -> usize {
 /// From each datagram on, nothing arrives any more: both sides give up, or one of them believes that it is connected.
 #[test]
 fn a_connection_that_breaks_off_costs_a_full_handshake_at_most() {
-    for (keeps, before) in ALL.into_iter().flat_map(|keeps| [0, 1, 2].map(|before| (keeps, before))) {
-        for end in 0..=count(keeps, before) {
-            let mut world = World::after(keeps, before);
+    for (version, keeps, before) in all_after([0, 1, 2]) {
+        for end in 0..=count(version, keeps, before) {
+            let mut world = World::after(version, keeps, before);
             let mut pair = world.begin();
             let _ = pair.run(|datagram| if datagram.number < end { datagram.arrives() } else { Vec::new() });
             let connected = [pair.client.is_connected(), pair.server.is_connected()];
-            let what = format!("{keeps:?} after {before}, {end} datagrams: {connected:?}");
+            let what = format!("D{version}, {keeps:?} after {before}, {end} datagrams: {connected:?}");
             drop(pair);
             let mode = world.recovers(&what);
             // The cache of before is still good, unless the server has committed another one. A session is used once.
@@ -125,9 +135,9 @@ fn a_connection_that_breaks_off_costs_a_full_handshake_at_most() {
 /// A crash of both: nobody is told, no timer runs out.
 #[test]
 fn a_crash_costs_a_full_handshake_at_most() {
-    for (keeps, before) in ALL.into_iter().flat_map(|keeps| [0, 1, 2].map(|before| (keeps, before))) {
-        for end in 0..=count(keeps, before) {
-            let mut world = World::after(keeps, before);
+    for (version, keeps, before) in all_after([0, 1, 2]) {
+        for end in 0..=count(version, keeps, before) {
+            let mut world = World::after(version, keeps, before);
             let mut pair = world.begin();
             let mut arrived = 0;
             // The next one has not been delivered when the power goes.
@@ -146,20 +156,23 @@ fn a_crash_costs_a_full_handshake_at_most() {
             }
             let connected = [pair.client.is_connected(), pair.server.is_connected()];
             drop(pair);
-            world.recovers(&format!("{keeps:?} after {before}, {end} datagrams: {connected:?}"));
+            world.recovers(&format!("D{version}, {keeps:?} after {before}, {end} datagrams: {connected:?}"));
         }
     }
 }
 
-/// The server's last flight never arrives, time after time: the client gives up each time, and the server has committed
+/// The last words of the handshake never arrive, time after time: the client gives up each time, and the server has committed
 /// each time. What the client has is good for a while (two slots), and a full handshake always works.
 #[test]
 fn last_flights_that_are_lost_again_and_again() {
-    for keeps in ALL {
-        let mut world = World::after(keeps, 2);
+    for (version, keeps) in all() {
+        let mut world = World::after(version, keeps, 2);
         for round in 1..=6 {
             let mut pair = world.begin();
             let is_last = |datagram: &Datagram, mode| {
+                if version == ProtocolVersion::TLS_1_3 {
+                    return is_of_application(datagram);
+                }
                 let is_protected = datagram.bytes.windows(4).any(|bytes| bytes == [254, 253, 0, 1]);
                 is_protected && (datagram.from == Side::Server || mode == Mode::Resumed)
             };
@@ -169,23 +182,76 @@ fn last_flights_that_are_lost_again_and_again() {
                 false => datagram.arrives(),
             });
             assert!(!pair.client.is_connected());
-            assert_eq!(pair.failure(Side::Client), Some(&Error::TimedOut), "{keeps:?}, round {round}");
+            assert_eq!(pair.failure(Side::Client), Some(&Error::TimedOut), "D{version}, {keeps:?}, round {round}");
         }
-        world.recovers(&format!("{keeps:?}"));
+        world.recovers(&format!("D{version}, {keeps:?}"));
+    }
+}
+
+/// Whether a datagram of the server begins with a record of epoch 3: the acknowledgement of the client's last flight.
+fn is_of_application(datagram: &Datagram) -> bool {
+    datagram.from == Side::Server && datagram.bytes[0] & 0b1110_0011 == 0b0010_0011
+}
+
+/// The certificates' ticket that the first flight of a client shows, a ClientHello in one piece or more.
+fn ticket(sent: &[Datagram]) -> Vec<u8> {
+    let flight = sent.iter().take_while(|datagram| datagram.from == Side::Client);
+    let mut hello = sent[0].bytes[13..17].to_vec();
+    flight.for_each(|datagram| hello.extend_from_slice(&datagram.bytes[13 + 12..]));
+    let mut ticket = Vec::new();
+    edit_extensions(&mut hello, |extensions| {
+        let shown = extensions.iter().find(|(kind, _)| *kind == ExtensionType::CLIENT_CACHED_INFO);
+        ticket = shown.expect("caching is offered").1.clone();
+    });
+    ticket
+}
+
+/// `caching`, rule 2: the acknowledgement of all of the client's last flight says that the server has the new ticket. That of
+/// a part does not, nor one that nobody vouches for.
+#[test]
+fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
+    for (name, is_confirmed) in [("all", true), ("a part", false), ("nothing", false), ("by anybody", false)] {
+        let mut world = World::after(ProtocolVersion::TLS_1_3, Keeps::Certificates, 1);
+        // Of three records an ACK of the server has room for two.
+        for (side, max_datagram) in [(Side::Client, 79), (Side::Server, 60)] {
+            world.setup.common(side).datagrams.as_mut().unwrap().max_datagram = max_datagram;
+        }
+        let mut pair = world.begin();
+        let mut acks = 0;
+        let _ = pair.run(|datagram| {
+            if !is_of_application(datagram) {
+                return datagram.arrives();
+            }
+            acks += 1;
+            match name {
+                "all" => datagram.arrives(),
+                "a part" if acks == 1 => datagram.arrives(),
+                "by anybody" => vec![(DELAY, record(ACK, 0, 77, &[&[0, 16][..], &[0; 7], &[2], &[0; 8]].concat()))],
+                _ => Vec::new(),
+            }
+        });
+        assert!(acks > 1, "the test needs a flight that is acknowledged in parts");
+        assert_eq!(pair.client.is_connected(), is_confirmed, "{name}");
+        assert_eq!(pair.server.summary().mode, Mode::Bithac);
+        let shown = ticket(&pair.sent);
+        drop(pair);
+        let mut next = world.begin();
+        next.transmit(Side::Client, &mut |_: &Datagram| Vec::new());
+        assert_eq!(ticket(&next.sent) != shown, is_confirmed, "{name}");
     }
 }
 
 /// Losses that are mended cost nothing at all.
 #[test]
 fn a_loss_that_is_mended_costs_no_full_handshake() {
-    for (keeps, before) in ALL.into_iter().flat_map(|keeps| [0, 1].map(|before| (keeps, before))) {
-        for lost in 0..count(keeps, before) {
-            let mut world = World::after(keeps, before);
+    for (version, keeps, before) in all_after([0, 1]) {
+        for lost in 0..count(version, keeps, before) {
+            let mut world = World::after(version, keeps, before);
             let mut pair = world.begin();
             pair.run(|datagram| if datagram.number == lost { Vec::new() } else { datagram.arrives() }).unwrap();
             assert!(pair.client.is_connected() && pair.server.is_connected());
             drop(pair);
-            assert_eq!(world.connect(), world.best, "{keeps:?} after {before}, {lost} was lost");
+            assert_eq!(world.connect(), world.best, "D{version}, {keeps:?} after {before}, {lost} was lost");
         }
     }
 }
@@ -193,14 +259,14 @@ fn a_loss_that_is_mended_costs_no_full_handshake() {
 /// A server that forgot everything.
 #[test]
 fn a_server_that_lost_its_store() {
-    for keeps in ALL {
-        let mut world = World::after(keeps, 2);
-        let fresh = World::new(keeps).setup.server;
+    for (version, keeps) in all() {
+        let mut world = World::after(version, keeps, 2);
+        let fresh = World::new(version, keeps).setup.server;
         world.setup.server.cache = fresh.cache;
         world.setup.server.resumption = fresh.resumption;
         let first = world.connect();
         // The client still knows the server's certificate.
-        assert_ne!(first, Mode::Resumed, "{keeps:?}");
-        assert_eq!(world.connect(), world.best, "{keeps:?}");
+        assert_ne!(first, Mode::Resumed, "D{version}, {keeps:?}");
+        assert_eq!(world.connect(), world.best, "D{version}, {keeps:?}");
     }
 }
