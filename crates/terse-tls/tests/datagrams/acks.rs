@@ -312,12 +312,12 @@ fn what_fills_a_gap_is_no_gap() {
     let setup = sized("rsa2048x3", 228);
     let (_, good) = run(&setup, Datagram::arrives);
     let lost = &of_server(&good)[2..5];
-    // Sent again in vain, twice, and then when the last ACK is long ago.
+    // Sent again in vain, and then when the last ACK is long ago: the second ACK may be older than what was sent again.
     let (pair, records) = run(&setup, |datagram| {
         let is_again = datagram.from == Side::Server && (3 * DELAY..1_000).contains(&datagram.sent);
         if is_again || lost.contains(&datagram.number) { Vec::new() } else { datagram.arrives() }
     });
     let acks: Vec<_> = acks(&records, Side::Client).into_iter().map(|(sent, _)| sent).collect();
     assert_eq!(acks, [2 * DELAY, 2 * DELAY + 250]);
-    assert_eq!(pair.server.summary().retransmissions, 3 * 3);
+    assert_eq!(pair.server.summary().retransmissions, 2 * 3);
 }
