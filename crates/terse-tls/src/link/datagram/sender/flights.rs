@@ -90,6 +90,9 @@ impl Flights for Sender {
     }
 
     fn arrived(&mut self, now: Instant, arrived: Arrived) {
+        if self.flight.pieces.is_empty() && !self.is_finished {
+            return; // a server that was asked nothing yet has nothing to say
+        }
         let quarter = (self.has_partial_acks || self.is_finished).then(|| self.quarter());
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
