@@ -100,7 +100,7 @@ impl Watch {
     fn protected(&mut self, record: &Record<'_>, protection: &Protection, has_acks: bool) {
         let (mut epoch, mut number) = (record.epoch, record.number);
         if record.content_type.is_none() {
-            epoch = epoch_near(self.epoch.max(1), record.epoch);
+            epoch = epoch_near(self.epoch.max(2), record.epoch); // an ACK goes before the last flight
             assert!(epoch > 0, "an epoch was left out");
             self.epoch = self.epoch.max(epoch);
             let newest = self.sent.get(&epoch).and_then(|numbers| numbers.last());
