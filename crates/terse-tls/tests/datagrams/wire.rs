@@ -36,6 +36,8 @@ pub(crate) struct Part {
     pub(crate) kind: HandshakeType,
     /// Of the whole message.
     pub(crate) length: usize,
+    /// Where it begins in the content of the record.
+    pub(crate) at: usize,
 }
 
 impl Record {
@@ -47,7 +49,8 @@ impl Record {
             let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
             let (length, start, len) = (number(&header[..3]), number(&header[5..8]), number(&header[8..11]));
             let (message_seq, end) = (number(&header[3..5]) as u16, start + len);
-            parts.push(Part { message_seq, start, end, kind: HandshakeType(*kind), length });
+            let at = self.content.len() - rest.len() + 12;
+            parts.push(Part { message_seq, start, end, kind: HandshakeType(*kind), length, at });
             rest = &header[11 + len..];
         }
         parts
@@ -91,7 +94,8 @@ pub(crate) fn records(pair: &DatagramPair, log: &Arc<KeyLogLines>) -> Vec<Record
 /// Opens datagrams as they are sent.
 pub(crate) struct Tap {
     log: Arc<KeyLogLines>,
-    suite: Option<&'static Tls13Suite>,
+    /// Before it is chosen, that of early data: the one that is preferred.
+    suite: &'static Tls13Suite,
     forges: [Vec<DatagramForge>; 2],
 }
 
@@ -100,7 +104,7 @@ type Protected = ((u64, u64), ContentType, Vec<u8>, usize);
 
 impl Tap {
     pub(crate) fn new(log: &Arc<KeyLogLines>) -> Self {
-        Self { log: log.clone(), suite: None, forges: [Vec::new(), Vec::new()] }
+        Self { log: log.clone(), suite: PROVIDER.tls13_suites[0], forges: [Vec::new(), Vec::new()] }
     }
 
     /// The records of a datagram, and where they are in it.
@@ -129,7 +133,7 @@ impl Tap {
         if HandshakeType(kind) == HandshakeType::SERVER_HELLO {
             let at = 2 + 32 + 1 + usize::from(body[2 + 32]);
             let id = CipherSuite(u16::from_be_bytes([body[at], body[at + 1]]));
-            self.suite = PROVIDER.tls13_suite(id).or(self.suite);
+            self.suite = PROVIDER.tls13_suite(id).unwrap_or(self.suite);
         }
     }
 
@@ -138,10 +142,9 @@ impl Tap {
         let forges = &mut self.forges[from as usize];
         for epoch in 1..=3 {
             if forges.iter().all(|forge| forge.epoch() != epoch)
-                && let Some(suite) = self.suite
                 && let Some(secret) = secret(&self.log, from, epoch)
             {
-                forges.push(DatagramForge::new(suite, &secret, epoch));
+                forges.push(DatagramForge::new(self.suite, &secret, epoch));
             }
         }
         let is_open = |forge: &mut DatagramForge| {
