@@ -14,6 +14,7 @@
 //! - [`attacks`]: by those who have no keys
 //! - [`forged`]: the same, in DTLS 1.3 alone
 //! - [`connection_ids`]: more of them, for clients that change their network
+//! - [`hostile`]: by peers that have them
 //! - [`endpoint`]: many clients at one server
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
 //! - [`paths`]: clients whose address changes, or seems to
@@ -36,6 +37,7 @@ mod endpoint;
 mod epochs;
 mod flipped;
 mod forged;
+mod hostile;
 mod key_updates;
 mod modes;
 mod narrow;
