@@ -294,7 +294,7 @@ impl ReadEpoch {
         self.seen = Window::default();
     }
 
-    /// Opens `record`, which `header` begins, in place. The content is of at most `limit` bytes.
+    /// Opens `record`, which `header` begins, in place. The content, its type and the padding are at most `limit` bytes.
     pub(crate) fn open<'a>(
         &mut self,
         header: &Header,
@@ -318,11 +318,8 @@ impl ReadEpoch {
             return Err(Refused::Replayed);
         }
         self.seen.note(number);
-        let inner = body.get(..len).ok_or(Refused::Malformed)?;
+        let inner = body.get(..len).filter(|inner| inner.len() <= limit).ok_or(Refused::Malformed)?;
         let end = inner.iter().rposition(|byte| *byte != 0).ok_or(Refused::Malformed)?;
-        if end > limit {
-            return Err(Refused::Malformed);
-        }
         Ok(Opened { content_type: ContentType(inner[end]), content: &inner[..end], number })
     }
 
