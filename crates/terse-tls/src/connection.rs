@@ -260,7 +260,7 @@ impl Connection {
 
     /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
     /// Returns how many bytes were taken: none without a session that allows it, fewer than given at the limit of the
-    /// session, at [`Common::max_send_buffer`], or once the server does not take them.
+    /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or none.
     ///
     /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
     /// application. Early data is not forward secret, and a network may deliver it twice.
@@ -281,6 +281,9 @@ impl Connection {
         let mut taken = 0;
         for fragment in data.chunks(self.sender.max_fragment().max(1)) {
             let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
+            if self.is_datagram() && fragment.len() > left {
+                break;
+            }
             let fragment = &fragment[..fragment.len().min(left)];
             if fragment.is_empty() || self.sender.pending() >= self.config.common().max_send_buffer {
                 break;

@@ -105,6 +105,19 @@ fn early_data_that_comes_late_is_dropped() {
     }
 }
 
+/// The server takes 4,096 bytes of it, but no part of what the application sent as one.
+#[test]
+fn early_data_is_not_cut_at_its_limit() {
+    let mut setup = setup().with_frozen_stateful_session(EARLY_DATA);
+    setup.early_data.clear();
+    let mut pair = setup.datagram_pair(SEED);
+    for (len, taken) in [(1_200, 1_200), (1_200, 1_200), (1_200, 1_200), (497, 0), (496, 496), (1, 0)] {
+        assert_eq!(pair.client.send_early_data(&vec![7; len]), Ok(taken));
+    }
+    pair.run_well().unwrap();
+    assert_eq!(pair.early_data.iter().map(Vec::len).collect::<Vec<_>>(), [1_200, 1_200, 1_200, 496]);
+}
+
 /// Early data before its ClientHello waits for it.
 #[test]
 fn early_data_that_overtakes_the_client_hello_is_taken_after_it() {
