@@ -21,8 +21,8 @@ impl Connection {
             && !self.receiver.has_plaintext()
             && self.signature_request().is_none()
         {
-            if self.peer_closed != Progress::Due {
-                return Ok(input.len()); // RFC 9846, 6.1: what follows close_notify is ignored
+            if self.ignores_data() && !self.has_acks() {
+                return Ok(input.len());
             }
             taken += self.handle_record(now, rng, &mut input[taken..])?;
         }
@@ -42,7 +42,7 @@ impl Connection {
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
-        let has_acks = self.may_speak(ProtocolVersion::TLS_1_3);
+        let has_acks = self.has_acks();
         if let Some(flights) = self.sender.flights() {
             if received != Received::Nothing {
                 flights.peer_is_there();
@@ -68,7 +68,9 @@ impl Connection {
                 }
                 self.handle_messages(now, rng)?;
             }
+            Received::ApplicationData if self.ignores_data() => self.receiver.discard(),
             Received::ApplicationData => self.handle_application_data()?,
+            Received::Alert(_) if self.ignores_data() => {}
             Received::Alert(alert) => self.handle_alert(alert)?,
             Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
@@ -217,6 +219,17 @@ impl Connection {
             _ if alert.level == Alert::WARNING && self.may_speak(ProtocolVersion::TLS_1_2) => self.receiver.ignored(),
             description => Err(Error::AlertReceived(description)),
         }
+    }
+
+    /// What follows close_notify is ignored (RFC 9846, 6.1). But whoever sent it still acknowledges what this side sends, and
+    /// wants its own last flight acknowledged.
+    fn ignores_data(&self) -> bool {
+        self.peer_closed != Progress::Due
+    }
+
+    /// Whether records are acknowledged (RFC 9147, 7), or may be.
+    fn has_acks(&self) -> bool {
+        self.is_datagram() && self.may_speak(ProtocolVersion::TLS_1_3)
     }
 
     /// Whether this is a connection of `version`, or can still become one.

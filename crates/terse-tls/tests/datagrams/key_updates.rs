@@ -368,3 +368,32 @@ fn a_ticket_takes_the_place_of_a_flight_that_waits() {
     };
     assert_eq!(bytes(true), bytes(false));
 }
+
+/// Who has said goodbye sends nothing more, but still acknowledges.
+#[test]
+fn keys_change_towards_a_side_that_has_closed() {
+    for side in Side::BOTH {
+        let (mut pair, _) = connected(setup());
+        pair.side(side.other()).0.close();
+        pair.run_well().unwrap();
+        pair.side(side).0.update_keys(true).unwrap();
+        pair.run_well().unwrap();
+        assert_eq!(pair.side(side).0.poll_timeout(), None);
+        carries(&mut pair, side);
+        pair.side(side).0.update_keys(false).unwrap();
+    }
+}
+
+/// A server that says goodbye at once, and whose ACK comes later than that.
+#[test]
+fn the_last_flight_is_acknowledged_after_the_close() {
+    let mut pair = setup().datagram_pair(SEED);
+    while !pair.server.is_connected() {
+        pair.step(&mut Datagram::arrives, u64::MAX).unwrap().unwrap();
+    }
+    pair.transmit(Side::Server, &mut |datagram: &Datagram| datagram.arrives_after(3 * DELAY));
+    pair.server.close();
+    pair.run_well().unwrap();
+    assert!(pair.client.is_connected() && pair.client.poll_timeout().is_none());
+    assert_eq!(pair.client.summary().retransmissions, 0);
+}
