@@ -6,7 +6,7 @@ DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
 SECONDS ?= 60
 
-.PHONY: help demo test prepare lint devices unit smoke fuzz interop bytes bench bogo
+.PHONY: help demo test prepare lint devices unit smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources);
 
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes
+
+lossy: ## Simulates handshakes on a slow path that loses packets, ours and the peers'; LOSSY="--help" says more
+	@$(CARGO) run --quiet --release -p terse-bench --features testing -- lossy $(LOSSY)
 
 bench: ## Bytes, heap, stack, instructions and rates beside the peers; BENCH="--quick" is short, --help says more
 	@$(CARGO) run --quiet --release -p terse-bench -- $(BENCH)

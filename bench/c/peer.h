@@ -36,7 +36,8 @@ struct settings {
     const char *chain[2]; /* the client's, the server's */
     const char *key[2];
     int tls13;
-    int datagrams; /* DTLS, and then the server makes sure of the client's address with a cookie */
+    int datagrams;
+    int cookie;    /* the server of datagrams makes sure of the client's address; without one, in DTLS 1.3 */
     size_t mtu;    /* of those, the largest that either side sends: what cannot be cut takes up to MTU bytes */
     int rsa;
     int resumes; /* by session ID in (D)TLS 1.2, by ticket in (D)TLS 1.3; otherwise there are neither */

@@ -14,6 +14,7 @@ struct world {
     size_t mtu;
     int resumes;
     int tls13;
+    int cookie;
 };
 
 struct connection {
@@ -158,6 +159,7 @@ static void *make_world(const struct settings *settings) {
     world->mtu = settings->mtu;
     world->resumes = settings->resumes;
     world->tls13 = settings->tls13;
+    world->cookie = settings->cookie;
     return world;
 }
 
@@ -186,15 +188,23 @@ static void keep_session(struct connection *connection) {
 #endif
 
 #ifdef WOLFSSL_DTLS
-static int set_up_datagrams(WOLFSSL *ssl, int side) {
+static int set_up_datagrams(WOLFSSL *ssl, int side, int cookie) {
     wolfSSL_dtls_set_using_nonblock(ssl, 1);
+#ifdef WOLFSSL_DTLS13
+    if (side == SERVER && !cookie && wolfSSL_disable_hrr_cookie(ssl) != WOLFSSL_SUCCESS) {
+        return 0;
+    }
+#else
+    (void)cookie;
+#endif
     return wolfSSL_dtls_set_peer(ssl, (void *)(uintptr_t)client_address, sizeof client_address) == WOLFSSL_SUCCESS &&
            (side == CLIENT || wolfSSL_DTLS_SetCookieSecret(ssl, cookie_secret, sizeof cookie_secret) == 0);
 }
 #else
-static int set_up_datagrams(WOLFSSL *ssl, int side) {
+static int set_up_datagrams(WOLFSSL *ssl, int side, int cookie) {
     (void)ssl;
     (void)side;
+    (void)cookie;
     return 1;
 }
 #endif
@@ -209,7 +219,7 @@ static void *make_connection(void *made, int side) {
     choose_mtu(connection);
     wolfSSL_SetIOReadCtx(connection->ssl, connection);
     wolfSSL_SetIOWriteCtx(connection->ssl, connection);
-    if (wolfSSL_dtls(connection->ssl) && !set_up_datagrams(connection->ssl, side)) {
+    if (wolfSSL_dtls(connection->ssl) && !set_up_datagrams(connection->ssl, side, world->cookie)) {
         failed("connection", side, "over datagrams");
         return NULL;
     }

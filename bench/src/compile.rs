@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, id};
 use std::sync::Mutex;
 
-use terse_interop::compile::{WOLFSSL_SOURCES, directory, objects, run, shipped};
+use terse_interop::compile::{WOLFSSL_SOURCES, boringssl, directory, objects, run, shipped};
 
 use crate::stack::Version;
 
@@ -103,7 +103,11 @@ impl Library {
                 libraries: &["-lgnutls"],
                 packages: "libgnutls28-dev and build-essential",
             },
-            Self::BoringSsl => boringssl()?,
+            Self::BoringSsl => {
+                let made = boringssl::boringssl(boringssl::For::Objects)?;
+                let (objects, flags) = (made.libraries, made.flags);
+                Parts { objects, flags, libraries: boringssl::LIBRARIES, packages: boringssl::PACKAGES }
+            }
         })
     }
 
@@ -150,33 +154,6 @@ fn mbedtls(work: &Path, defined: &[&str]) -> Result<Parts, String> {
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
     sources.sort();
     from_sources(work, "Mbed TLS", &sources, flags)
-}
-
-/// Its libraries are made with CMake, as its own documentation says, and kept under the name of the crate's version.
-fn boringssl() -> Result<Parts, String> {
-    let package = shipped("boring-sys")?;
-    let name = package.components().next_back().map(|name| name.as_os_str().to_string_lossy().into_owned());
-    let name = name.ok_or("a crate in a directory")?;
-    let (sources, libraries) = (package.join("deps/boringssl"), directory().join(format!("bench-{name}")));
-    let packages = "build-essential and cmake";
-    if !libraries.exists() {
-        eprintln!("compiling BoringSSL, once");
-        let (work, hint) =
-            (directory().join(format!("bench-{name}.{}", id())), format!("install the packages {packages}"));
-        let mut cmake = Command::new("cmake");
-        cmake.arg("-S").arg(&sources).arg("-B").arg(&work).args(["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]);
-        // Its own warnings are errors, and for other compilers than ours.
-        cmake.args(["-DCMAKE_C_FLAGS_RELEASE=-O2 -w", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -w"]);
-        run(cmake.arg("-DCMAKE_POSITION_INDEPENDENT_CODE=ON"), &hint)?;
-        run(Command::new("cmake").arg("--build").arg(&work).args(["--parallel", "--target", "ssl"]), &hint)?;
-        fs::rename(&work, &libraries).map_err(|error| format!("{}: {error}", libraries.display()))?;
-    }
-    Ok(Parts {
-        objects: ["libssl.a", "libcrypto.a"].map(|library| libraries.join(library)).into(),
-        flags: vec![format!("-DCRATE=\"{name}\""), include(&sources.join("include"))],
-        libraries: &["-lstdc++", "-lpthread"],
-        packages,
-    })
 }
 
 fn from_sources(work: &Path, name: &str, sources: &[PathBuf], flags: Vec<String>) -> Result<Parts, String> {

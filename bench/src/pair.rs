@@ -25,7 +25,7 @@ pub struct Cost {
     pub client: u64,
     /// The server sent, until the client was connected (in TLS 1.2: until both were).
     pub server: u64,
-    /// The server sent after that, unasked: the tickets of TLS 1.3.
+    /// The server sent after that, unasked: the tickets of TLS 1.3, the ACKs of DTLS 1.3.
     pub tickets: u64,
 }
 
@@ -79,14 +79,32 @@ impl Pair {
         self.client.as_ref().map(|client| client.mode())
     }
 
+    /// Both sides take what is on its way, such as the last ACK of DTLS 1.3.
+    pub fn settle(&mut self, probe: &mut dyn Probe) -> Result<(), String> {
+        for side in [Side::Client, Side::Server] {
+            let pipe = if side == Side::Client { &mut self.to_client } else { &mut self.to_server };
+            if pipe.waiting().is_empty() {
+                continue;
+            }
+            if self.with(side, probe, |end, wire| end.read(wire, &mut [0; 16]))? > 0 {
+                return Err("data that nobody sent".into());
+            }
+        }
+        Ok(())
+    }
+
     /// A byte from the server: with it the client gets tickets, and the certainty that caches wait for. Returns how many
-    /// bytes of records that took.
+    /// bytes of records that took, with those that acknowledge tickets.
     pub fn confirm(&mut self, probe: &mut dyn Probe) -> Result<u64, String> {
-        let before = self.to_client.total();
+        let before = self.to_client.total() + self.to_server.total();
         self.with(Side::Server, probe, |end, wire| end.write(wire, b"."))?;
         let mut byte = [0];
         let len = self.with(Side::Client, probe, |end, wire| end.read(wire, &mut byte))?;
-        if (len, byte) == (1, *b".") { Ok(self.to_client.total() - before) } else { Err("data got lost".into()) }
+        if (len, byte) == (1, *b".") {
+            Ok(self.to_client.total() + self.to_server.total() - before)
+        } else {
+            Err("data got lost".into())
+        }
     }
 
     /// Carries `data` from the client to the server.

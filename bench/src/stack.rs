@@ -78,6 +78,8 @@ pub struct Setting {
     pub mode: Mode,
     /// The largest datagram that either side sends, in bytes, unless the stack cannot do with that.
     pub mtu: usize,
+    /// Whether the server makes sure of the client's address first, over datagrams. Without: in DTLS 1.3.
+    pub cookie: bool,
 }
 
 /// A TLS implementation in one build.
@@ -90,6 +92,11 @@ pub trait Stack {
 
     /// Whether it can do what `setting` says.
     fn has(&self, setting: Setting) -> bool;
+
+    /// Whether its servers make cookies.
+    fn makes_cookies(&self) -> bool {
+        true
+    }
 
     /// Whether its timers go by [`crate::clock`].
     fn is_timed(&self) -> bool {
@@ -184,9 +191,9 @@ impl Mode {
 }
 
 impl Setting {
-    /// As [`MTU`] has it.
+    /// With datagrams of [`MTU`], and a cookie.
     pub const fn new(version: Version, profile: Profile, mode: Mode) -> Self {
-        Self { version, profile, mode, mtu: MTU }
+        Self { version, profile, mode, mtu: MTU, cookie: true }
     }
 
     /// The same, but for what is left out.

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-mod boringssl;
+pub mod boringssl;
 
 /// A library that a program is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +105,9 @@ impl Library {
                 "build-essential"
             }
             Self::BoringSsl => {
-                let sources = shipped("boring-sys")?;
-                boringssl::link(&mut command, &sources)?;
-                "build-essential and cmake"
+                let made = boringssl::boringssl(boringssl::For::Programs)?;
+                command.args(made.flags).args(made.libraries).args(boringssl::LIBRARIES);
+                boringssl::PACKAGES
             }
             Self::BouncyCastle => "libbctls-java and default-jdk-headless",
             Self::Scandium => "maven and default-jdk-headless",

@@ -3,7 +3,7 @@
 use super::rates::interleaved;
 use super::{Effort, Field, Metric, Sample, Warm, cpu_seconds};
 use crate::probe::Unwatched;
-use crate::stack::{Mode, Stack};
+use crate::stack::{Mode, Stack, Version};
 
 /// Of all `stacks`. A stack that fails is told to `failed`, and left out.
 pub fn measure(
@@ -13,9 +13,10 @@ pub fn measure(
     failed: &mut dyn FnMut(&dyn Stack, String),
 ) -> Vec<Sample> {
     let mut samples = Vec::new();
-    let large = match field.version.is_datagram() {
-        true => (Metric::BulkDatagrams, 1_200 - RECORD),
-        false => (Metric::BulkLargeWrites, 0x4000),
+    let large = match field.version {
+        Version::Dtls12 => (Metric::BulkDatagrams, 1_200 - RECORD_12),
+        Version::Dtls13 => (Metric::BulkDatagrams, 1_200 - RECORD_13),
+        Version::Tls12 | Version::Tls13 => (Metric::BulkLargeWrites, 0x4000),
     };
     for (metric, size) in [large, (Metric::BulkSmallWrites, 128)] {
         let make = |stack: &dyn Stack| {
@@ -48,7 +49,10 @@ fn throughput(warm: &mut Warm, size: usize, seconds: f64) -> Result<f64, String>
 }
 
 /// What a record of DTLS 1.2 takes with AES-GCM: header, nonce, tag.
-const RECORD: usize = 13 + 8 + 16;
+const RECORD_12: usize = 13 + 8 + 16;
+
+/// What a record of DTLS 1.3 takes at most: header with a number of two bytes and a length, type, tag.
+const RECORD_13: usize = 5 + 1 + 16;
 
 /// Bytes between two looks at the clock.
 const BATCH: usize = 0x4_0000;

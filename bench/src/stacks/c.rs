@@ -49,6 +49,7 @@ struct Settings {
     key: [*const c_char; 2],
     tls13: c_int,
     datagrams: c_int,
+    cookie: c_int,
     mtu: usize,
     rsa: c_int,
     resumes: c_int,
@@ -111,6 +112,10 @@ impl Stack for Peer {
         has_version && (setting.mode == Mode::Full || (setting.mode == Mode::Resumed && resumes))
     }
 
+    fn makes_cookies(&self) -> bool {
+        self.library != Library::BoringSsl
+    }
+
     fn is_timed(&self) -> bool {
         !matches!(self.library, Library::OpenSsl | Library::GnuTls)
     }
@@ -131,6 +136,7 @@ impl Stack for Peer {
             key: [keys[0].as_ptr(), keys[1].as_ptr()],
             tls13: c_int::from(setting.version.is_13()),
             datagrams: c_int::from(setting.version.is_datagram()),
+            cookie: c_int::from(setting.cookie),
             mtu: setting.mtu,
             rsa: c_int::from(setting.profile == Profile::Rsa3),
             resumes: c_int::from(setting.mode == Mode::Resumed),

@@ -63,7 +63,7 @@ impl Stack for Terse {
             Arc::make_mut(&mut client).common.datagrams = datagrams;
             Arc::make_mut(&mut server).common.datagrams = datagrams;
         }
-        let server = match setting.version.is_datagram() {
+        let server = match setting.version.is_datagram() && setting.cookie {
             true => Servers::Endpoint(Server::new(server)?),
             false => Servers::Connections(server),
         };
