@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::config::Common;
+use crate::link::datagram::ACKS;
 use crate::wire::ProtocolVersion;
 
 /// What bounds the heap of one connection. All sizes are in bytes.
@@ -87,7 +88,7 @@ impl Memory {
         // The flight is kept until it is answered. A record of application data waits in a buffer of its own.
         let flight = 2 * self.own_flight;
         let queue = 2 * (self.max_send_buffer / LEAST_RECORD + 1) * size_of::<Vec<u8>>();
-        early + flight + queue + HELD + IDS
+        early + flight + queue + ACKS + HELD + IDS
     }
 }
 

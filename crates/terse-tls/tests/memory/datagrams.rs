@@ -4,18 +4,24 @@ use alloc::sync::Arc;
 
 use terse_testkit::allocator::measure;
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
+use terse_testkit::forge::{DatagramForge, KeyLogLines};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_testkit::setup::Setup;
-use terse_tls::{ClientConfig, Connection, Datagrams, Memory, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientConfig, Connection, ContentType, Datagrams, Memory, ProtocolVersion, ServerConfig};
 
-/// A configuration, and what it is said to take.
-fn configurations() -> Vec<(&'static str, Setup, Memory)> {
+const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
+
+/// Configurations of both versions, and what they are said to take.
+fn configurations() -> Vec<(String, Setup, Memory)> {
+    VERSIONS.into_iter().flat_map(configurations_of).collect()
+}
+
+fn configurations_of(version: ProtocolVersion) -> Vec<(String, Setup, Memory)> {
     let provider = &terse_rustcrypto::PROVIDER;
-    let version = ProtocolVersion::TLS_1_2;
     let mut all = Vec::new();
-    let small = Memory { tls12: true, datagrams: true, ..Memory::DEVICE };
-    let mut device = Setup::mutual(provider, provider, "p256x3").only(version);
+    let small = Memory { tls12: version == ProtocolVersion::TLS_1_2, datagrams: true, ..Memory::DEVICE };
+    let mut device = Setup::mutual(provider, provider, "p256x3").over(version, Datagrams::constrained());
     for side in Side::BOTH {
         let common = device.common(side);
         common.max_handshake_message = small.max_handshake_message;
@@ -23,9 +29,9 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
         common.max_send_buffer = small.max_send_buffer;
         common.record_size_limit = Some(small.max_record as u16);
     }
-    all.push(("device", device.over(ProtocolVersion::TLS_1_2, Datagrams::constrained()), small));
+    all.push((format!("D{version}, device"), device, small));
 
-    let ed25519 = Setup::mutual(provider, provider, "ed25519x3").only(version);
+    let ed25519 = Setup::mutual(provider, provider, "ed25519x3");
     // RustCrypto verifies with RSA keys, and does not sign with them.
     let (pki, signer) = (Pki::shared("rsa2048x3"), &terse_aws_lc::PROVIDER);
     let rsa = Setup {
@@ -34,12 +40,12 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
         ..Setup::new(provider, provider, "p256x3")
     };
     for (name, setup, own_flight, cryptography) in
-        [("ed25519x3", ed25519, 1_500, Memory::ELLIPTIC_CURVES), ("rsa2048x3", rsa.only(version), 3_000, Memory::RSA)]
+        [("ed25519x3", ed25519, 1_500, Memory::ELLIPTIC_CURVES), ("rsa2048x3", rsa, 3_000, Memory::RSA)]
     {
-        let mut setup = setup.over(ProtocolVersion::TLS_1_2, Datagrams::default());
+        let mut setup = setup.over(version, Datagrams::default());
         let memory = Memory::of(setup.common(Side::Client), own_flight, cryptography);
-        assert!(memory.datagrams);
-        all.push((name, setup, memory));
+        assert!(memory.datagrams && memory.tls12 == small.tls12);
+        all.push((format!("D{version}, {name}"), setup, memory));
     }
     all
 }
@@ -135,6 +141,25 @@ fn record(content_type: u8, epoch: u16, number: u64, content: &[u8]) -> Vec<u8> 
     [&[content_type, 254, 253][..], &number.to_be_bytes(), &len, content].concat()
 }
 
+/// The shortest record that says that it is of an epoch to come.
+fn early(version: ProtocolVersion, number: u8) -> Vec<u8> {
+    match version {
+        ProtocolVersion::TLS_1_2 => record(23, 1, number.into(), &[]),
+        _ => vec![0b0010_0010, number],
+    }
+}
+
+/// As short as one of DTLS 1.3 can be that may be authentic.
+fn unified(epoch: u8, number: u8) -> Vec<u8> {
+    [&[0b0010_0000 | epoch, number][..], &[number; 16]].concat()
+}
+
+/// An ACK of so many records, under no keys.
+fn ack(count: u64) -> Vec<u8> {
+    let numbers = (0..count).flat_map(|number| [0, number].map(u64::to_be_bytes).concat());
+    record(26, 0, 1, &[&(16 * count as u16).to_be_bytes()[..], &numbers.collect::<Vec<_>>()].concat())
+}
+
 /// `len` zeros at `at` of message `seq`, of `total` bytes.
 fn fragment(seq: u16, total: usize, at: usize, len: usize) -> Vec<u8> {
     let u24 = |value: usize| (value as u32).to_be_bytes()[1..].to_vec();
@@ -142,12 +167,16 @@ fn fragment(seq: u16, total: usize, at: usize, len: usize) -> Vec<u8> {
     record(22, 0, 1, &[header, vec![0; len]].concat())
 }
 
+/// In datagrams of the usual size, and of one that makes many records of a flight.
 #[test]
 fn handshakes() {
     for (name, setup, memory) in configurations() {
-        for side in Side::BOTH {
+        for (side, max_datagram) in Side::BOTH.into_iter().flat_map(|side| [1_232, 79].map(|size| (side, size))) {
+            let settings = setup.client.common.datagrams.expect("it is for datagrams");
+            let setup = setup.clone().in_datagrams(Datagrams { max_datagram, ..settings });
             let mut victim = Victim::new(&setup, side);
             victim.handshake();
+            println!("{name}, {side:?}, {max_datagram}: {} of {}", victim.peak, memory.heap());
             assert!(victim.peak <= memory.heap() as i64, "{name}, {side:?}: {} of {}", victim.peak, memory.heap());
         }
     }
@@ -159,13 +188,18 @@ fn handshakes() {
 fn floods() {
     for (name, setup, memory) in configurations() {
         let (heap, max) = (memory.heap() as i64, memory.max_handshake_message);
+        let version = setup.client.common.versions[0];
         let mut worst = 0;
         for side in Side::BOTH {
             for (piece, is_ahead) in [(1, true), (7, true), (100, true), (1_000, false), (1_000, true)] {
                 let mut victim = Victim::new(&setup, side);
                 victim.transmit();
+                for number in 0..2_000 {
+                    victim.take(early(version, number as u8));
+                }
                 for number in 0..400 {
-                    victim.take(record(23, 1, number, &[]));
+                    victim.take(unified(2, number as u8));
+                    victim.take(ack(if number % 100 == 0 { 1_000 } else { 0 }));
                 }
                 for seq in (0..12).rev().filter(|seq| *seq == 0 || is_ahead) {
                     let total = if seq == 0 { max } else { max / 8 };
@@ -183,6 +217,86 @@ fn floods() {
         assert!(worst * 16 >= heap, "{name}: only {worst} of {heap}");
         // The bound of the reassembler itself: twice the longest message.
         assert!(worst >= max as i64, "{name}: {worst}");
+    }
+}
+
+/// A flight that goes out again and again, in small datagrams, until it is given up: each part of it is remembered.
+#[test]
+fn flights_that_nobody_answers() {
+    for (name, setup, memory) in configurations() {
+        let settings = setup.client.common.datagrams.expect("it is for datagrams");
+        let setup = setup.clone().in_datagrams(Datagrams { max_datagram: 79, ..settings });
+        for side in Side::BOTH {
+            let mut victim = Victim::new(&setup, side);
+            let mut hello = Vec::new();
+            if side == Side::Server {
+                victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
+                    hello.push(datagram.bytes.clone());
+                    Vec::new()
+                });
+            }
+            hello.into_iter().for_each(|datagram| victim.take(datagram));
+            victim.transmit();
+            while let Some(deadline) = victim.pair.side(side).0.poll_timeout() {
+                victim.pair.now.monotonic = deadline;
+                let now = victim.pair.now;
+                let _ = victim.call(|connection, _| connection.handle_timeout(now));
+                victim.transmit();
+            }
+            println!("{name}, {side:?}: {} of {}", victim.peak, memory.heap());
+            assert!(victim.peak <= memory.heap() as i64, "{name}, {side:?}: {} of {}", victim.peak, memory.heap());
+        }
+    }
+}
+
+/// All at once, from a client that has the keys: the server's flight was sent until nearly given up, records wait for the next
+/// keys, fragments for the messages before them, and what came is to be acknowledged.
+#[test]
+fn a_hostile_client() {
+    for (name, setup, memory) in configurations_of(ProtocolVersion::TLS_1_3) {
+        let (heap, max) = (memory.heap() as i64, memory.max_handshake_message);
+        let mut worst = 0;
+        for piece in [1, 7, 40] {
+            let mut setup = setup.clone();
+            let settings = setup.client.common.datagrams.expect("it is for datagrams");
+            let log = Arc::<KeyLogLines>::default();
+            setup.server.common.key_log = Some(log.clone());
+            setup = setup.in_datagrams(Datagrams { max_datagram: 79, ..settings });
+            let mut victim = Victim::new(&setup, Side::Server);
+            let mut hello = Vec::new();
+            victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
+                hello.push(datagram.bytes.clone());
+                Vec::new()
+            });
+            hello.into_iter().for_each(|datagram| victim.take(datagram));
+            victim.transmit();
+            for _ in 0..settings.max_retransmissions {
+                victim.pair.now.monotonic = victim.pair.server.poll_timeout().expect("it waits for an answer");
+                let now = victim.pair.now;
+                victim.call(|connection, _| connection.handle_timeout(now)).unwrap();
+                victim.transmit();
+            }
+            let suite = victim.pair.server.summary().cipher_suite.expect("a ServerHello");
+            let suite = setup.server.common.provider.tls13_suite(suite).expect("a suite of the provider");
+            let mut client = DatagramForge::new(suite, &log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET"), 2);
+            for number in 0..400 {
+                victim.take(unified(3, number as u8));
+            }
+            for seq in (1..13).rev() {
+                let total = if seq == 1 { max } else { max / 8 };
+                for at in (0..total - 1).step_by(2 * piece).rev().chain((piece..total - 1).step_by(2 * piece)) {
+                    let fragment = fragment(seq, total, at, piece.min(total - 1 - at)).split_off(13);
+                    victim.take(client.record(ContentType::HANDSHAKE, &fragment));
+                }
+            }
+            let limit = memory.max_record as u64;
+            let numbers = ack(limit / 16 - 1).split_off(13);
+            victim.take(client.record(ContentType::ACK, &numbers));
+            victim.transmit();
+            worst = worst.max(victim.peak);
+        }
+        println!("{name}: {worst} of {heap}");
+        assert!(worst <= heap, "{name}: {worst} of {heap}");
     }
 }
 

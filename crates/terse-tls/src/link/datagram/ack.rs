@@ -39,6 +39,12 @@ const MAX_NUMBERS: usize = 128;
 /// Length of a `RecordNumber` in bytes.
 const NUMBER_LEN: usize = 16;
 
+/// How many bytes of heap all of them take, while room is made for the last ones.
+pub(super) const MAX_HEAP: usize = MAX_NUMBERS * size_of::<RecordNumber>() * 3 / 2;
+
+/// The longest ACK that is taken without protection: no more than a ServerHello was sent without.
+pub(super) const MAX_UNPROTECTED: usize = 2 + MAX_NUMBERS * NUMBER_LEN;
+
 impl Acks {
     /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight; `is_after`
     /// the handshake: nothing else answers it.

@@ -27,6 +27,9 @@ mod sender;
 use receiver::Receiver;
 use sender::Sender;
 
+/// How many bytes of heap it takes at most to know what was sent in which records, and what came in which.
+pub(crate) const ACKS: usize = outstanding::MAX_HEAP + ack::MAX_HEAP;
+
 /// Both halves. `cid` is this side's connection ID, which is offered or answered.
 pub(crate) fn halves(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Halves {
     let (receiver, sender) = both(common, settings, cid);

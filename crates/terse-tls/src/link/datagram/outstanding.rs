@@ -59,8 +59,6 @@ impl Position {
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
     entries: VecDeque<Entry>,
-    /// The place of the first entry: places do not change when entries go.
-    first: usize,
     /// The last piece of which something was sent.
     last_piece: Option<usize>,
 }
@@ -83,16 +81,20 @@ enum State {
     Acknowledged,
 }
 
-/// How many parts are remembered. Of older ones an acknowledgement is not understood.
-const MAX_ENTRIES: usize = 512;
+/// How many parts are remembered: two times those of a long chain in datagrams for IEEE 802.15.4. Of older ones an
+/// acknowledgement is not understood; what is acknowledged goes last.
+const MAX_ENTRIES: usize = 256;
+
+/// How many bytes of heap all of them take, while room is made for the last ones.
+pub(super) const MAX_HEAP: usize = MAX_ENTRIES * size_of::<Entry>() * 3 / 2;
 
 impl Outstanding {
     /// These parts went into a record.
     pub(super) fn sent(&mut self, record: RecordNumber, parts: &[Part], now: Instant) {
         for part in parts {
             if self.entries.len() == MAX_ENTRIES {
-                self.entries.pop_front();
-                self.first += 1;
+                let oldest = self.entries.iter().position(|entry| entry.state != State::Acknowledged);
+                self.entries.remove(oldest.unwrap_or(0));
             }
             let (start, end) = (part.start as u32, part.end as u32); // a message has less than 2^24 bytes
             let entry = Entry { record, sent: now, piece: part.piece as u16, start, end, state: State::Sent };
@@ -121,7 +123,7 @@ impl Outstanding {
     ) -> Option<Position> {
         let mut latest: Option<Position> = None;
         for number in numbers {
-            for (place, entry) in (self.first..).zip(&mut self.entries).filter(|(_, entry)| entry.record == number) {
+            for (place, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| entry.record == number) {
                 if is_protected {
                     entry.state = State::Acknowledged;
                 } else if entry.state == State::Sent {
@@ -178,8 +180,10 @@ impl Outstanding {
         mut gap: impl FnMut(Range<usize>),
     ) {
         let of_piece = |(place, entry): &(usize, &Entry)| usize::from(entry.piece) == piece && counts(*place, entry);
-        let mut covered: Vec<_> = (self.first..)
-            .zip(&self.entries)
+        let mut covered: Vec<_> = self
+            .entries
+            .iter()
+            .enumerate()
             .filter(of_piece)
             .map(|(_, entry)| (entry.start as usize, entry.end as usize))
             .collect();

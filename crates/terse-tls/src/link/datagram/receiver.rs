@@ -8,7 +8,7 @@ use super::connection_ids::OwnIds;
 use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
 use super::{FirstMessage, ack};
 use crate::config::{Datagrams, Defence};
-use crate::crypto::CryptoError;
+use crate::crypto::{CryptoError, MASK_SAMPLE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
 use crate::link::{Arrived, Incoming, Received};
@@ -124,6 +124,9 @@ impl Receiver {
     fn unified(&mut self, header: &datagram13::Header, record: &mut [u8]) -> Result<Received, Error> {
         let Some((place, epoch)) = self.epochs.of(header) else {
             if self.epochs.may_come(header.epoch_bits) {
+                if header.len < MASK_SAMPLE_LEN {
+                    return Ok(drop_as(&mut self.dropped.not_authentic)); // RFC 9147, 4.2.3
+                }
                 // Whoever made it may have no keys, but if the flight does not go on, the peer is told (RFC 9147, 7.1).
                 self.arrived.lacks_keys = true;
                 self.hold(&record[..header.record_len()]);
@@ -332,7 +335,8 @@ impl Receiver {
 
     /// An ACK that nobody vouches for can speak of what is not protected, and no more (RFC 9147, 7).
     fn unprotected_ack(&mut self, content: &[u8]) -> Received {
-        let Some(mut numbers) = ack::parse(content) else { return drop_as(&mut self.dropped.malformed) };
+        let numbers = ack::parse(content).filter(|_| content.len() <= ack::MAX_UNPROTECTED);
+        let Some(mut numbers) = numbers else { return drop_as(&mut self.dropped.malformed) };
         let is_empty = numbers.is_empty();
         numbers.retain(|number| number.epoch == 0);
         if numbers.is_empty() && !is_empty {

@@ -88,10 +88,24 @@ fn what_is_kept_is_bounded() {
     for index in 0..10_000 {
         outstanding.sent(number(index), &[part(2, 0, 100)], Instant(0));
     }
-    assert!(outstanding.entries.len() <= MAX_ENTRIES && outstanding.entries.capacity() <= 2 * MAX_ENTRIES);
+    assert!(outstanding.entries.capacity() * size_of::<Entry>() <= MAX_HEAP);
     assert_eq!(outstanding.acknowledge([number(5)].into_iter(), true), None, "forgotten");
-    let arrived = outstanding.acknowledge([number(9_999)].into_iter(), true);
-    assert_eq!(arrived, Some(Position { place: 9_999, number: number(9_999), sent: Instant(0) }));
+    let arrived = outstanding.acknowledge([number(9_999)].into_iter(), true).map(|arrived| arrived.number);
+    assert_eq!(arrived, Some(number(9_999)));
+}
+
+#[test]
+fn what_is_acknowledged_is_remembered_longest() {
+    let mut outstanding = Outstanding::default();
+    outstanding.sent(number(0), &[part(1, 0, 40)], Instant(0));
+    outstanding.acknowledge([number(0)].into_iter(), true);
+    for index in 1..10_000 {
+        outstanding.sent(number(index), &[part(2, 0, 100)], Instant(0));
+    }
+    assert!(outstanding.is_acknowledged(1, 40) && missing(&outstanding, 1, |_| false).is_empty());
+    for index in 9_990..10_000 {
+        assert!(outstanding.acknowledge([number(index)].into_iter(), true).is_some());
+    }
 }
 
 proptest! {
