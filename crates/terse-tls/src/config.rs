@@ -9,11 +9,12 @@ use core::fmt;
 
 use pki_types::ServerName;
 
-use crate::cache::{ClientCache, ServerCache};
+use crate::cache::{ClientCache, Fingerprint, ServerCache};
 use crate::cert::{Credential, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
+use crate::schedule::Transcript;
 use crate::summary::{CachedObject, Transport};
 use crate::wire::{
     AlertDescription, CipherSuite, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion,
@@ -55,6 +56,8 @@ pub struct Common {
     /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another meaning
     /// of that is in the way. Both sides must have the same.
     pub client_cached_info: ExtensionType,
+    /// The code point of `compact_cache` (`docs/caching.md`), which is for private use as well: 0xff44.
+    pub compact_cache: ExtensionType,
     /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
     /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one, by
@@ -70,6 +73,9 @@ pub struct Common {
     /// Makes this side misbehave, for tests of the other one.
     #[cfg(feature = "testing")]
     pub fault: Option<Arc<dyn Fault>>,
+    /// For tests: the transcript does not bind what caching leaves out (`caching`, rule 1), to show what that is for.
+    #[cfg(feature = "testing")]
+    pub unbound: bool,
 }
 
 /// The versions that exist here.
@@ -111,6 +117,7 @@ impl Common {
             alpn_protocols: Vec::new(),
             record_size_limit: None,
             client_cached_info: ExtensionType::CLIENT_CACHED_INFO,
+            compact_cache: ExtensionType::COMPACT_CACHE,
             max_handshake_message: 0x1_0000,
             max_record: 0x4000,
             max_send_buffer: 0x1_0000,
@@ -118,6 +125,8 @@ impl Common {
             trace: None,
             #[cfg(feature = "testing")]
             fault: None,
+            #[cfg(feature = "testing")]
+            unbound: false,
         }
     }
 
@@ -134,6 +143,15 @@ impl Common {
         if let Some(log) = &self.key_log {
             log.log(label, client_random, secret);
         }
+    }
+
+    /// `caching`, rule 1: `transcript` takes the fingerprint of what is left out, or reduced to less.
+    pub(crate) fn bind(&self, transcript: &mut Transcript, fingerprint: Fingerprint) {
+        #[cfg(feature = "testing")]
+        if self.unbound {
+            return;
+        }
+        transcript.add_synthetic(fingerprint);
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {

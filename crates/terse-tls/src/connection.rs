@@ -9,7 +9,7 @@ use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
-use crate::handshake::{client::ExpectServerHello, server::ExpectClientHello, sessions};
+use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::{self, Flights, Incoming, Outgoing};
 use crate::resume::{Begun, Demands};
 use crate::summary::Summary;
@@ -464,6 +464,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
         trust_id,
         certificate_types: config.trust.certificate_types(),
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
+        answer: &|request| caching::answer(config, request),
         without_clock: config.trust.accepts_without_clock(),
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::cache::Scheme;
 use crate::cert::PeerIdentity;
 use crate::wire::{CipherSuite, HandshakeType, NamedGroup, Protocol, ProtocolVersion, SignatureScheme};
 
@@ -142,6 +143,8 @@ pub enum Mode {
     Rfc7924,
     /// Objects of both sides, by BiTHaC (paper 000).
     Bithac,
+    /// Objects of both sides, named by one ticket.
+    Compact,
     /// All certificates: the session goes on with the key of an earlier one.
     Resumed,
     /// All certificates: both sides have a pre-shared key from outside.
@@ -150,20 +153,22 @@ pub enum Mode {
 
 impl Mode {
     /// The negotiated scheme if at least one object was cached.
-    pub(crate) const fn of(any_cached: bool, bithac: bool) -> Self {
-        match (any_cached, bithac) {
-            (false, _) => Self::Full,
-            (true, false) => Self::Rfc7924,
-            (true, true) => Self::Bithac,
+    pub(crate) const fn of(any_cached: bool, scheme: Option<Scheme>) -> Self {
+        match scheme {
+            Some(Scheme::Rfc7924) if any_cached => Self::Rfc7924,
+            Some(Scheme::Bithac) if any_cached => Self::Bithac,
+            Some(Scheme::Compact) if any_cached => Self::Compact,
+            _ => Self::Full,
         }
     }
 
-    /// As in reports: `full`, `rfc7924`, `bithac`, `resumed`, `psk`.
+    /// As in reports: `full`, `rfc7924`, `bithac`, `compact`, `resumed`, `psk`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Rfc7924 => "rfc7924",
             Self::Bithac => "bithac",
+            Self::Compact => "compact",
             Self::Resumed => "resumed",
             Self::Psk => "psk",
         }

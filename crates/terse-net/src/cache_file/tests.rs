@@ -29,14 +29,15 @@ fn scope() -> Scope {
 fn example() -> (ScopeRecord, Row) {
     let server = vector::<2>(b"\x01device.example");
     let scope = [server.as_slice(), &443_u16.to_be_bytes(), &[0, 1], &[1; 32]].concat();
-    let confirmed = [[1; 1].as_slice(), &[9; 8], &[1; 32]].concat();
-    let record = [[0, 0].as_slice(), &confirmed, &[0, 0, 0]].concat();
+    let confirmed = [[1; 1].as_slice(), &[9; 8], &[1], &[1; 32], &[0]].concat();
+    let record = [[0, 0, 0].as_slice(), &confirmed, &[0, 0, 0]].concat();
     let validity = [0_u64.to_be_bytes().as_slice(), &[0], &u64::MAX.to_be_bytes(), &[1]].concat();
     let identity = [[0].as_slice(), &vector::<2>(&[0x30; 20]), &vector::<2>(&[])].concat();
     let peer = [identity, vector::<2>(&[4; 91]), validity, vec![2]].concat();
     let entry = [[1; 32].as_slice(), &[7; 8], &server, &peer].concat();
-    let row = [ticket(1).0.as_slice(), &[0; 4], &[0]].concat();
-    let bytes = [vector::<4>(&[scope, record].concat()), vector::<4>(&entry), vector::<4>(&row)].concat();
+    let row = [ticket(1).0.as_slice(), &[0, 0, 0, 1], &[0; 4], &[0]].concat();
+    let tables = [[scope, record].concat(), entry, Vec::new(), row];
+    let bytes = tables.map(|table| vector::<4>(&table)).concat();
 
     let (client, server) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
     (record_of(&client), server.find(&ticket(1)).expect("it is there"))
@@ -188,7 +189,7 @@ fn reports_say_what_is_wrong() {
     assert_eq!(report(&FORMAT.wrap(&nothing)), None);
     for (bytes, expected) in [
         (b"not a cache".as_slice(), "cache file FILE: it does not begin like a cache file; starting afresh"),
-        (&other, "cache file FILE: its format is version 9, not 2; starting afresh"),
+        (&other, "cache file FILE: its format is version 9, not 3; starting afresh"),
         (&flipped, "cache file FILE: its checksum does not match; starting afresh"),
         (&FORMAT.wrap(&[1]), "cache file FILE: its content makes no sense; starting afresh"),
     ] {

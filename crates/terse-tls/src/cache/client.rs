@@ -12,8 +12,8 @@ use super::entry::{Conditions, Unusable};
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope, ScopeRecord,
-    Ticket, TrustId,
+    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
+    ScopeRecord, Ticket, TrustId,
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
@@ -35,7 +35,7 @@ impl fmt::Debug for ClientCache {
 }
 
 /// What a connection brings along, besides its scope.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
@@ -44,6 +44,8 @@ pub(crate) struct Context<'a> {
     pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
     pub(crate) own_certificate: Option<Fingerprint>,
+    /// What it would answer a CertificateRequest with; `None`: an empty one.
+    pub(crate) answer: &'a dyn Fn(&RequestEntry) -> Option<Fingerprint>,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
     /// What may be negotiated.
@@ -55,9 +57,31 @@ pub(crate) struct Context<'a> {
 /// What a server selected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Selection {
+    /// What it answered.
+    pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
+}
+
+impl Selection {
+    /// Whether anything is cached.
+    pub(crate) const fn any(&self) -> bool {
+        self.server_certificate || self.certificate_request || self.client_certificate
+    }
+
+    /// Whether what is cached is not sent at all.
+    pub(crate) const fn leaves_out(&self) -> bool {
+        matches!(self.scheme, Some(Scheme::Compact))
+    }
+
+    /// Whether the server knows the ticket that was offered.
+    pub(crate) const fn uses_ticket(&self) -> bool {
+        match self.scheme {
+            Some(Scheme::Compact) => self.any(),
+            _ => self.client_certificate,
+        }
+    }
 }
 
 /// What a handshake leaves to be kept. `None`: not sent, or cached.
@@ -66,8 +90,8 @@ pub(crate) struct Learned {
     pub(crate) proof: FinishedProof,
     pub(crate) server_certificate: Option<PeerEntry>,
     pub(crate) certificate_request: Option<RequestEntry>,
-    /// The ticket of this handshake, if one was negotiated.
-    pub(crate) ticket: Option<Ticket>,
+    /// The ticket of this handshake, if one was negotiated, and what it stands for.
+    pub(crate) ticket: Option<(Ticket, Named)>,
 }
 
 /// How a connection failed.
@@ -87,12 +111,17 @@ pub(crate) struct ClientSession {
     scope: Arc<Scope>,
     trust_id: Option<TrustId>,
     own_certificate: Option<Fingerprint>,
+    /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
+    compact: bool,
     offer: Offer,
     reason: Option<&'static str>,
     selection: Selection,
+    /// The server's Certificate and CertificateRequest in this handshake, sent or cached.
+    certificate: Option<Fingerprint>,
+    request: Option<Fingerprint>,
     /// This handshake's own ticket.
-    own_ticket: Option<Ticket>,
+    own_ticket: Option<(Ticket, Named)>,
     holds: bool,
     stage: Stage,
 }
@@ -100,14 +129,14 @@ pub(crate) struct ClientSession {
 /// What was offered.
 #[derive(Debug, Default)]
 struct Offer {
-    ticket: Option<Ticket>,
+    slot: Option<Slot>,
     server_certificate: Option<Arc<PeerEntry>>,
     certificate_request: Option<Arc<RequestEntry>>,
 }
 
 impl Offer {
     const fn is_empty(&self) -> bool {
-        self.ticket.is_none() && self.server_certificate.is_none() && self.certificate_request.is_none()
+        self.slot.is_none() && self.server_certificate.is_none() && self.certificate_request.is_none()
     }
 }
 
@@ -131,9 +160,12 @@ impl ClientSession {
             trust_id: context.trust_id,
             own_certificate: context.own_certificate,
             bithac: false,
+            compact: false,
             offer: Offer::default(),
             reason: None,
             selection: Selection::default(),
+            certificate: None,
+            request: None,
             own_ticket: None,
             holds: false,
             stage: Stage::Handshake,
@@ -152,81 +184,138 @@ impl ClientSession {
         } else {
             record.health.begin(context.now.unix.map(|time| time.as_secs()))
         };
-        self.bithac = self.own_certificate.is_some()
-            && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(Scheme::Bithac))
-            && !matches!(permission, Permission::Nothing(_));
+        let enables = |scheme| {
+            !matches!(permission, Permission::Nothing(_))
+                && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme))
+        };
+        self.compact = enables(Scheme::Compact);
+        self.bithac = self.own_certificate.is_some() && enables(Scheme::Bithac);
         match permission {
+            // One scheme at a time: that which the server answered last.
+            Permission::Offer if self.compact && record.scheme == Some(Scheme::Compact) => {
+                self.offer_everything(record, context);
+            }
             Permission::Offer => {
-                self.offer_server_certificate(record, context);
+                self.offer.server_certificate = self.usable_certificate(record, context);
                 self.offer.certificate_request =
                     record.request(context.versions).filter(|request| request.pays()).cloned();
-                self.offer_ticket(record);
+                if let Some(own_certificate) = self.own_certificate.filter(|_| self.bithac) {
+                    self.offer_ticket(record, |slot| {
+                        slot.entries.is_none() && slot.own_certificate == Some(own_certificate)
+                    });
+                }
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
         if record.health == health { Save::Later } else { Save::Now }
     }
 
-    fn offer_server_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
-        let Some(entry) = &record.server_certificate else { return };
+    /// The server's Certificate, if it passes its checks. What expired is deleted.
+    fn usable_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Option<Arc<PeerEntry>> {
+        let entry = record.server_certificate()?.clone();
         let Some(trust_id) = context.trust_id else {
             self.reason = Some("verification here is not cached");
-            return;
+            return None;
         };
         let Context { now, certificate_types, without_clock, versions, .. } = context;
         let server = &self.scope.server;
         let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
         match entry.usable(&conditions) {
-            Ok(()) => self.offer.server_certificate = Some(entry.clone()),
+            Ok(()) => Some(entry),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
                 if unusable == Unusable::Expired {
-                    record.server_certificate = None;
+                    record.forget_certificate();
                 }
+                None
             }
         }
     }
 
-    fn offer_ticket(&mut self, record: &mut ScopeRecord) {
-        let Some(own_certificate) = self.own_certificate.filter(|_| self.bithac) else { return };
-        match record.ticket(own_certificate) {
+    /// The ticket of `compact`: only while everything that it names can be used, and the client would answer the request
+    /// as it did.
+    fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
+        let Some(certificate) = self.usable_certificate(record, context) else {
+            self.reason = self.reason.or(Some("no ticket"));
+            return;
+        };
+        let can_be_offered = |slot: &Slot| {
+            slot.entries.is_some_and(|entries| match entries.request {
+                None => true,
+                Some(version) => {
+                    let request = record.request(context.versions.contains(&version).then_some(version).as_slice());
+                    request.is_some_and(|request| (context.answer)(request) == slot.own_certificate)
+                }
+            })
+        };
+        let slot = record.ticket(can_be_offered);
+        let request = slot.and_then(|slot| slot.entries).and_then(|entries| entries.request);
+        let request = record.request(request.as_slice()).cloned();
+        self.offer_ticket(record, |offered| Some(*offered) == slot);
+        if self.offer.slot.is_some() {
+            self.offer.server_certificate = Some(certificate);
+            self.offer.certificate_request = request;
+        }
+    }
+
+    fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
+        match record.ticket(can_be_offered) {
             None => self.reason = self.reason.or(Some("no ticket")),
             Some(_) if record.holders > 0 => {
                 self.reason = self.reason.or(Some("ticket in use by another connection"));
             }
-            Some(ticket) => {
-                self.offer.ticket = Some(ticket);
+            Some(slot) => {
+                self.offer.slot = Some(slot);
                 self.hold(record);
             }
         }
     }
 
-    /// Whether `client_cached_info` is sent, with or without a ticket.
-    pub(crate) const fn scheme_bithac(&self) -> bool {
-        self.bithac
+    /// Whether the extension with the tickets of `scheme` is sent, with or without one.
+    pub(crate) const fn supports(&self, scheme: Scheme) -> bool {
+        match scheme {
+            Scheme::Rfc7924 => false,
+            Scheme::Bithac => self.bithac,
+            Scheme::Compact => self.compact,
+        }
     }
 
-    /// The ticket in `client_cached_info`.
-    pub(crate) const fn offered_ticket(&self) -> Option<Ticket> {
-        self.offer.ticket
+    /// The ticket in the extension of `scheme`.
+    pub(crate) fn ticket_of(&self, scheme: Scheme) -> Option<Ticket> {
+        self.offered_ticket().filter(|_| (scheme == Scheme::Compact) == self.offers_everything())
+    }
+
+    /// The ticket that was offered.
+    pub(crate) fn offered_ticket(&self) -> Option<Ticket> {
+        self.offer.slot.map(|slot| slot.ticket)
+    }
+
+    /// Whether that is a ticket of `compact`.
+    fn offers_everything(&self) -> bool {
+        self.offer.slot.is_some_and(|slot| slot.entries.is_some())
+    }
+
+    /// The own Certificate that the offered ticket stands for.
+    pub(crate) fn named_own_certificate(&self) -> Option<Fingerprint> {
+        self.offer.slot.and_then(|slot| slot.own_certificate)
     }
 
     /// The fingerprint in `cached_info` for the server's Certificate.
     pub(crate) fn offered_certificate(&self) -> Option<Fingerprint> {
-        self.server_certificate().map(PeerEntry::fingerprint)
+        self.server_certificate().filter(|_| !self.offers_everything()).map(PeerEntry::fingerprint)
     }
 
     /// The fingerprint in `cached_info` for the CertificateRequest.
     pub(crate) fn offered_request(&self) -> Option<Fingerprint> {
-        self.certificate_request().map(|request| request.fingerprint)
+        self.certificate_request().filter(|_| !self.offers_everything()).map(|request| request.fingerprint)
     }
 
-    /// The server's Certificate that was offered.
+    /// The server's Certificate that was offered, by its fingerprint or by the ticket.
     pub(crate) fn server_certificate(&self) -> Option<&PeerEntry> {
         self.offer.server_certificate.as_deref()
     }
 
-    /// The CertificateRequest that was offered.
+    /// The CertificateRequest that was offered, by its fingerprint or by the ticket.
     pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
         self.offer.certificate_request.as_deref()
     }
@@ -243,6 +332,29 @@ impl ClientSession {
         Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
     }
 
+    /// The server's Certificate in this handshake, sent or cached.
+    pub(crate) const fn saw_certificate(&mut self, fingerprint: Fingerprint) {
+        self.certificate = Some(fingerprint);
+    }
+
+    /// The server's CertificateRequest in this handshake, sent or cached.
+    pub(crate) const fn saw_request(&mut self, fingerprint: Fingerprint) {
+        self.request = Some(fingerprint);
+    }
+
+    /// What the ticket of this handshake stands for, if one was negotiated. `own_certificate` was proven.
+    pub(crate) fn names(&self, own_certificate: Option<Fingerprint>) -> Option<Named> {
+        match self.selection.scheme? {
+            Scheme::Rfc7924 => None,
+            Scheme::Bithac => own_certificate.map(Named::Client),
+            Scheme::Compact => Some(Named::Static(Parts {
+                server_certificate: self.certificate?,
+                certificate_request: self.request,
+                client_certificate: own_certificate,
+            })),
+        }
+    }
+
     /// Why less than everything was offered.
     pub(crate) const fn reason(&self) -> Option<&'static str> {
         self.reason
@@ -256,9 +368,9 @@ impl ClientSession {
     /// The server's Finished was verified. With `unknown` the server did not select the offered ticket, be it that it
     /// said so or that it does not take part (any more): either way no later connection may show the ticket again.
     pub(crate) fn server_finished(&mut self, unknown: bool) {
-        let Some(ticket) = self.offer.ticket else { return };
+        let Some(ticket) = self.offered_ticket() else { return };
         self.change(|session, record| {
-            if session.selection.client_certificate {
+            if session.selection.uses_ticket() {
                 record.known(ticket);
             } else if unknown {
                 record.unknown(ticket);
@@ -273,15 +385,16 @@ impl ClientSession {
         self.change(|session, record| {
             session.stage = Stage::Finished { before: record.health };
             record.health.succeeded(!session.offer.is_empty());
+            record.scheme = session.selection.scheme;
             if let Some(entry) = server_certificate.filter(PeerEntry::fits) {
-                record.server_certificate = Some(Arc::new(entry));
+                record.learn_certificate(entry);
             }
             if let Some(request) = certificate_request.filter(RequestEntry::fits) {
                 record.learn_request(request);
             }
             session.own_ticket = ticket;
-            if let Some(slot) = session.own_slot() {
-                record.learn_ticket(slot, session.offer.ticket.filter(|_| session.selection.client_certificate));
+            if let Some(slot) = session.own_slot(record) {
+                record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
             Save::Now
@@ -301,12 +414,16 @@ impl ClientSession {
             return;
         }
         self.stage = Stage::Over;
-        if let Some(slot) = self.own_slot() {
-            self.change(|_, record| {
+        if self.own_ticket.is_none() {
+            return;
+        }
+        self.change(|session, record| match session.own_slot(record) {
+            None => Save::Later,
+            Some(slot) => {
                 record.confirm(slot);
                 Save::Now
-            });
-        }
+            }
+        });
     }
 
     /// The connection failed, before [`Self::confirmed`] was called; later, this does nothing but release the ticket.
@@ -333,11 +450,11 @@ impl ClientSession {
     /// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so
     /// that the next connection does not fail in the same way.
     fn drop_selected(&self, record: &mut ScopeRecord, selection: Selection) {
-        if selection.server_certificate || selection.certificate_request || selection.client_certificate {
+        if selection.any() {
             record.drop_tickets();
         }
-        if selection.server_certificate && record.server_certificate == self.offer.server_certificate {
-            record.server_certificate = None;
+        if selection.server_certificate && record.server_certificate() == self.offer.server_certificate.as_ref() {
+            record.forget_certificate();
         }
         if let Some(request) = self.certificate_request().filter(|_| selection.certificate_request) {
             record.forget_request(request.fingerprint);
@@ -374,12 +491,13 @@ impl ClientSession {
     }
 
     #[cfg(test)]
-    pub(super) const fn own_ticket(&self) -> Option<Ticket> {
-        self.own_ticket
+    pub(super) fn own_ticket(&self) -> Option<Ticket> {
+        self.own_ticket.map(|(ticket, _)| ticket)
     }
 
-    fn own_slot(&self) -> Option<Slot> {
-        Some(Slot { ticket: self.own_ticket?, own_certificate: self.own_certificate? })
+    fn own_slot(&self, record: &ScopeRecord) -> Option<Slot> {
+        let (ticket, named) = self.own_ticket.as_ref()?;
+        record.slot(*ticket, named)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stores in memory, of fixed capacity: for devices, for tests, and under the stores that save.
 //!
-//! What must always hold: never more than `capacity` records or rows, and the least recently used goes first.
+//! What must always hold: never more than `capacity` records or rows, and as many rows of clients without a certificate;
+//! the least recently used goes first.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -69,7 +70,15 @@ impl fmt::Debug for MemoryClientStore {
 
 /// What a server keeps, in memory.
 pub struct MemoryServerStore {
-    rows: Mutex<Lru<Ticket, LinkedRow>>,
+    tables: Mutex<Tables>,
+}
+
+/// Rows by ticket.
+struct Tables {
+    /// Of clients with a certificate.
+    rows: Lru<Ticket, LinkedRow>,
+    /// Of those without, who cannot push out the others. These stand alone.
+    anonymous: Lru<Ticket, Row>,
 }
 
 /// A row with its place in its lineage. A ticket has one child at most: the next one replaces it.
@@ -80,15 +89,31 @@ struct LinkedRow {
     child: Option<Ticket>,
 }
 
+impl Tables {
+    const fn new(capacity: usize) -> Self {
+        Self { rows: Lru::new(capacity), anonymous: Lru::new(capacity) }
+    }
+
+    /// Adds a row that stands alone.
+    fn insert(&mut self, ticket: Ticket, row: Row) {
+        if row.entry.is_some() {
+            self.rows.insert(ticket, LinkedRow { row, parent: None, child: None });
+        } else {
+            self.anonymous.insert(ticket, row);
+        }
+    }
+}
+
 impl MemoryServerStore {
-    /// An empty store for at most `capacity` tickets.
+    /// An empty store for at most `capacity` tickets, and as many that were made without a client certificate.
     pub fn new(capacity: usize) -> Self {
-        Self { rows: Mutex::new(Lru::new(capacity)) }
+        Self { tables: Mutex::new(Tables::new(capacity)) }
     }
 
     /// How many tickets are kept.
     pub fn len(&self) -> usize {
-        self.rows.lock().len()
+        let tables = self.tables.lock();
+        tables.rows.len() + tables.anonymous.len()
     }
 
     /// Whether no ticket is kept.
@@ -98,20 +123,29 @@ impl MemoryServerStore {
 
     /// All rows, least recently used first.
     pub(super) fn commits(&self) -> Vec<Commit> {
-        let rows = self.rows.lock();
-        (rows.oldest_first())
-            .map(|(ticket, linked)| Commit { ticket: *ticket, row: linked.row.clone(), parent: linked.parent })
-            .collect()
+        let tables = self.tables.lock();
+        let rows = (tables.rows.oldest_first()).map(|(ticket, linked)| Commit {
+            ticket: *ticket,
+            row: linked.row.clone(),
+            parent: linked.parent,
+        });
+        let anonymous = (tables.anonymous.oldest_first()).map(|(ticket, row)| Commit {
+            ticket: *ticket,
+            row: row.clone(),
+            parent: None,
+        });
+        rows.chain(anonymous).collect()
     }
 
     /// A store with `commits`, least recently used first, as [`Self::commits`] gave them.
     pub(super) fn from_commits(capacity: usize, commits: Vec<Commit>) -> Self {
-        let mut rows = Lru::new(capacity);
+        let mut tables = Tables::new(capacity);
         let mut links = Vec::new();
         for Commit { ticket, row, parent } in commits {
-            rows.insert(ticket, LinkedRow { row, parent: None, child: None });
+            tables.insert(ticket, row);
             links.extend(parent.map(|parent| (parent, ticket)));
         }
+        let rows = &mut tables.rows;
         for (parent, child) in links {
             // What no lineage looks like is left unlinked.
             if !rows.contains(&child) || rows.peek(&parent).is_none_or(|row| row.child.is_some() || parent == child) {
@@ -120,32 +154,40 @@ impl MemoryServerStore {
             rows.peek(&parent).into_iter().for_each(|row| row.child = Some(child));
             rows.peek(&child).into_iter().for_each(|row| row.parent = Some(parent));
         }
-        Self { rows: Mutex::new(rows) }
+        Self { tables: Mutex::new(tables) }
     }
 }
 
 impl ServerStore for MemoryServerStore {
     fn find(&self, ticket: &Ticket) -> Option<Row> {
         // Only `commit` counts as a use: whoever shows a ticket has proven nothing yet.
-        self.rows.lock().peek(ticket).map(|linked| linked.row.clone())
+        let mut tables = self.tables.lock();
+        let row = tables.rows.peek(ticket).map(|linked| linked.row.clone());
+        row.or_else(|| tables.anonymous.peek(ticket).cloned())
     }
 
     fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         let Commit { ticket, row, parent } = commit;
-        let mut rows = self.rows.lock();
-        let parent = parent.filter(|parent| *parent != ticket && rows.contains(parent));
+        let mut tables = self.tables.lock();
+        let rows = &mut tables.rows;
+        let parent = parent.filter(|parent| row.entry.is_some() && *parent != ticket && rows.contains(parent));
         if let Some(linked) = parent.and_then(|parent| rows.touch(&parent)) {
             let obsolete = [linked.parent.take(), linked.child.replace(ticket)];
             for ticket in obsolete.into_iter().flatten() {
                 rows.remove(&ticket);
             }
         }
-        rows.insert(ticket, LinkedRow { row, parent, child: None });
+        tables.insert(ticket, row);
+        if let Some(linked) = tables.rows.peek(&ticket) {
+            linked.parent = parent;
+        }
         Ok(())
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {
-        self.rows.lock().remove(ticket);
+        let mut tables = self.tables.lock();
+        tables.rows.remove(ticket);
+        tables.anonymous.remove(ticket);
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! Handshake caching: what both sides keep of a verified handshake, so that a later one can leave it out.
 //!
-//! RFC 7924 for what the server sends (`rfc7924`), and paper 000 (BiTHaC) for the client's Certificate (`bithac`):
-//! tickets that both sides derive and nobody sends. This module keeps entries and tickets and decides what may be
-//! offered and selected; the handshakes put it on the wire, and the key schedule derives the tickets.
+//! RFC 7924 for what the server sends (`rfc7924`), paper 000 (BiTHaC) for the client's Certificate (`bithac`), and one
+//! ticket for all that is static (`compact`): tickets that both sides derive and nobody sends. This module keeps entries
+//! and tickets and decides what may be offered and selected; the handshakes put it on the wire, and the key schedule
+//! derives the tickets.
 //!
 //! What must always hold:
 //! - Nothing enters a store without a `FinishedProof`.
@@ -16,6 +17,7 @@ mod entry;
 mod health;
 mod ids;
 mod memory;
+mod named;
 mod record;
 mod server;
 pub mod snapshot;
@@ -32,31 +34,36 @@ pub use entry::PeerEntry;
 pub(crate) use entry::RequestEntry;
 pub use ids::{Fingerprint, Scope, ServerId, Ticket, TrustId};
 pub use memory::{MemoryClientStore, MemoryServerStore};
+pub(crate) use named::{Named, Parts};
 pub use record::ScopeRecord;
 pub use server::ServerCache;
-pub(crate) use server::{Asked, ServerSession};
-pub use store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
+pub(crate) use server::{Asked, Proven, ServerSession};
+pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore};
 
-/// Which caching schemes a side takes part in.
+/// Which caching schemes a side takes part in. Of those that both do, the best one is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schemes {
     rfc7924: bool,
     bithac: bool,
+    compact: bool,
 }
 
 impl Schemes {
     /// None: no caching extension is sent or answered.
-    pub const OFF: Self = Self { rfc7924: false, bithac: false };
+    pub const OFF: Self = Self { rfc7924: false, bithac: false, compact: false };
     /// RFC 7924 alone: what the server sends.
-    pub const RFC7924: Self = Self { rfc7924: true, bithac: false };
+    pub const RFC7924: Self = Self { rfc7924: true, ..Self::OFF };
     /// RFC 7924, and tickets for the client's Certificate (paper 000).
-    pub const BITHAC: Self = Self { rfc7924: true, bithac: true };
+    pub const BITHAC: Self = Self { bithac: true, ..Self::RFC7924 };
+    /// All of these, and one ticket for everything static.
+    pub const COMPACT: Self = Self { compact: true, ..Self::BITHAC };
 
     /// Whether `scheme` is among them.
     pub const fn contains(self, scheme: Scheme) -> bool {
         match scheme {
             Scheme::Rfc7924 => self.rfc7924,
             Scheme::Bithac => self.bithac,
+            Scheme::Compact => self.compact,
         }
     }
 }
@@ -69,14 +76,17 @@ pub enum Scheme {
     Rfc7924,
     /// The same, and tickets for the client's Certificate (paper 000).
     Bithac,
+    /// One ticket for all three, which are then not sent at all.
+    Compact,
 }
 
 impl Scheme {
-    /// As in reports: `rfc7924`, `bithac`.
+    /// As in reports: `rfc7924`, `bithac`, `compact`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rfc7924 => "rfc7924",
             Self::Bithac => "bithac",
+            Self::Compact => "compact",
         }
     }
 }

@@ -82,6 +82,10 @@ fn end() -> impl Strategy<Value = End> {
     prop_oneof![3 => Just(End::Drop), 2 => Just(End::TimeOut), 1 => Just(End::Alert), 1 => Just(End::Crash)]
 }
 
+fn scheme() -> impl Strategy<Value = Scheme> {
+    prop::sample::select(alloc::vec![Scheme::Bithac, Scheme::Compact])
+}
+
 /// Both sides of one connection.
 struct Connection {
     client: ClientSession,
@@ -92,24 +96,36 @@ struct Connection {
 }
 
 struct World {
+    scheme: Scheme,
     client: Arc<SavingStore>,
     server: Arc<MemoryServerStore>,
     tickets: u64,
     now: u64,
 }
 
+/// What the server shows.
+const SEEN: Seen = Seen { certificate: SERVER, request: Some(REQUEST) };
+
 impl World {
-    fn new() -> Self {
+    fn new(scheme: Scheme) -> Self {
         let empty = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0)).expect("small");
-        Self { client: SavingStore::load(empty), server: Arc::new(MemoryServerStore::new(100)), tickets: 0, now: TODAY }
+        let server = Arc::new(MemoryServerStore::new(100));
+        Self { scheme, client: SavingStore::load(empty), server, tickets: 0, now: TODAY }
     }
 
     fn client_hello(&self, own_certificate: Fingerprint) -> Connection {
-        let context = Context { now: at(self.now), own_certificate: Some(own_certificate), ..context() };
-        let cache = ServerCache { store: self.server.clone(), schemes: Schemes::BITHAC };
+        let (now, host_name) = (at(self.now), Some(&b"device.example"[..]));
+        let answer = |_: &RequestEntry| Some(own_certificate);
+        let context = Context { now, own_certificate: Some(own_certificate), answer: &answer, ..context() };
+        let schemes = if self.scheme == Scheme::Compact { Schemes::COMPACT } else { Schemes::BITHAC };
+        let cache = ServerCache { store: self.server.clone(), schemes };
+        let client = ClientCache { store: self.client.clone(), schemes };
         Connection {
-            client: ClientSession::begin(&client_cache(self.client.clone()), scope(), context),
-            server: ServerSession::begin(&cache, Some(ASKED), Some(b"device.example"), at(self.now), false),
+            client: ClientSession::begin(&client, scope(), context),
+            server: match self.scheme {
+                Scheme::Compact => ServerSession::begin_compact(&cache, SEEN, Some(ASKED), host_name, now, false),
+                _ => ServerSession::begin(&cache, Some(ASKED), host_name, now, false),
+            },
             own_certificate,
             cached: false,
             reached: Reach::ClientHello,
@@ -121,12 +137,21 @@ impl World {
         let Connection { client, server, own_certificate, cached, reached } = connection;
         match reached {
             Reach::ClientHello => {
-                *cached = client.offered_ticket().is_some_and(|ticket| server.select(once(ticket)) == Some(0));
+                let mut selection = Selection { scheme: Some(self.scheme), ..Selection::default() };
+                if let Some(ticket) = client.ticket_of(self.scheme) {
+                    match self.scheme {
+                        Scheme::Compact => selection = server.select_everything(ticket),
+                        _ => selection.client_certificate = server.select(once(ticket)) == Some(0),
+                    }
+                }
+                *cached = selection.client_certificate;
                 if *cached {
                     let selected = server.client_certificate().map(PeerEntry::fingerprint);
                     assert_eq!(selected, Some(*own_certificate), "the client cannot honour the selection");
                 }
-                client.selected(Selection { client_certificate: *cached, ..Selection::default() });
+                client.selected(selection);
+                client.saw_certificate(SERVER);
+                client.saw_request(REQUEST);
                 *reached = Reach::Selection;
             }
             Reach::Selection => {
@@ -135,13 +160,14 @@ impl World {
             }
             Reach::ServerFinished => {
                 self.tickets += 1;
-                client.finished(learned(client.scheme_bithac().then_some(ticket(self.tickets))));
+                let named = client.names(Some(*own_certificate)).filter(|_| client.supports(self.scheme));
+                client.finished(Learned { ticket: named.map(|named| (ticket(self.tickets), named)), ..learned(None) });
                 *reached = Reach::Finished;
             }
             Reach::Finished => {
                 if let Some(ticket) = client.own_ticket() {
-                    let entry = server.entry(*own_certificate, peer()).expect("bithac is on");
-                    server.commit(FinishedProof::after_finished(), ticket, entry).expect("in memory");
+                    let entry = server.entry(*own_certificate, peer()).expect("caching is on");
+                    server.commit(FinishedProof::after_finished(), ticket, Some(entry)).expect("in memory");
                 }
                 *reached = Reach::Commit;
             }
@@ -170,7 +196,11 @@ impl World {
 
 #[test]
 fn rule_2_failures_are_remembered_over_restarts() {
-    let mut world = World::new();
+    [Scheme::Bithac, Scheme::Compact].into_iter().for_each(failures_are_remembered_over_restarts);
+}
+
+fn failures_are_remembered_over_restarts(scheme: Scheme) {
+    let mut world = World::new(scheme);
     let connect = |world: &mut World, reach, end| {
         let mut connection = world.client_hello(OWN);
         let reason = connection.client.reason();
@@ -195,7 +225,7 @@ fn rule_2_failures_are_remembered_over_restarts() {
 
 #[test]
 fn rule_2_a_device_without_clock_that_restarts_for_each_connection_is_not_off_for_ever() {
-    let mut world = World::new();
+    let mut world = World::new(Scheme::Bithac);
     let mut record = ScopeRecord::default();
     record.health = health::Health::Off { until: None, connections: 3 };
     world.client.memory.insert(scope(), record);
@@ -216,9 +246,10 @@ proptest! {
     /// well costs nothing; each loss, crash or alert costs one full handshake at most, besides the first.
     #[test]
     fn rule_2_each_fault_costs_one_full_handshake_at_most(
+        scheme in scheme(),
         connections in prop::collection::vec((reach(), end()), 1..60),
     ) {
-        let mut world = World::new();
+        let mut world = World::new(scheme);
         let (mut full, mut faults) = (0, 0);
         for (reach, end) in connections {
             let mut connection = world.client_hello(OWN);
@@ -251,9 +282,10 @@ proptest! {
     /// Several connections at once, of a client that changes its certificate and crashes at any time.
     #[test]
     fn rule_2_server_never_selects_what_the_client_cannot_honour(
+        scheme in scheme(),
         steps in prop::collection::vec((0..8_u8, any::<prop::sample::Index>(), end()), 1..200),
     ) {
-        let mut world = World::new();
+        let mut world = World::new(scheme);
         let mut running: Vec<Connection> = Vec::new();
         let mut own_certificate = OWN;
         for (kind, which, end) in steps {

@@ -1,22 +1,24 @@
 //! What a client keeps of one scope: the server's objects, the two slots for tickets, and how offers fared.
 //!
-//! What must always hold (`caching`, rule 2): a ticket is offered only for the certificate that it was made with, and
-//! `confirmed` is given up only for a ticket that the server is known to have.
+//! What must always hold (`caching`, rule 2): a ticket is offered only for what it was made with, and `confirmed` is
+//! given up only for a ticket that the server is known to have, or when what it stands for is replaced.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::health::Health;
-use super::{Fingerprint, PeerEntry, RequestEntry, Ticket};
+use super::{Fingerprint, Named, Parts, PeerEntry, RequestEntry, Scheme, Ticket};
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, Parse, ProtocolVersion, Reader, Writer};
 
 /// What a client keeps of one scope. A store holds it without looking inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeRecord {
-    pub(super) server_certificate: Option<Arc<PeerEntry>>,
+    server_certificate: Option<Arc<PeerEntry>>,
     /// At most one for each version.
     requests: Vec<Arc<RequestEntry>>,
+    /// What the server answered last: the only scheme of which something is offered.
+    pub(super) scheme: Option<Scheme>,
     confirmed: Option<Slot>,
     newer: Option<Slot>,
     /// How many handshakes used `confirmed` since `newer` was first set.
@@ -26,11 +28,22 @@ pub struct ScopeRecord {
     pub(super) holders: u32,
 }
 
-/// A ticket, and the certificate that it stands for.
+/// A ticket, and what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) ticket: Ticket,
-    pub(super) own_certificate: Fingerprint,
+    /// The client's own Certificate, if it proved one.
+    pub(super) own_certificate: Option<Fingerprint>,
+    /// For a ticket of `compact`: the entries of the record that it names as well.
+    pub(super) entries: Option<Entries>,
+}
+
+/// Entries of the record that a ticket of `compact` names: the server's Certificate, and maybe a CertificateRequest. A
+/// slot goes when one of them is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entries {
+    /// The version of the CertificateRequest, if there was one.
+    pub(super) request: Option<ProtocolVersion>,
 }
 
 impl ScopeRecord {
@@ -54,7 +67,27 @@ impl ScopeRecord {
         self.requests.iter().rev().find(|request| versions.contains(&request.version))
     }
 
+    pub(super) const fn server_certificate(&self) -> Option<&Arc<PeerEntry>> {
+        self.server_certificate.as_ref()
+    }
+
+    pub(super) fn learn_certificate(&mut self, entry: PeerEntry) {
+        if self.server_certificate.as_ref().is_none_or(|known| known.fingerprint() != entry.fingerprint()) {
+            self.drop_slots(|_| true);
+        }
+        self.server_certificate = Some(Arc::new(entry));
+    }
+
+    pub(super) fn forget_certificate(&mut self) {
+        self.server_certificate = None;
+    }
+
     pub(super) fn learn_request(&mut self, request: RequestEntry) {
+        let is_known =
+            |known: &Arc<RequestEntry>| (known.version, known.fingerprint) == (request.version, request.fingerprint);
+        if !self.requests.iter().any(is_known) {
+            self.drop_slots(|entries| entries.request == Some(request.version));
+        }
         self.requests.retain(|known| known.version != request.version);
         self.requests.truncate(Self::MAX_REQUESTS - 1);
         self.requests.push(Arc::new(request));
@@ -64,13 +97,37 @@ impl ScopeRecord {
         self.requests.retain(|known| known.fingerprint != fingerprint);
     }
 
-    /// The ticket to offer for `own_certificate`: `newer` only if no `confirmed` can be offered, or `confirmed` was
-    /// used three times since `newer` was first set.
-    pub(super) fn ticket(&self, own_certificate: Fingerprint) -> Option<Ticket> {
-        let offerable = |slot: Option<Slot>| slot.filter(|slot| slot.own_certificate == own_certificate);
-        let (confirmed, newer) = (offerable(self.confirmed), offerable(self.newer));
-        let slot = if self.confirmed_uses >= Self::CONFIRMED_USES { newer.or(confirmed) } else { confirmed.or(newer) };
-        slot.map(|slot| slot.ticket)
+    /// Drops tickets of `compact` by the entries that they name.
+    fn drop_slots(&mut self, drops: impl Fn(&Entries) -> bool) {
+        for slot in [&mut self.confirmed, &mut self.newer] {
+            if slot.is_some_and(|slot| slot.entries.as_ref().is_some_and(&drops)) {
+                *slot = None;
+            }
+        }
+    }
+
+    /// The slot for a ticket, if the record has all entries that it names.
+    pub(super) fn slot(&self, ticket: Ticket, named: &Named) -> Option<Slot> {
+        let (own_certificate, entries) = match *named {
+            Named::Client(own) => (Some(own), None),
+            Named::Static(Parts { server_certificate, certificate_request, client_certificate }) => {
+                self.server_certificate.as_ref().filter(|entry| entry.fingerprint() == server_certificate)?;
+                let is_named = |fingerprint| move |known: &&Arc<RequestEntry>| known.fingerprint == fingerprint;
+                let request = match certificate_request {
+                    None => None,
+                    Some(fingerprint) => Some(self.requests.iter().find(is_named(fingerprint))?.version),
+                };
+                (client_certificate, Some(Entries { request }))
+            }
+        };
+        Some(Slot { ticket, own_certificate, entries })
+    }
+
+    /// The ticket to offer, among those that can be: `newer` only if no `confirmed` can, or `confirmed` was used three
+    /// times since `newer` was first set.
+    pub(super) fn ticket(&self, can_be_offered: impl Fn(&Slot) -> bool) -> Option<Slot> {
+        let (confirmed, newer) = (self.confirmed.filter(&can_be_offered), self.newer.filter(&can_be_offered));
+        if self.confirmed_uses >= Self::CONFIRMED_USES { newer.or(confirmed) } else { confirmed.or(newer) }
     }
 
     /// The server knows `ticket`, which an authenticated handshake showed: `newer` becomes `confirmed`.
@@ -115,7 +172,11 @@ impl ScopeRecord {
 
 impl Parse<'_> for Slot {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self { ticket: Ticket::parse(reader)?, own_certificate: Fingerprint::parse(reader)? })
+        Ok(Self {
+            ticket: Ticket::parse(reader)?,
+            own_certificate: Option::parse(reader)?,
+            entries: Option::parse(reader)?,
+        })
     }
 }
 
@@ -123,6 +184,40 @@ impl Encode for Slot {
     fn encode(&self, writer: &mut Writer<'_>) {
         self.ticket.encode(writer);
         self.own_certificate.encode(writer);
+        self.entries.encode(writer);
+    }
+}
+
+impl Parse<'_> for Entries {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self { request: Option::parse(reader)? })
+    }
+}
+
+impl Encode for Entries {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.request.encode(writer);
+    }
+}
+
+impl Parse<'_> for Scheme {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        match reader.u8()? {
+            0 => Ok(Self::Rfc7924),
+            1 => Ok(Self::Bithac),
+            2 => Ok(Self::Compact),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+impl Encode for Scheme {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(match self {
+            Self::Rfc7924 => 0,
+            Self::Bithac => 1,
+            Self::Compact => 2,
+        });
     }
 }
 
@@ -137,6 +232,7 @@ impl Parse<'_> for ScopeRecord {
         Ok(Self {
             server_certificate,
             requests,
+            scheme: Option::parse(reader)?,
             confirmed: Option::parse(reader)?,
             newer: Option::parse(reader)?,
             confirmed_uses: reader.u8()?,
@@ -151,6 +247,7 @@ impl Encode for ScopeRecord {
         self.server_certificate.encode(writer);
         writer.u8(self.requests.len() as u8); // at most MAX_REQUESTS
         self.requests.iter().for_each(|request| request.encode(writer));
+        self.scheme.encode(writer);
         self.confirmed.encode(writer);
         self.newer.encode(writer);
         writer.u8(self.confirmed_uses);

@@ -8,8 +8,8 @@ use core::fmt;
 
 use super::entry::{Conditions, Unusable};
 use super::{
-    Commit, Fingerprint, FinishedProof, NotSaved, PeerEntry, Row, Scheme, Schemes, ServerId, ServerStore, Ticket,
-    TrustId,
+    Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen, Selection,
+    ServerId, ServerStore, Ticket, TrustId,
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
@@ -40,13 +40,39 @@ pub(crate) struct Asked {
     pub(crate) version: ProtocolVersion,
 }
 
+/// The Certificate that a client proved.
+#[derive(Debug)]
+pub(crate) struct Proven {
+    pub(crate) fingerprint: Fingerprint,
+    /// `None`: not to be kept.
+    pub(crate) entry: Option<PeerEntry>,
+}
+
+impl From<PeerEntry> for Proven {
+    fn from(entry: PeerEntry) -> Self {
+        Self { fingerprint: entry.fingerprint(), entry: Some(entry) }
+    }
+}
+
 /// One connection's dealings with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
+    /// `None`: clients' Certificates are not kept.
     policy: Option<Policy>,
-    /// The ticket that was selected, and what was found under it.
-    used: Option<(Ticket, Row)>,
+    /// Where a row can do without a client's Certificate, which is `compact`: the store, and what this side shows.
+    own: Option<(ServerCache, Seen)>,
+    /// The ticket that was selected.
+    used: Option<Used>,
     reason: Option<&'static str>,
+}
+
+/// A ticket that was selected, and what was found under it.
+#[derive(Debug)]
+struct Used {
+    ticket: Ticket,
+    row: Row,
+    /// The client's Certificate was selected.
+    client_certificate: bool,
 }
 
 /// What an entry must pass in this handshake.
@@ -63,8 +89,8 @@ impl ServerSession {
     /// How many tickets of one ClientHello are looked up. A client of today has one.
     const MAX_TICKETS: usize = 8;
 
-    /// With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name` is the name of
-    /// the ClientHello.
+    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name`
+    /// is the name of the ClientHello.
     pub(crate) fn begin(
         cache: &ServerCache,
         asked: Option<Asked>,
@@ -79,7 +105,21 @@ impl ServerSession {
             }
             _ => None,
         };
-        Self { policy, used: None, reason: None }
+        Self { policy, own: None, used: None, reason: None }
+    }
+
+    /// The same of `compact`, where `own` is what this side shows in this handshake.
+    pub(crate) fn begin_compact(
+        cache: &ServerCache,
+        own: Seen,
+        asked: Option<Asked>,
+        host_name: Option<&[u8]>,
+        now: Now,
+        without_clock: bool,
+    ) -> Self {
+        let policy = Self::begin(cache, asked, host_name, now, without_clock).policy;
+        let has_place = cache.schemes.contains(Scheme::Compact) && ServerId::from_host_name(host_name).is_some();
+        Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None }
     }
 
     /// The index of the first of `tickets` that can be used. What expired is deleted.
@@ -89,7 +129,7 @@ impl ServerSession {
         for (index, ticket) in (0..).zip(tickets.take(Self::MAX_TICKETS)) {
             match policy.find(ticket) {
                 Ok(row) => {
-                    self.used = Some((ticket, row));
+                    self.used = Some(Used { ticket, row, client_certificate: true });
                     return Some(index);
                 }
                 Err(reason) => self.reason = Some(reason),
@@ -98,9 +138,52 @@ impl ServerSession {
         None
     }
 
+    /// What `ticket` of `compact` lets this handshake leave out.
+    pub(crate) fn select_everything(&mut self, ticket: Ticket) -> Selection {
+        self.used = None;
+        let mut selection = Selection { scheme: Some(Scheme::Compact), ..Selection::default() };
+        let Some((cache, own)) = &self.own else { return selection };
+        let found = cache.store.find(&ticket).and_then(|row| Some((row.seen?, row)));
+        let Some((seen, row)) = found else {
+            self.reason = Some("ticket unknown");
+            return selection;
+        };
+        selection.server_certificate = seen.certificate == own.certificate;
+        selection.certificate_request = own.request.is_some() && seen.request == own.request;
+        if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
+            match policy.check(ticket, entry) {
+                Ok(()) => selection.client_certificate = true,
+                Err(reason) => self.reason = Some(reason),
+            }
+        }
+        if selection.any() {
+            self.used = Some(Used { ticket, row, client_certificate: selection.client_certificate });
+        } else {
+            self.reason = self.reason.or(Some("nothing is as the client has seen it"));
+        }
+        selection
+    }
+
     /// The client's Certificate under the selected ticket.
     pub(crate) fn client_certificate(&self) -> Option<&PeerEntry> {
-        self.used.as_ref().map(|(_, row)| &*row.entry)
+        self.used.as_ref().filter(|used| used.client_certificate).and_then(|used| used.row.entry.as_deref())
+    }
+
+    /// The client's Certificate, if it is not sent at all.
+    pub(crate) fn left_out_certificate(&self) -> Option<&PeerEntry> {
+        self.client_certificate().filter(|_| self.own.is_some())
+    }
+
+    /// What the ticket of this handshake stands for, if there is one. `client_certificate` was proven.
+    pub(crate) fn names(&self, client_certificate: Option<Fingerprint>) -> Option<Named> {
+        match &self.own {
+            None => client_certificate.map(Named::Client),
+            Some((_, seen)) => Some(Named::Static(Parts {
+                server_certificate: seen.certificate,
+                certificate_request: seen.request,
+                client_certificate,
+            })),
+        }
     }
 
     /// An entry for the Certificate that was asked for, verified as [`Asked`] says. `None`: not to be kept.
@@ -110,27 +193,46 @@ impl ServerSession {
         Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))
     }
 
-    /// Why no ticket was selected though the client sent some.
+    /// Why the client's Certificate was not selected though the client sent a ticket.
     pub(crate) fn reason(&self) -> Option<&'static str> {
-        self.reason.filter(|_| self.used.is_none())
+        self.reason.filter(|_| self.client_certificate().is_none())
     }
 
-    /// The client's Finished was verified: keeps `entry`, what was proven in this handshake, under its new `ticket`. To
-    /// be called before anything is sent that tells the client so. The ticket joins the lineage of the selected one only
-    /// if that stands for the same Certificate. An error says that the row may not survive a restart.
-    pub(crate) fn commit(&mut self, proof: FinishedProof, ticket: Ticket, entry: PeerEntry) -> Result<(), NotSaved> {
+    /// The client's Finished was verified: keeps what was proven in this handshake under its new `ticket`. To be called
+    /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
+    /// stands for the same Certificate. An error says that the row may not survive a restart.
+    pub(crate) fn commit(
+        &mut self,
+        proof: FinishedProof,
+        ticket: Ticket,
+        entry: Option<PeerEntry>,
+    ) -> Result<(), NotSaved> {
         let FinishedProof(()) = proof;
-        let Some(policy) = self.policy.as_ref().filter(|_| entry.fits()) else { return Ok(()) };
-        let used = self.used.take().filter(|(_, row)| row.entry.fingerprint() == entry.fingerprint());
-        let (parent, shared) = used.map(|(parent, row)| (parent, row.entry)).unzip();
-        let entry = shared.filter(|shared| **shared == entry).unwrap_or_else(|| Arc::new(entry));
-        policy.cache.store.commit(Commit { ticket, row: Row { entry }, parent })
+        let entry = entry.filter(PeerEntry::fits);
+        let (store, seen) = match (&self.own, &self.policy, &entry) {
+            (Some((cache, seen)), ..) => (&cache.store, Some(*seen)),
+            (None, Some(policy), Some(_)) => (&policy.cache.store, None),
+            _ => return Ok(()), // a ticket of `bithac` stands for a certificate
+        };
+        let used = self.used.take().filter(|used| used.row.is_of(entry.as_ref()));
+        let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
+        let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
+        let entry = shared.or_else(|| entry.map(Arc::new));
+        store.commit(Commit { ticket, row: Row { entry, seen }, parent })
     }
 }
 
 impl Policy {
+    /// A row of `bithac`.
     fn find(&self, ticket: Ticket) -> Result<Row, &'static str> {
-        let row = self.cache.store.find(&ticket).ok_or("ticket unknown")?;
+        let row = self.cache.store.find(&ticket).filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
+        let entry = row.entry.as_ref().ok_or("ticket unknown")?;
+        self.check(ticket, entry)?;
+        Ok(row)
+    }
+
+    /// Whether the entry under `ticket` can be used. What expired is deleted.
+    fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), &'static str> {
         let Asked { trust_id, certificate_type, version } = self.asked;
         let conditions = Conditions {
             trust_id,
@@ -140,16 +242,13 @@ impl Policy {
             now: self.now,
             without_clock: self.without_clock,
         };
-        match row.entry.usable(&conditions) {
-            Ok(()) => Ok(row),
-            Err(unusable) => {
-                if unusable == Unusable::Expired {
-                    // If this is not saved, the next use deletes it again.
-                    let _ = self.cache.store.remove(&ticket);
-                }
-                Err(unusable.reason())
+        entry.usable(&conditions).map_err(|unusable| {
+            if unusable == Unusable::Expired {
+                // If this is not saved, the next use deletes it again.
+                let _ = self.cache.store.remove(&ticket);
             }
-        }
+            unusable.reason()
+        })
     }
 }
 

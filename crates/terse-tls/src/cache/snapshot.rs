@@ -10,13 +10,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::memory::{MemoryClientStore, MemoryServerStore};
-use super::store::{Commit, NotSaved, Row};
-use super::{PeerEntry, Scope, ScopeRecord, Ticket};
+use super::store::{Commit, NotSaved, Row, Seen};
+use super::{Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, Parse, Reader, Writer};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Everything in `client` and `server`, with the order of use. Holds of running connections are left out.
 ///
@@ -46,11 +46,12 @@ impl Parse<'_> for Snapshot<Scope> {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let records = list(reader, |reader| Ok((Scope::parse(reader)?, ScopeRecord::parse(reader)?)))?;
         let entries = list(reader, |reader| PeerEntry::parse(reader).map(Arc::new))?;
+        let seen = list(reader, Seen::parse)?;
         let commits = list(reader, |reader| {
             let ticket = Ticket::parse(reader)?;
-            let index = u32::from_be_bytes(reader.array()?) as usize;
-            let entry = entries.get(index).ok_or(InvalidMessage::IllegalValue)?.clone();
-            Ok(Commit { ticket, row: Row { entry }, parent: Option::parse(reader)? })
+            let entry = indexed(&entries, reader)?;
+            let seen = indexed(&seen, reader)?;
+            Ok(Commit { ticket, row: Row { entry, seen }, parent: Option::parse(reader)? })
         })?;
         Ok(Self { records, commits })
     }
@@ -64,13 +65,24 @@ impl Encode for Snapshot<Arc<Scope>> {
                 record.encode(writer);
             }
         });
-        // The rows of a lineage share an entry: it is written once, in the order of the first row that has it.
-        let mut indices = BTreeMap::new();
+        // The rows of a lineage share an entry, and most rows have seen the same: each is written once, in the order of the
+        // first row that has it. Indices count from 1, and never exceed the bytes of their vector.
+        let mut entries = BTreeMap::new();
         writer.vec::<4>(|writer| {
-            for Commit { row, .. } in &self.commits {
-                let next = indices.len() as u32; // no more than bytes in this vector
-                indices.entry(Arc::as_ptr(&row.entry)).or_insert_with(|| {
-                    row.entry.encode(writer);
+            for entry in self.commits.iter().filter_map(|commit| commit.row.entry.as_ref()) {
+                let next = entries.len() as u32 + 1;
+                entries.entry(Arc::as_ptr(entry)).or_insert_with(|| {
+                    entry.encode(writer);
+                    next
+                });
+            }
+        });
+        let mut all_seen = BTreeMap::new();
+        writer.vec::<4>(|writer| {
+            for seen in self.commits.iter().filter_map(|commit| commit.row.seen) {
+                let next = all_seen.len() as u32 + 1;
+                all_seen.entry(seen).or_insert_with(|| {
+                    seen.encode(writer);
                     next
                 });
             }
@@ -78,11 +90,38 @@ impl Encode for Snapshot<Arc<Scope>> {
         writer.vec::<4>(|writer| {
             for Commit { ticket, row, parent } in &self.commits {
                 ticket.encode(writer);
-                let index = indices.get(&Arc::as_ptr(&row.entry)).copied().unwrap_or_default(); // never absent
-                writer.bytes(&index.to_be_bytes());
+                let entry = row.entry.as_ref().and_then(|entry| entries.get(&Arc::as_ptr(entry)));
+                let seen = row.seen.and_then(|seen| all_seen.get(&seen));
+                for index in [entry, seen] {
+                    writer.bytes(&index.copied().unwrap_or(NONE).to_be_bytes());
+                }
                 parent.encode(writer);
             }
         });
+    }
+}
+
+impl Parse<'_> for Seen {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self { certificate: Fingerprint::parse(reader)?, request: Option::parse(reader)? })
+    }
+}
+
+impl Encode for Seen {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.certificate.encode(writer);
+        self.request.encode(writer);
+    }
+}
+
+/// The index of what is not there.
+const NONE: u32 = 0;
+
+/// One of `values`, by an index that counts from 1, or none.
+fn indexed<T: Clone>(values: &[T], reader: &mut Reader<'_>) -> Result<Option<T>, InvalidMessage> {
+    match u32::from_be_bytes(reader.array()?) {
+        NONE => Ok(None),
+        index => Ok(Some(values.get(index as usize - 1).ok_or(InvalidMessage::IllegalValue)?.clone())),
     }
 }
 

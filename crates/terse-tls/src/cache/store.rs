@@ -5,7 +5,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::{PeerEntry, Scope, ScopeRecord, Ticket};
+use super::{Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
 
 /// What a client keeps, by scope.
 pub trait ClientStore: Send + Sync {
@@ -47,8 +47,28 @@ pub trait ServerStore: Send + Sync {
 /// What a server keeps under one ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The client's Certificate. Shared by the rows of a lineage.
-    pub entry: Arc<PeerEntry>,
+    /// The client's Certificate, if it proved one that may be kept. Shared by the rows of a lineage. Rows without one have
+    /// a quota of their own: whoever connects can make them.
+    pub entry: Option<Arc<PeerEntry>>,
+    /// For a ticket of `compact`: what the client has seen.
+    pub seen: Option<Seen>,
+}
+
+impl Row {
+    /// Whether both stand for the same client certificate.
+    pub(super) fn is_of(&self, client: Option<&PeerEntry>) -> bool {
+        let own = self.entry.as_ref().map(|entry| entry.fingerprint());
+        own.is_some() && own == client.map(PeerEntry::fingerprint)
+    }
+}
+
+/// What a client has seen of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// The server's Certificate.
+    pub certificate: Fingerprint,
+    /// Its CertificateRequest, if there was one.
+    pub request: Option<Fingerprint>,
 }
 
 /// A new row of a [`ServerStore`].

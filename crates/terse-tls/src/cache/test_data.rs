@@ -63,6 +63,11 @@ pub(super) fn raw_entry(fingerprint: Fingerprint, version: ProtocolVersion) -> P
     PeerEntry::new(fingerprint, version, TRUST, server_id(), peer)
 }
 
+/// A row of `bithac`.
+pub(super) fn row(entry: PeerEntry) -> Row {
+    Row { entry: Some(Arc::new(entry)), seen: None }
+}
+
 pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
     PeerEntry::new(fingerprint, ProtocolVersion::TLS_1_3, TRUST, server_id(), peer())
 }
@@ -82,6 +87,7 @@ pub(super) fn context() -> Context<'static> {
         trust_id: Some(TRUST),
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
+        answer: &|_| Some(OWN),
         without_clock: false,
         resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
@@ -97,9 +103,13 @@ pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
         proof: FinishedProof::after_finished(),
         server_certificate: Some(entry(SERVER)),
         certificate_request: Some(request(200)),
-        ticket,
+        ticket: ticket.map(|ticket| (ticket, Named::Client(OWN))),
     }
 }
 
-pub(super) const ALL: Selection =
-    Selection { server_certificate: true, certificate_request: true, client_certificate: true };
+pub(super) const ALL: Selection = Selection {
+    scheme: Some(Scheme::Bithac),
+    server_certificate: true,
+    certificate_request: true,
+    client_certificate: true,
+};

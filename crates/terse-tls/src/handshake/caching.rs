@@ -1,48 +1,133 @@
 //! The caching extensions of both versions: what a client offers and a server selects (RFC 7924, 3 and 4; paper 000,
-//! IV-B).
+//! IV-B; `compact` of `docs/caching.md`).
 //!
 //! What must always hold: a client takes only what it offered; a server selects only what it would send, or accept, in
 //! this handshake.
 
 use alloc::vec::Vec;
 
-use super::Output;
-use crate::cache::{Asked, Fingerprint, Scheme, Selection, ServerCache, ServerSession, Ticket, TrustId};
-use crate::cert::PeerRole;
-use crate::config::ServerConfig;
+use super::certificate_types::{CertificateTypes, verified_before};
+use super::{Output, signature};
+use crate::cache::{
+    Asked, ClientSession, Fingerprint, RequestEntry, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
+    TrustId,
+};
+use crate::cert::{Credential, PeerRole, VerifiedPeer};
+use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
-use crate::summary::Mode;
+use crate::summary::{CachedObject, Mode};
 use crate::time::Now;
 use crate::wire::{
-    CachedInformation, CachedInformationType, CertificateType, ClientCachedInfo, EncodeError, ExtensionType,
-    Extensions, ExtensionsBuilder, List, ProtocolVersion, SelectedClientInfo, SelectedClientObject,
-    SelectedInformation,
+    CachedInformation, CachedInformationType, CertificateType, ClientCachedInfo, CompactOffer, CompactSelection,
+    EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, ProtocolVersion, SelectedClientInfo,
+    SelectedClientObject, SelectedInformation, SignatureScheme,
 };
 
 /// Whether the server replies to the caching extensions at all.
-pub(crate) fn is_answered(extensions: Extensions<'_>, client_cached_info: ExtensionType) -> bool {
-    extensions.iter().any(|(kind, _)| kind == ExtensionType::CACHED_INFO || kind == client_cached_info)
+pub(crate) fn is_answered(extensions: Extensions<'_>, common: &Common) -> bool {
+    let ours = [ExtensionType::CACHED_INFO, common.client_cached_info, common.compact_cache];
+    extensions.iter().any(|(kind, _)| ours.contains(&kind))
 }
 
-/// What the server selects as cached, checked against the offer. The second value says that the server answered
-/// `client_cached_info`: the handshake makes a ticket.
-pub(crate) fn selected(
+/// What a client answers a request with; `None`: an empty Certificate.
+pub(crate) fn answer(config: &ClientConfig, request: &RequestEntry) -> Option<Fingerprint> {
+    let accepts = |scheme| request.signature_algorithms.contains(&scheme);
+    let able = |own: &&Credential| signature::choose(own, request.version, accepts).is_some();
+    config.credential.as_ref().filter(able).map(|own| own.fingerprint(request.version))
+}
+
+/// What the server selects as cached, checked against the offer.
+pub(super) fn selected(
     extensions: Extensions<'_>,
-    client_cached_info: ExtensionType,
+    config: &ClientConfig,
+    types: CertificateTypes,
     version: ProtocolVersion,
     output: &mut Output<'_>,
-) -> Result<(Selection, bool), Error> {
+) -> Result<Selection, Error> {
+    let common = &config.common;
     let server_objects: Option<SelectedInformation<'_>> = extensions.get()?;
-    let client_objects: Option<SelectedClientInfo<'_>> = extensions.get_as(client_cached_info)?;
-    let mut selection = Selection::default();
-    let Some(session) = output.cache.as_deref_mut() else { return Ok((selection, false)) };
+    let client_objects: Option<SelectedClientInfo<'_>> = extensions.get_as(common.client_cached_info)?;
+    let compact: Option<CompactSelection> = extensions.get_as(common.compact_cache)?;
+    let Some(session) = output.cache.as_deref_mut() else { return Ok(Selection::default()) };
+    let selection = match (compact, server_objects, client_objects) {
+        (Some(CompactSelection(bits)), None, None) => {
+            selected_by_ticket(bits.unwrap_or_default(), bits.is_some(), session, config, types, version)?
+        }
+        (Some(_), ..) => return Err(PeerMisbehaved::IllegalCachingReply.into()),
+        (None, server_objects, client_objects) => selected_objects(server_objects, client_objects, session, version)?,
+    };
+    session.selected(selection);
+    let has_tickets = matches!(selection.scheme, Some(Scheme::Bithac | Scheme::Compact));
+    let ticket_unknown = has_tickets && session.offered_ticket().is_some() && !selection.uses_ticket();
+    output.summary.fallback = match (session.reason(), ticket_unknown) {
+        (None, true) => Some("the server does not know the ticket"),
+        (None, false) if session.server_certificate().is_some() && !selection.server_certificate => {
+            Some("the server did not take up what was offered")
+        }
+        (reason, _) => reason,
+    };
+    output.summary.mode = Mode::of(selection.any(), selection.scheme);
+    Ok(selection)
+}
+
+/// `compact`: each bit must stand for a part of the ticket that fits this handshake.
+fn selected_by_ticket(
+    bits: u8,
+    is_selection: bool,
+    session: &ClientSession,
+    config: &ClientConfig,
+    types: CertificateTypes,
+    version: ProtocolVersion,
+) -> Result<Selection, Error> {
+    const ALL: u8 = CompactSelection::SERVER_CERTIFICATE
+        | CompactSelection::CERTIFICATE_REQUEST
+        | CompactSelection::CLIENT_CERTIFICATE;
+    let scheme = Some(Scheme::Compact);
+    if !is_selection {
+        return Ok(Selection { scheme, ..Selection::default() });
+    }
+    let selection = Selection {
+        scheme,
+        server_certificate: bits & CompactSelection::SERVER_CERTIFICATE != 0,
+        certificate_request: bits & CompactSelection::CERTIFICATE_REQUEST != 0,
+        client_certificate: bits & CompactSelection::CLIENT_CERTIFICATE != 0,
+    };
+    let certificate = session.server_certificate().filter(|entry| entry.stands_for(types.server, version));
+    let request = session.certificate_request().filter(|request| request.version == version);
+    let own = config.credential.as_ref().filter(|own| own.certificate_type() == types.client);
+    let own = own.filter(|own| session.named_own_certificate() == Some(own.fingerprint(version)));
+    let is_illegal = session.ticket_of(Scheme::Compact).is_none()
+        || bits & !ALL != 0
+        || !selection.any()
+        || (selection.server_certificate && certificate.is_none())
+        || (selection.certificate_request && request.is_none())
+        || (selection.client_certificate && own.is_none());
+    if is_illegal {
+        return Err(PeerMisbehaved::IllegalCachingReply.into());
+    }
+    Ok(selection)
+}
+
+/// `rfc7924` and `bithac`.
+fn selected_objects(
+    server_objects: Option<SelectedInformation<'_>>,
+    client_objects: Option<SelectedClientInfo<'_>>,
+    session: &ClientSession,
+    version: ProtocolVersion,
+) -> Result<Selection, Error> {
+    let scheme = match (&server_objects, &client_objects) {
+        (_, Some(_)) => Some(Scheme::Bithac),
+        (Some(_), None) => Some(Scheme::Rfc7924),
+        (None, None) => None,
+    };
+    let mut selection = Selection { scheme, ..Selection::default() };
     for kind in server_objects.iter().flat_map(|SelectedInformation(kinds)| kinds.iter()) {
         let (offered, selected) = match kind {
             CachedInformationType::CERT => (session.offered_certificate(), &mut selection.server_certificate),
             CachedInformationType::CERT_REQ => {
                 // A request of another version was offered while this one was not known.
-                let offered = session.certificate_request().filter(|request| request.version == version);
-                (offered.map(|request| request.fingerprint), &mut selection.certificate_request)
+                let known = session.certificate_request().is_some_and(|request| request.version == version);
+                (session.offered_request().filter(|_| known), &mut selection.certificate_request)
             }
             _ => (None, &mut selection.client_certificate),
         };
@@ -50,32 +135,49 @@ pub(crate) fn selected(
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
     }
-    let negotiated = client_objects.is_some();
     if let Some(SelectedClientInfo(Some(objects))) = client_objects {
         let mut objects = objects.iter();
         selection.client_certificate = match (objects.next(), objects.next()) {
-            _ if session.offered_ticket().is_none() => return Err(PeerMisbehaved::IllegalCachingReply.into()),
+            _ if session.ticket_of(Scheme::Bithac).is_none() => {
+                return Err(PeerMisbehaved::IllegalCachingReply.into());
+            }
             (None, _) => false,
             (Some(object), None) if object.kind == CachedInformationType::CERT && object.index == 0 => true,
             _ => return Err(PeerMisbehaved::IllegalCachingReply.into()),
         };
     }
-    session.selected(selection);
-    let ticket_unknown = negotiated && session.offered_ticket().is_some() && !selection.client_certificate;
-    output.summary.fallback = match (session.reason(), ticket_unknown) {
-        (None, true) => Some("the server does not know the ticket"),
-        (None, false) if session.offered_certificate().is_some() && !selection.server_certificate => {
-            Some("the server did not take up what was offered")
-        }
-        (reason, _) => reason,
-    };
-    let any = selection.server_certificate || selection.certificate_request || selection.client_certificate;
-    output.summary.mode = Mode::of(any, negotiated);
-    Ok((selection, negotiated))
+    Ok(selection)
+}
+
+/// The server's Certificate that is cached: its fingerprint, and who it is.
+pub(super) fn cached_certificate(
+    certificate_type: CertificateType,
+    version: ProtocolVersion,
+    output: &mut Output<'_>,
+) -> Result<(Fingerprint, VerifiedPeer), Error> {
+    let session = output.cache.as_deref_mut().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+    let cached = session.server_certificate().filter(|cached| cached.stands_for(certificate_type, version));
+    let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
+    let (fingerprint, peer) = (cached.fingerprint(), cached.peer().clone());
+    session.saw_certificate(fingerprint);
+    verified_before(&peer, output);
+    output.left_out(CachedObject::ServerCertificate);
+    Ok((fingerprint, peer))
+}
+
+/// The server's CertificateRequest that is cached: its fingerprint, and what it asks for.
+pub(super) fn cached_request(output: &mut Output<'_>) -> Result<(Fingerprint, Vec<SignatureScheme>), Error> {
+    let session = output.cache.as_deref_mut().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+    let cached = session.certificate_request().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+    let (fingerprint, signature_algorithms) = (cached.fingerprint, cached.signature_algorithms.clone());
+    session.saw_request(fingerprint);
+    output.left_out(CachedObject::CertificateRequest);
+    Ok((fingerprint, signature_algorithms))
 }
 
 /// What a client offers of the schemes that this server takes part in.
 pub(super) struct Offered<'a> {
+    compact: Option<CompactOffer>,
     cached_info: Option<CachedInformation<'a>>,
     client_cached_info: Option<ClientCachedInfo<'a>>,
 }
@@ -83,8 +185,9 @@ pub(super) struct Offered<'a> {
 impl<'a> Offered<'a> {
     pub(super) fn parse(config: &ServerConfig, extensions: Extensions<'a>) -> Result<Self, Error> {
         let takes_part = |scheme| config.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme));
-        let client_cached_info = config.common.client_cached_info;
+        let Common { client_cached_info, compact_cache, .. } = config.common;
         Ok(Self {
+            compact: if takes_part(Scheme::Compact) { extensions.get_as(compact_cache)? } else { None },
             cached_info: if takes_part(Scheme::Rfc7924) { extensions.get()? } else { None },
             client_cached_info: if takes_part(Scheme::Bithac) { extensions.get_as(client_cached_info)? } else { None },
         })
@@ -96,75 +199,119 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// What this handshake leaves out.
+/// What a server would send in this handshake.
+pub(super) struct Own<'a> {
+    pub(super) certificate: Fingerprint,
+    pub(super) request: Option<OwnRequest<'a>>,
+}
+
+/// A CertificateRequest.
+pub(super) struct OwnRequest<'a> {
+    pub(super) fingerprint: &'a dyn Fn() -> Fingerprint,
+    /// Its fingerprint would not be longer.
+    pub(super) pays: bool,
+}
+
+/// What this handshake leaves out, or reduces.
 pub(super) struct Selected {
     pub(super) server_certificate: bool,
     pub(super) certificate_request: Option<Fingerprint>,
-    /// `client_cached_info` is answered.
-    bithac: Option<SelectedTicket>,
+    ticket: Option<SelectedTicket>,
     pub(super) session: Option<ServerSession>,
 }
 
-/// The reply to `client_cached_info`.
+/// The reply to an extension with a ticket.
 enum SelectedTicket {
-    /// To an empty offer: this side takes part.
+    /// To an empty offer of `bithac`: this side takes part.
     Support,
-    /// To tickets: the index of the one that is used.
+    /// To tickets of `bithac`: the index of the one that is used.
     Index(Option<u16>),
+    /// Of `compact`: what is left out.
+    Everything(Selection),
 }
 
 impl Selected {
     /// Of a handshake that is not cached.
     pub(super) const fn nothing() -> Self {
-        Self { server_certificate: false, certificate_request: None, bithac: None, session: None }
+        Self { server_certificate: false, certificate_request: None, ticket: None, session: None }
     }
 
-    /// `client` is what its Certificate may carry, and in which version; `certificate` is what would be sent, `request` as well, unless its fingerprint would be longer.
+    /// Whether what is cached is not sent at all.
+    pub(super) const fn leaves_out(&self) -> bool {
+        matches!(self.ticket, Some(SelectedTicket::Everything(_)))
+    }
+
+    /// The first scheme that both sides have, even if nothing matches. `client` is what its Certificate may carry, and in
+    /// which version.
     pub(super) fn new(
         config: &ServerConfig,
         offered: &Offered<'_>,
         server_name: Option<&str>,
         client: (CertificateType, ProtocolVersion),
-        certificate: Fingerprint,
-        request: Option<&dyn Fn() -> Fingerprint>,
+        own: Own<'_>,
         output: &mut Output<'_>,
     ) -> Self {
         let mut selected = Self::nothing();
         let Some(cache) = &config.cache else { return selected };
+        let client = Client { config, server_name, client, now: output.now };
+        if let Some(CompactOffer(ticket)) = offered.compact {
+            selected.select_everything(cache, ticket.map(Ticket), &client, own, output);
+            return selected;
+        }
         // RFC 7924, 4: only what would be sent now.
-        selected.server_certificate = offered.offers(CachedInformationType::CERT, certificate);
-        let request = request.filter(|_| offered.cached_info.is_some()).map(|fingerprint| fingerprint());
+        selected.server_certificate = offered.offers(CachedInformationType::CERT, own.certificate);
+        let request = own.request.filter(|request| request.pays && offered.cached_info.is_some());
         let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request);
-        selected.certificate_request = request.filter(is_offered);
-        selected.select_ticket(config, cache, offered, server_name, client, output.now);
-        let ticket_used = matches!(selected.bithac, Some(SelectedTicket::Index(Some(_))));
+        selected.certificate_request = request.map(|request| (request.fingerprint)()).filter(is_offered);
+        selected.select_ticket(cache, offered, &client);
+        let ticket_used = matches!(selected.ticket, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
-        output.summary.mode = Mode::of(any, selected.bithac.is_some());
+        let scheme = if selected.ticket.is_some() { Scheme::Bithac } else { Scheme::Rfc7924 };
+        output.summary.mode = Mode::of(any, Some(scheme));
         output.summary.fallback = match (&offered.cached_info, &offered.client_cached_info) {
             (None, None) => Some("the client offers no caching"),
             (None, Some(ClientCachedInfo(None))) => Some("first contact"),
-            _ if ticket_used || selected.bithac.is_none() => None,
+            _ if ticket_used || selected.ticket.is_none() => None,
             _ => selected.session.as_ref().and_then(ServerSession::reason),
         };
         selected
     }
 
-    /// Paper 000, IV-B.
-    fn select_ticket(
+    /// `compact`.
+    fn select_everything(
         &mut self,
-        config: &ServerConfig,
         cache: &ServerCache,
-        offered: &Offered<'_>,
-        server_name: Option<&str>,
-        (certificate_type, version): (CertificateType, ProtocolVersion),
-        now: Now,
+        ticket: Option<Ticket>,
+        client: &Client<'_>,
+        own: Own<'_>,
+        output: &mut Output<'_>,
     ) {
+        let request = own.request.map(|request| (request.fingerprint)());
+        let seen = Seen { certificate: own.certificate, request };
+        let asked = client.asked().filter(|_| request.is_some());
+        let (host_name, without_clock) = (client.host_name(), client.without_clock());
+        let mut session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
+        let selection = match ticket {
+            None => Selection { scheme: Some(Scheme::Compact), ..Selection::default() },
+            Some(ticket) => session.select_everything(ticket),
+        };
+        output.summary.mode = Mode::of(selection.any(), selection.scheme);
+        output.summary.fallback = match ticket {
+            None => Some("first contact"),
+            Some(_) => session.reason(),
+        };
+        self.server_certificate = selection.server_certificate;
+        self.certificate_request = request.filter(|_| selection.certificate_request);
+        self.ticket = Some(SelectedTicket::Everything(selection));
+        self.session = Some(session);
+    }
+
+    /// Paper 000, IV-B.
+    fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, client: &Client<'_>) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
-        let host_name = server_name.map(str::as_bytes);
-        let without_clock = config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock());
-        let asked = trust_id(config, now).map(|trust_id| Asked { trust_id, certificate_type, version });
-        let mut session = ServerSession::begin(cache, asked, host_name, now, without_clock);
-        self.bithac = Some(match objects {
+        let (host_name, without_clock) = (client.host_name(), client.without_clock());
+        let mut session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
+        self.ticket = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {
                 let tickets: Vec<_> = (0..)
@@ -180,11 +327,11 @@ impl Selected {
     }
 
     /// Says what was selected.
-    pub(super) fn reply(
-        &self,
-        client_cached_info: ExtensionType,
-        extensions: &mut ExtensionsBuilder,
-    ) -> Result<(), EncodeError> {
+    pub(super) fn reply(&self, common: &Common, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+        let client_cached_info = common.client_cached_info;
+        if let Some(SelectedTicket::Everything(selection)) = &self.ticket {
+            return extensions.push_as(common.compact_cache, &CompactSelection::of(selection));
+        }
         let mut kinds = Vec::new();
         if self.server_certificate {
             kinds.push(CachedInformationType::CERT);
@@ -196,8 +343,8 @@ impl Selected {
             extensions.push(&SelectedInformation(List::Items(&kinds)))?;
         }
         let kind = CachedInformationType::CERT;
-        match self.bithac {
-            None => {}
+        match self.ticket {
+            None | Some(SelectedTicket::Everything(_)) => {}
             Some(SelectedTicket::Support) => extensions.push_as(client_cached_info, &SelectedClientInfo(None))?,
             Some(SelectedTicket::Index(None)) => {
                 extensions.push_as(client_cached_info, &SelectedClientInfo(Some(List::Items(&[]))))?
@@ -208,6 +355,43 @@ impl Selected {
             }
         }
         Ok(())
+    }
+}
+
+impl CompactSelection {
+    /// Nothing at all, rather than a byte without a bit.
+    fn of(selection: &Selection) -> Self {
+        let bits = [
+            (selection.server_certificate, Self::SERVER_CERTIFICATE),
+            (selection.certificate_request, Self::CERTIFICATE_REQUEST),
+            (selection.client_certificate, Self::CLIENT_CERTIFICATE),
+        ];
+        let bits = bits.iter().filter(|(is_selected, _)| *is_selected).fold(0, |bits, (_, bit)| bits | bit);
+        Self(Some(bits).filter(|_| selection.any()))
+    }
+}
+
+/// The client, as far as its Certificate is concerned.
+struct Client<'a> {
+    config: &'a ServerConfig,
+    server_name: Option<&'a str>,
+    client: (CertificateType, ProtocolVersion),
+    now: Now,
+}
+
+impl Client<'_> {
+    /// The Certificate that it is asked for.
+    fn asked(&self) -> Option<Asked> {
+        let (certificate_type, version) = self.client;
+        trust_id(self.config, self.now).map(|trust_id| Asked { trust_id, certificate_type, version })
+    }
+
+    fn host_name(&self) -> Option<&[u8]> {
+        self.server_name.map(str::as_bytes)
+    }
+
+    fn without_clock(&self) -> bool {
+        self.config.client_authentication.trust().is_some_and(|trust| trust.accepts_without_clock())
     }
 }
 

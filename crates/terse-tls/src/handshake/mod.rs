@@ -20,7 +20,7 @@ use crate::wire::{
 };
 
 mod agreement;
-mod caching;
+pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod server;

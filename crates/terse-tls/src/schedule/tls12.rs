@@ -7,7 +7,7 @@ use alloc::vec;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::cache::{Fingerprint, FinishedProof, Ticket};
+use crate::cache::{Fingerprint, FinishedProof, Named, Ticket};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, Tls12Nonce, Tls12Suite};
 use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Random, Writer};
@@ -136,9 +136,24 @@ impl MasterSecret {
         Ok(())
     }
 
+    /// The ticket that stands for `named` in the next handshake.
+    pub(crate) fn ticket(&self, sha256: &dyn Hash, named: &Named) -> Ticket {
+        match named {
+            Named::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
+            Named::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
+        }
+    }
+
+    /// `PRF(master_secret, "compact_cache_ticket", h)`, first 8 bytes, with `h` of [`crate::cache::Parts::hash`].
+    fn compact_ticket(&self, h: &Digest) -> Ticket {
+        let mut ticket = [0; 8];
+        self.prf(b"compact_cache_ticket", &[h.as_ref()], &mut ticket);
+        Ticket(ticket)
+    }
+
     /// The ticket that names a cached client object in the next handshake (paper 000, IV-B):
     /// `PRF(master_secret, "ssc_ticket_label", object_type || object_hash)`, first 8 bytes.
-    pub(crate) fn ssc_ticket(&self, object_type: CachedInformationType, object_hash: Fingerprint) -> Ticket {
+    fn ssc_ticket(&self, object_type: CachedInformationType, object_hash: Fingerprint) -> Ticket {
         let mut ticket = [0; 8];
         self.prf(b"ssc_ticket_label", &[&[object_type.0], &object_hash.0], &mut ticket);
         Ticket(ticket)

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
 
-use crate::cache::{Fingerprint, FinishedProof, Ticket};
+use crate::cache::{Fingerprint, FinishedProof, Named, Ticket};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Writer};
@@ -235,13 +235,24 @@ impl ResumptionSecret {
         Ok(psk)
     }
 
+    /// The ticket that stands for `named` in the next handshake.
+    pub(crate) fn ticket(&self, sha256: &dyn Hash, named: &Named) -> Result<Ticket, CryptoError> {
+        match named {
+            Named::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
+            Named::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
+        }
+    }
+
+    /// `HKDF-Expand-Label(resumption_secret, "compact_ticket", h, 8)`, with `h` of [`crate::cache::Parts::hash`].
+    fn compact_ticket(&self, h: &Digest) -> Result<Ticket, CryptoError> {
+        let mut ticket = [0; 8];
+        self.schedule.expand_label(&self.secret, b"compact_ticket", h.as_ref(), &mut ticket)?;
+        Ok(Ticket(ticket))
+    }
+
     /// The ticket that names a cached client object in the next handshake (paper 000, IV-B, for TLS 1.3):
     /// `HKDF-Expand-Label(resumption_secret, "ssc_ticket", object_type || object_hash, 8)`.
-    pub(crate) fn ssc_ticket(
-        &self,
-        object_type: CachedInformationType,
-        object_hash: Fingerprint,
-    ) -> Result<Ticket, CryptoError> {
+    fn ssc_ticket(&self, object_type: CachedInformationType, object_hash: Fingerprint) -> Result<Ticket, CryptoError> {
         let mut context = [0; 33];
         context[0] = object_type.0;
         context[1..].copy_from_slice(&object_hash.0);

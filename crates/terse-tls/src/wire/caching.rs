@@ -1,4 +1,5 @@
-//! The extensions of handshake caching: `cached_info` (RFC 7924, 3) and `client_cached_info` (paper 000, IV-B).
+//! The extensions of handshake caching: `cached_info` (RFC 7924, 3), `client_cached_info` (paper 000, IV-B), and
+//! `compact_cache` (`docs/caching.md`).
 
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::{CachedInformationType, Extension, ExtensionType};
@@ -138,4 +139,50 @@ impl Encode for SelectedClientObject {
         self.kind.encode(writer);
         writer.u16(self.index);
     }
+}
+
+/// `compact_cache` in a ClientHello: nothing, which says "supported", or the ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CompactOffer(pub(crate) Option<[u8; 8]>);
+
+impl Parse<'_> for CompactOffer {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        if reader.is_empty() { Ok(Self(None)) } else { reader.array().map(Some).map(Self) }
+    }
+}
+
+impl Encode for CompactOffer {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.0.iter().for_each(|ticket| writer.bytes(ticket));
+    }
+}
+
+impl Extension<'_> for CompactOffer {
+    const TYPE: ExtensionType = ExtensionType::COMPACT_CACHE;
+}
+
+/// `compact_cache` from the server: nothing, if all is sent in full, or a bit for each message that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CompactSelection(pub(crate) Option<u8>);
+
+impl CompactSelection {
+    pub(crate) const SERVER_CERTIFICATE: u8 = 1;
+    pub(crate) const CERTIFICATE_REQUEST: u8 = 2;
+    pub(crate) const CLIENT_CERTIFICATE: u8 = 4;
+}
+
+impl Parse<'_> for CompactSelection {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        if reader.is_empty() { Ok(Self(None)) } else { reader.u8().map(Some).map(Self) }
+    }
+}
+
+impl Encode for CompactSelection {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.0.iter().for_each(|bits| writer.u8(*bits));
+    }
+}
+
+impl Extension<'_> for CompactSelection {
+    const TYPE: ExtensionType = ExtensionType::COMPACT_CACHE;
 }

@@ -234,6 +234,8 @@ code_points! {
         RRC = 61 "rrc",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
+        /// Private use: one ticket for everything static that both sides sent.
+        COMPACT_CACHE = 0xff44 "compact_cache",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",
     }
 }

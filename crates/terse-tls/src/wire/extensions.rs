@@ -43,6 +43,7 @@ impl ExtensionType {
             | Self::SERVER_CERTIFICATE_TYPE
             | Self::CACHED_INFO
             | Self::CLIENT_CACHED_INFO
+            | Self::COMPACT_CACHE
             | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
             Self::SUPPORTED_GROUPS => CH | EE,
             Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,

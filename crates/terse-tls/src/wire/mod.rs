@@ -21,8 +21,8 @@ mod tls12;
 mod tests;
 
 pub(crate) use caching::{
-    CachedClientObject, CachedInformation, CachedObject, ClientCachedInfo, SelectedClientInfo, SelectedClientObject,
-    SelectedInformation,
+    CachedClientObject, CachedInformation, CachedObject, ClientCachedInfo, CompactOffer, CompactSelection,
+    SelectedClientInfo, SelectedClientObject, SelectedInformation,
 };
 pub(crate) use certificate_types::{
     ClientCertificateTypeSelected, ClientCertificateTypes, ServerCertificateTypeSelected, ServerCertificateTypes,

@@ -30,6 +30,7 @@ impl Client {
     /// Up to the own Finished; the server selects whatever it is offered. The new ticket is the next number.
     fn finish(&mut self, session: &mut ClientSession) -> Ticket {
         session.selected(Selection {
+            scheme: Some(Scheme::Bithac),
             server_certificate: session.offered_certificate().is_some(),
             certificate_request: session.offered_request().is_some(),
             client_certificate: session.offered_ticket().is_some(),
@@ -67,7 +68,7 @@ impl Client {
 fn first_contact_offers_support_only_and_leaves_no_record() {
     let client = Client::new();
     let session = client.begin();
-    assert!(session.scheme_bithac());
+    assert!(session.supports(Scheme::Bithac));
     assert_eq!(session.offered_ticket(), None);
     assert_eq!(session.offered_certificate(), None);
     assert_eq!(session.offered_request(), None);
@@ -94,13 +95,13 @@ fn schemes_limit_what_is_offered() {
     client.connect(true);
     client.cache.schemes = Schemes::RFC7924;
     let session = client.begin();
-    assert!(!session.scheme_bithac());
+    assert!(!session.supports(Scheme::Bithac));
     assert_eq!((session.offered_ticket(), session.offered_certificate()), (None, Some(SERVER)));
     drop(session);
 
     client.cache.schemes = Schemes::OFF;
     let mut session = client.begin();
-    assert!(!session.scheme_bithac() && !client.offers_anything());
+    assert!(!session.supports(Scheme::Bithac) && !client.offers_anything());
     let before = client.store.records();
     session.finished(learned(Some(ticket(9))));
     session.confirmed();
@@ -113,7 +114,7 @@ fn without_own_certificate_there_is_no_ticket_extension() {
     client.context.own_certificate = None;
     client.connect(true);
     let session = client.begin();
-    assert!(!session.scheme_bithac());
+    assert!(!session.supports(Scheme::Bithac));
     assert_eq!((session.offered_ticket(), session.offered_certificate()), (None, Some(SERVER)));
 }
 
@@ -242,10 +243,10 @@ fn rule_2_alert_after_selection_drops_both_slots_and_what_was_selected() {
     client.connect(true);
     client.connect(false);
     let mut session = client.begin();
-    session.selected(Selection { server_certificate: true, client_certificate: true, ..Selection::default() });
+    session.selected(Selection { certificate_request: false, ..ALL });
     session.failed(Failure::AlertOrFailedCheck, client.context.now);
     let session = client.begin();
-    assert!(session.scheme_bithac());
+    assert!(session.supports(Scheme::Bithac));
     assert_eq!((session.offered_ticket(), session.offered_certificate()), (None, None));
     assert_eq!(session.offered_request(), Some(REQUEST), "was not selected");
 }
@@ -281,7 +282,7 @@ fn rule_2_after_two_unanswered_offers_attempts_alternate_until_one_succeeds() {
     for attempt in 0..9 {
         let cached = attempt < 2 || attempt % 2 == 1;
         assert_eq!(client.offers_anything(), cached, "attempt {attempt}");
-        assert!(client.begin().scheme_bithac(), "a full attempt brings a ticket");
+        assert!(client.begin().supports(Scheme::Bithac), "a full attempt brings a ticket");
         client.time_out();
     }
     client.connect(true); // cached, and it succeeds
@@ -341,7 +342,7 @@ fn rule_2_cached_that_fails_again_after_full_is_off_for_24_hours() {
     client.time_out();
     client.context.now = at(TODAY + 2 * DAY - 1);
     assert_eq!(client.begin().reason(), Some("switched off after repeated failures"));
-    assert!(!client.begin().scheme_bithac());
+    assert!(!client.begin().supports(Scheme::Bithac));
     client.context.now = at(TODAY + 2 * DAY);
     client.connect(true);
     client.time_out();
@@ -375,7 +376,7 @@ fn rule_2_parallel_connections_offer_no_ticket() {
     assert_eq!(running.offered_ticket(), Some(ticket));
 
     let parallel = client.begin();
-    assert!(parallel.scheme_bithac());
+    assert!(parallel.supports(Scheme::Bithac));
     assert_eq!((parallel.offered_ticket(), parallel.offered_certificate()), (None, Some(SERVER)));
     assert_eq!(parallel.reason(), Some("ticket in use by another connection"));
     drop(parallel);
@@ -542,3 +543,6 @@ fn raw_public_key_is_offered_where_it_can_be_taken() {
         }
     }
 }
+
+/// `compact`: what a ticket names, and when it is offered.
+mod compact;

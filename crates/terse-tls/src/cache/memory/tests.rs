@@ -1,7 +1,8 @@
 //! Bounds, the order of use, and lineages.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
@@ -10,7 +11,7 @@ use super::super::test_data::*;
 use super::super::*;
 
 fn learn(store: &MemoryClientStore, port: u16) {
-    let slot = Slot { ticket: ticket(port.into()), own_certificate: OWN };
+    let slot = Slot { ticket: ticket(port.into()), own_certificate: Some(OWN), entries: None };
     update(store, port, |record| record.confirm(slot));
 }
 
@@ -49,7 +50,7 @@ fn client_store_keeps_no_empty_record() {
 #[test]
 fn server_store_forgets_the_least_recently_used_ticket() {
     let store = MemoryServerStore::new(2);
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     let commit = |n, parent: Option<u64>| {
         store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
     };
@@ -61,12 +62,36 @@ fn server_store_forgets_the_least_recently_used_ticket() {
 #[test]
 fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
     let store = MemoryServerStore::new(2);
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None });
     assert_eq!([commit(1), commit(2)], [Ok(()), Ok(())]);
     assert!(store.find(&ticket(1)).is_some());
     assert_eq!(commit(3), Ok(()));
     assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [false, true, true]);
+}
+
+/// Anybody can make a row without a client certificate: they push out each other, and nobody else.
+#[test]
+fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
+    let store = MemoryServerStore::new(2);
+    let commit = |n, row: &Row, parent: Option<u64>| {
+        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
+    };
+    let seen = Some(Seen { certificate: SERVER, request: None });
+    let (client, anonymous) = (Row { seen, ..row(entry(OWN)) }, Row { entry: None, seen });
+    assert_eq!([commit(1, &client, None), commit(2, &client, None)], [Ok(()), Ok(())]);
+    for n in 10..20 {
+        // It stands alone, whatever it says: the lineage of 1 is not its own.
+        assert_eq!(commit(n, &anonymous, Some(1)), Ok(()));
+    }
+    let known: Vec<_> = (0..20).filter(|n| store.find(&ticket(*n)).is_some()).collect();
+    assert_eq!((known, store.len()), (vec![1, 2, 18, 19], 4));
+    assert_eq!(commit(3, &client, Some(1)), Ok(()));
+    let known: Vec<_> = (0..20).filter(|n| store.find(&ticket(*n)).is_some()).collect();
+    assert_eq!(known, [1, 3, 18, 19]);
+    assert_eq!(store.remove(&ticket(19)), Ok(()));
+    assert_eq!(store.find(&ticket(18)), Some(anonymous));
+    assert_eq!(store.find(&ticket(19)), None);
 }
 
 #[test]
@@ -75,7 +100,7 @@ fn stores_without_capacity_keep_nothing() {
     learn(&store, 1);
     assert!(store.is_empty());
     let store = MemoryServerStore::new(0);
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     assert_eq!(store.commit(Commit { ticket: ticket(1), row, parent: Some(ticket(1)) }), Ok(()));
     assert!(store.is_empty());
 }
@@ -100,7 +125,7 @@ proptest! {
         handshakes in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..40),
     ) {
         let store = MemoryServerStore::new(capacity);
-        let row = Row { entry: Arc::new(entry(OWN)) };
+        let row = row(entry(OWN));
         let mut lineages = BTreeMap::new();
         for (n, (used, first_contact)) in (1..).zip(handshakes) {
             let rows = store.commits();

@@ -23,7 +23,7 @@ fn begin(cache: &ServerCache) -> ServerSession {
 fn connect(cache: &ServerCache, used: u64, new: u64, certificate: Fingerprint) {
     let mut session = begin(cache);
     session.select(once(ticket(used)));
-    session.commit(FinishedProof::after_finished(), ticket(new), entry(certificate)).expect("in memory");
+    session.commit(FinishedProof::after_finished(), ticket(new), Some(entry(certificate))).expect("in memory");
 }
 
 fn known(store: &MemoryServerStore) -> alloc::vec::Vec<u64> {
@@ -108,7 +108,7 @@ fn rule_2_ticket_of_a_parent_that_is_gone_stands_alone() {
     let mut session = begin(&cache);
     session.select(once(ticket(1)));
     store.remove(&ticket(1)).expect("in memory");
-    session.commit(FinishedProof::after_finished(), ticket(2), entry(OWN)).expect("in memory");
+    session.commit(FinishedProof::after_finished(), ticket(2), Some(entry(OWN))).expect("in memory");
     assert_eq!(known(&store), [2]);
     assert_eq!(store.commits()[0].parent, None);
 }
@@ -118,7 +118,7 @@ fn parent_and_child_share_their_entry() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, OWN);
-    let rows = [1, 2].map(|n| store.find(&ticket(n)).expect("kept").entry);
+    let rows = [1, 2].map(|n| store.find(&ticket(n)).expect("kept").entry.expect("a client"));
     assert!(Arc::ptr_eq(&rows[0], &rows[1]));
 }
 
@@ -160,7 +160,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
         let cache = ServerCache { schemes, ..cache.clone() };
         let mut session = ServerSession::begin(&cache, asked, HOST, at(TODAY), false);
         assert!(session.entry(OWN, peer()).is_none());
-        session.commit(FinishedProof::after_finished(), ticket(1), entry(OWN)).expect("nothing to do");
+        session.commit(FinishedProof::after_finished(), ticket(1), Some(entry(OWN))).expect("nothing to do");
     }
     assert!(store.is_empty());
 }
@@ -170,7 +170,7 @@ fn what_is_too_large_is_not_kept() {
     let (store, cache) = store();
     let mut session = begin(&cache);
     let entry = session.entry(OWN, peer_named([0; 0x4000].into())).expect("bithac is on");
-    session.commit(FinishedProof::after_finished(), ticket(1), entry).expect("nothing to do");
+    session.commit(FinishedProof::after_finished(), ticket(1), Some(entry)).expect("nothing to do");
     assert!(store.is_empty());
 }
 
@@ -202,7 +202,8 @@ fn server_names_compare_without_case() {
 #[test]
 fn raw_public_key_is_used_as_such_and_in_its_version() {
     let (_, cache) = store();
-    let commit = |n, entry| begin(&cache).commit(FinishedProof::after_finished(), ticket(n), entry).expect("in memory");
+    let commit =
+        |n, entry| begin(&cache).commit(FinishedProof::after_finished(), ticket(n), Some(entry)).expect("in memory");
     let (tls12, tls13) = (ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3);
     commit(1, entry(OWN));
     commit(2, raw_entry(fingerprint(5), tls12));
@@ -230,3 +231,6 @@ fn an_entry_is_of_the_version_that_was_asked_in() {
     assert_eq!(session.entry(OWN, expected.peer().clone()), Some(expected));
     assert_eq!(session.entry(OWN, peer()), Some(entry(OWN)), "a chain is of every version");
 }
+
+/// `compact`: rows with what the client has seen.
+mod compact;

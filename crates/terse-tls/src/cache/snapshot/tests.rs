@@ -9,7 +9,7 @@ use pki_types::ServerName;
 use proptest::prelude::*;
 
 use super::super::health::Health;
-use super::super::record::Slot;
+use super::super::record::{Entries, Slot};
 use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
@@ -24,24 +24,32 @@ fn example() -> (MemoryClientStore, MemoryServerStore) {
         let scope = Scope { server: named(server), ..scope() };
         let mut record = ScopeRecord::default();
         let server_certificate = if n == 3 { raw_entry(SERVER, ProtocolVersion::TLS_1_2) } else { entry(SERVER) };
-        record.server_certificate = Some(Arc::new(server_certificate));
+        record.learn_certificate(server_certificate);
         record.learn_request(request(300));
-        record.confirm(Slot { ticket: ticket(n), own_certificate: OWN });
-        record.learn_ticket(Slot { ticket: ticket(n + 10), own_certificate: OWN }, None);
+        record.scheme = [None, Some(Scheme::Rfc7924), Some(Scheme::Bithac), Some(Scheme::Compact)][n as usize];
+        record.confirm(Slot { ticket: ticket(n), own_certificate: Some(OWN), entries: None });
+        let request = (n == 2).then_some(ProtocolVersion::TLS_1_3);
+        let entries = Some(Entries { request });
+        record.learn_ticket(Slot { ticket: ticket(n + 10), own_certificate: None, entries }, None);
         record.health = Health::Off { until: Some(TODAY), connections: 24 };
         client.insert(scope, record);
     }
     let server = MemoryServerStore::new(4);
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2))] {
         let commit = Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) };
         server.commit(commit).expect("in memory");
     }
+    for (n, request) in [(7, None), (8, Some(REQUEST)), (9, None)] {
+        let seen = Some(Seen { certificate: SERVER, request });
+        let row = if n == 9 { Row { seen, ..row.clone() } } else { Row { entry: None, seen } };
+        server.commit(Commit { ticket: ticket(n), row, parent: None }).expect("in memory");
+    }
     (client, server)
 }
 
-fn rows(store: &MemoryServerStore) -> Vec<(Ticket, PeerEntry, Option<Ticket>)> {
-    store.commits().into_iter().map(|commit| (commit.ticket, (*commit.row.entry).clone(), commit.parent)).collect()
+fn rows(store: &MemoryServerStore) -> Vec<(Ticket, Row, Option<Ticket>)> {
+    store.commits().into_iter().map(|commit| (commit.ticket, commit.row, commit.parent)).collect()
 }
 
 #[test]
@@ -52,7 +60,8 @@ fn round_trip_keeps_contents_order_and_sharing() {
     assert_eq!(client_again.records(), client.records());
     assert_eq!(rows(&server_again), rows(&server));
     let commits = server_again.commits();
-    assert!(Arc::ptr_eq(&commits[0].row.entry, &commits[1].row.entry));
+    let entry = |nth: usize| commits[nth].row.entry.as_ref().expect("of a client");
+    assert!(Arc::ptr_eq(entry(0), entry(1)));
     assert_eq!(encode(&client_again, &server_again).expect("small"), bytes);
 }
 
@@ -60,10 +69,10 @@ fn round_trip_keeps_contents_order_and_sharing() {
 fn lineage_goes_on_after_a_restart() {
     let (client, server) = example();
     let (_, server) = decode(&encode(&client, &server).expect("small"), 4).expect("whole");
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     server.commit(Commit { ticket: ticket(4), row, parent: Some(ticket(2)) }).expect("in memory");
     let kept: Vec<_> = server.commits().iter().map(|commit| commit.ticket).collect();
-    assert_eq!(kept, [2, 4].map(ticket), "3 was the parent's other child");
+    assert_eq!(kept, [9, 2, 4, 7, 8].map(ticket), "3 was the parent's other child");
 }
 
 #[test]
@@ -71,7 +80,8 @@ fn smaller_capacity_keeps_the_most_recently_used() {
     let (client, server) = example();
     let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 1).expect("whole");
     assert_eq!(client_again.records(), client.records()[2..]);
-    assert_eq!(server_again.commits()[0].ticket, ticket(3));
+    let kept: Vec<_> = server_again.commits().iter().map(|commit| commit.ticket).collect();
+    assert_eq!(kept, [9, 8].map(ticket), "one of each kind");
 }
 
 #[test]
@@ -82,7 +92,7 @@ fn holds_are_never_saved() {
     client.insert(scope(), held);
     let server = MemoryServerStore::new(1);
     let bytes = encode(&client, &server).expect("small");
-    assert_eq!(bytes, [0; 12], "three empty lists");
+    assert_eq!(bytes, [0; 16], "four empty lists");
     let (client, server) = example();
     let before = encode(&client, &server).expect("small");
     client
@@ -133,7 +143,7 @@ fn assert_stable(client: &MemoryClientStore, server: &MemoryServerStore) {
 
 #[test]
 fn rows_of_no_lineage_are_kept_unlinked() {
-    let row = Row { entry: Arc::new(entry(OWN)) };
+    let row = row(entry(OWN));
     let commit = |n, parent: Option<u64>| Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) };
     // Its own parent; two children of one; a parent that is not there.
     let commits = vec![commit(1, Some(1)), commit(2, Some(1)), commit(3, Some(1)), commit(4, Some(9))];
@@ -202,18 +212,25 @@ fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     );
     let slot = || {
         prop::option::of(
-            (any::<[u8; 8]>(), some_fingerprint())
-                .prop_map(|(ticket, own_certificate)| Slot { ticket: Ticket(ticket), own_certificate }),
+            (any::<[u8; 8]>(), prop::option::of(some_fingerprint()), any::<Option<Option<u16>>>()).prop_map(
+                |(ticket, own_certificate, entries)| Slot {
+                    ticket: Ticket(ticket),
+                    own_certificate,
+                    entries: entries.map(|request| Entries { request: request.map(ProtocolVersion) }),
+                },
+            ),
         )
     };
     let scope = (some_server(), any::<u16>(), prop::option::of(some_fingerprint()))
         .prop_map(|(server, port, credential)| Scope { server, port, transport: Transport::Stream, credential });
     let requests = prop::collection::vec(request, 0..6);
-    (scope, prop::option::of(some_entry()), requests, slot(), slot(), some_health()).prop_map(
-        |(scope, server_certificate, requests, confirmed, newer, health)| {
+    let scheme = prop::sample::select(vec![None, Some(Scheme::Rfc7924), Some(Scheme::Bithac), Some(Scheme::Compact)]);
+    (scope, prop::option::of(some_entry()), requests, scheme, slot(), slot(), some_health()).prop_map(
+        |(scope, server_certificate, requests, scheme, confirmed, newer, health)| {
             let mut record = ScopeRecord::default();
             record.health = health;
-            record.server_certificate = server_certificate.map(Arc::new);
+            server_certificate.into_iter().for_each(|entry| record.learn_certificate(entry));
+            record.scheme = scheme;
             requests.into_iter().for_each(|request| record.learn_request(request));
             confirmed.into_iter().for_each(|slot| record.confirm(slot));
             newer.into_iter().for_each(|slot| record.learn_ticket(slot, None));
@@ -227,7 +244,7 @@ proptest! {
     fn round_trip(
         records in prop::collection::vec(some_record(), 0..6),
         entries in prop::collection::vec(some_entry(), 1..4),
-        links in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..12),
+        links in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index, Option<(bool, bool)>)>(), 0..12),
     ) {
         let client = MemoryClientStore::new(100);
         for (scope, record) in records.into_iter().filter(|(_, record)| !record.is_empty()) {
@@ -235,8 +252,16 @@ proptest! {
         }
         let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
         let server = MemoryServerStore::new(100);
-        for (n, (entry, parent)) in (1..).zip(links) {
-            let row = Row { entry: entries[entry.index(entries.len())].clone() };
+        for (n, (entry, parent, seen)) in (1..).zip(links) {
+            let entry = Some(entries[entry.index(entries.len())].clone());
+            let request = |asks: bool| asks.then_some(REQUEST);
+            let row = match seen {
+                None => Row { entry, seen: None },
+                Some((proven, asks)) => Row {
+                    entry: entry.filter(|_| proven),
+                    seen: Some(Seen { certificate: SERVER, request: request(asks) }),
+                },
+            };
             // 0 is not there, and of the others some are not there any more.
             let parent = Some(ticket(parent.index(n) as u64));
             let commit = Commit { ticket: ticket(n as u64), row, parent };

@@ -5,8 +5,9 @@ use alloc::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::cache::Parts;
 use crate::schedule::trace::unhex;
-use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305};
+use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305, SHA256};
 
 mod openssl;
 
@@ -164,6 +165,29 @@ fn tickets_for_cached_client_objects() {
     ] {
         let master = MasterSecret::resumed(suite, &[7; 48]);
         assert_eq!(master.ssc_ticket(object_type, Fingerprint([9; 32])).0, bytes(expected));
+    }
+}
+
+/// `docs/caching.md`. The values were computed with Python's `hmac`.
+#[test]
+fn tickets_for_everything_static() {
+    let [server, request, client] = [2, 3, 1].map(|n| Fingerprint([n; 32]));
+    for (request, client, sha256, sha384) in [
+        (Some(request), Some(client), "7097568b99cbd2fd", "624e0b61e2ad9147"),
+        (Some(request), None, "64cbcc44dbd91b7d", "7ec8ab5fb0a99c37"),
+        (None, None, "1ab58492825c50c7", "6465c8de46624e95"),
+    ] {
+        let named = Named::Static(Parts {
+            server_certificate: server,
+            certificate_request: request,
+            client_certificate: client,
+        });
+        for (suite, expected) in [(&AES_128_GCM, sha256), (&AES_256_GCM, sha384)] {
+            let master = MasterSecret::resumed(suite, &[7; 48]);
+            assert_eq!(master.ticket(SHA256, &named).0, bytes(expected));
+            let of_client = master.ticket(SHA256, &Named::Client(server));
+            assert_eq!(of_client, master.ssc_ticket(CachedInformationType::CERT, server));
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::cache::Parts;
 use crate::crypto::SharedSecret;
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::resume::PskKind;
-use crate::schedule::trace::Trace;
+use crate::schedule::trace::{Trace, unhex};
 use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};
 use crate::wire::{
@@ -108,6 +109,28 @@ fn labels_without_a_published_vector() {
     exporter.export(b"EXPORTER-test", b"context", &mut exported).unwrap();
     let derived = expand(&[7; 32], 32, b"tls13 EXPORTER-test", SHA256.hash(&[]).as_ref());
     assert_eq!(exported[..], expand(&derived, 100, b"tls13 exporter", SHA256.hash(&[b"context"]).as_ref()));
+}
+
+/// `docs/caching.md`. The values were computed with Python's `hmac`.
+#[test]
+fn tickets_for_everything_static() {
+    let [server, request, client] = [2, 3, 1].map(|n| Fingerprint([n; 32]));
+    for (request, client, tls, dtls) in [
+        (Some(request), Some(client), "3c3b38b84b51741a", "bce5c7acf8b9d684"),
+        (Some(request), None, "2722b11d3a374aba", "89ad4246082a4e72"),
+        (None, None, "8fbbbc14752c7c73", "095d5dcbf8a14b82"),
+    ] {
+        let named = Named::Static(Parts {
+            server_certificate: server,
+            certificate_request: request,
+            client_certificate: client,
+        });
+        for (label_prefix, expected) in [(&b"tls13 "[..], tls), (b"dtls13", dtls)] {
+            let schedule = Schedule { suite: &SUITE, label_prefix };
+            let resumption = ResumptionSecret { schedule, secret: Secret::new(&[7; 32]) };
+            assert_eq!(resumption.ticket(SHA256, &named).unwrap().0[..], unhex(expected));
+        }
+    }
 }
 
 #[test]

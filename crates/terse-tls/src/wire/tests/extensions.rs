@@ -135,6 +135,19 @@ codec_test!(
     shorter |_, len| len == 0 // "supported"
 );
 
+codec_test!(
+    compact_offer: CompactOffer,
+    any::<Option<[u8; 8]>>(),
+    |ticket| CompactOffer(*ticket),
+    shorter |_, len| len == 0 // "supported"
+);
+codec_test!(
+    compact_selection: CompactSelection,
+    any::<u8>(),
+    |bits| CompactSelection(Some(*bits)),
+    shorter |_, len| len == 0 // "supported"
+);
+
 fn key_share_entries(entries: &[(u16, Vec<u8>)]) -> Vec<KeyShareEntry<'_>> {
     entries.iter().map(|(group, key_exchange)| KeyShareEntry { group: NamedGroup(*group), key_exchange }).collect()
 }
@@ -293,6 +306,7 @@ fn known_extensions_stand_where_the_table_says() {
         (61, &[CH, SH, SH12]),
         (0xff01, &[CH, SH12]),
         (0xff42, &[CH, EE, SH12]),
+        (0xff44, &[CH, EE, SH12]),
     ];
     for kind in (0..=u16::MAX).map(ExtensionType) {
         let places = table.iter().find(|(known, _)| *known == kind.0).map_or(&PLACES[..], |(_, places)| places);

@@ -7,10 +7,8 @@ use super::{Agreed, Learned};
 use crate::cache::PeerEntry;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::certificate_types::verified_before;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, signature};
-use crate::summary::CachedObject;
+use crate::handshake::{Message, Output, caching, signature};
 use crate::wire::{CachedMessage12, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe};
 
 /// The ServerHello came, with a suite that is authenticated by a certificate.
@@ -33,6 +31,9 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectServerKeyExchange>, Error> {
+        if self.agreed.selection.leaves_out() && self.agreed.selection.server_certificate {
+            return Err(message.unexpected());
+        }
         let (peer, server_certificate) = if self.agreed.selection.server_certificate {
             (self.cached_certificate(message, output)?, None)
         } else {
@@ -45,17 +46,31 @@ impl ExpectCertificate {
 
     fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<VerifiedPeer, Error> {
         let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE)?;
-        let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
-        let types = self.agreed.types;
-        let cached = cached.filter(|cached| cached.stands_for(types.server, ProtocolVersion::TLS_1_2));
-        let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-        if hash_value != cached.fingerprint().0 {
+        let (fingerprint, peer) =
+            caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
+        if hash_value != fingerprint.0 {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        let peer = cached.peer().clone();
-        verified_before(&peer, output);
-        output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
+    }
+
+    /// Whether the server's Certificate is left out, and what comes is what follows it.
+    pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
+        let selection = &self.agreed.selection;
+        selection.leaves_out() && selection.server_certificate && kind == HandshakeType::SERVER_KEY_EXCHANGE
+    }
+
+    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    #[inline(never)]
+    pub(super) fn left_out_certificate(
+        mut self: Box<Self>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectServerKeyExchange>, Error> {
+        let (fingerprint, peer) =
+            caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
+        let Agreed { config, transcript, .. } = &mut self.agreed;
+        config.common.bind(transcript, fingerprint);
+        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned: Learned::default() }))
     }
 
     #[inline(never)]
@@ -68,9 +83,12 @@ impl ExpectCertificate {
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_2;
-        let session = output.cache.as_deref().filter(|_| self.agreed.extended_master_secret);
-        let fingerprint = || presented.fingerprint(&config.common, version);
-        let entry = session.and_then(|session| session.entry(fingerprint(), version, peer.clone()));
+        let session = output.cache.as_deref_mut().filter(|_| self.agreed.extended_master_secret);
+        let entry = session.and_then(|session| {
+            let fingerprint = presented.fingerprint(&config.common, version);
+            session.saw_certificate(fingerprint);
+            session.entry(fingerprint, version, peer.clone())
+        });
         Ok((peer, entry))
     }
 }

@@ -11,7 +11,7 @@ use crate::handshake::{Handshake, Message, Output};
 use crate::resume::{MAX_LIFETIME, NewSession, SessionKind};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, RecordKeys};
-use crate::wire::{CachedInformationType, Finished, HandshakeType, NewSessionTicket12};
+use crate::wire::{Finished, HandshakeType, NewSessionTicket12};
 
 /// The client's Finished is sent.
 pub(crate) struct ExpectFinished {
@@ -66,17 +66,18 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
         agreed.keep_session(&learned, &master_secret, ticket, output);
-        let Agreed { randoms, selection, makes_ticket, extended_master_secret, .. } = agreed;
+        let Agreed { config, randoms, selection, extended_master_secret, .. } = agreed;
         if let Some(session) = output.cache.as_deref_mut() {
-            session.server_finished(!selection.client_certificate);
+            session.server_finished(!selection.uses_ticket());
             // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
             let is_kept = learned.peer.is_some() && extended_master_secret;
-            let own = proven.filter(|_| is_kept && makes_ticket);
+            let named = session.names(proven).filter(|_| is_kept);
+            let sha256 = config.common.provider.sha256;
             session.finished(cache::Learned {
                 proof,
                 server_certificate: learned.server_certificate.filter(|_| is_kept),
                 certificate_request: learned.certificate_request.filter(|_| is_kept),
-                ticket: own.map(|own| master_secret.ssc_ticket(CachedInformationType::CERT, own)),
+                ticket: named.map(|named| (master_secret.ticket(sha256, &named), named)),
             });
             session.confirmed();
         }

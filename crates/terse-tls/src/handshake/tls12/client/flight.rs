@@ -10,7 +10,7 @@ use crate::cert::Credential;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
+use crate::handshake::{Message, Output, SignatureRequest, caching, sessions, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
@@ -86,27 +86,29 @@ impl ExpectServerHelloDone {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
-        if self.request.is_some() || !self.agreed.suite.key_exchange.has_certificates() {
+        let is_left_out = self.agreed.selection.leaves_out() && self.agreed.selection.certificate_request;
+        if self.request.is_some() || is_left_out || !self.agreed.suite.key_exchange.has_certificates() {
             return Err(message.unexpected());
         }
         let signature_algorithms = if self.agreed.selection.certificate_request {
             let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
-            let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
-            let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-            if hash_value != cached.fingerprint.0 {
+            let (fingerprint, signature_algorithms) = caching::cached_request(output)?;
+            if hash_value != fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
-            let signature_algorithms = cached.signature_algorithms.clone();
-            output.left_out(CachedObject::CertificateRequest);
             signature_algorithms
         } else {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
             let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().filter(accepts).collect();
             let sha256 = self.agreed.config.common.provider.sha256;
+            let fingerprint = Fingerprint::of_body(sha256, message.kind, message.body);
+            if let Some(session) = output.cache.as_deref_mut() {
+                session.saw_request(fingerprint);
+            }
             self.learned.certificate_request = Some(RequestEntry {
                 version: ProtocolVersion::TLS_1_2,
-                fingerprint: Fingerprint::of_body(sha256, message.kind, message.body),
+                fingerprint,
                 signature_algorithms: signature_algorithms.clone(),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             });
@@ -126,6 +128,12 @@ impl ExpectServerHelloDone {
     ) -> Result<State, Error> {
         let ServerHelloDone = message.expect(HandshakeType::SERVER_HELLO_DONE)?;
         let selection = self.agreed.selection;
+        if selection.leaves_out() && selection.certificate_request {
+            let (fingerprint, signature_algorithms) = caching::cached_request(output)?;
+            self.request = Some(Request { signature_algorithms });
+            let Agreed { config, transcript, .. } = &mut self.agreed;
+            config.common.bind(transcript, fingerprint); // `caching`, rule 1
+        }
         if (selection.certificate_request || selection.client_certificate) && self.request.is_none() {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
@@ -149,7 +157,7 @@ impl ExpectServerHelloDone {
         }
     }
 
-    /// Sends Certificate, if the server asked (RFC 5246, 7.4.6). Returns the credential that is to be proven.
+    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is to be proven.
     #[inline(never)]
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
@@ -172,10 +180,12 @@ impl ExpectServerHelloDone {
             return Ok(None);
         };
         if selection.client_certificate {
-            // `caching`, rule 1: the transcript binds what the empty message stands for.
-            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_2));
+            // `caching`, rule 1: the transcript binds what the empty message, or none, stands for.
+            config.common.bind(transcript, credential.fingerprint(ProtocolVersion::TLS_1_2));
             output.left_out(CachedObject::ClientCertificate);
-            output.send(kind, &Nothing, transcript)?;
+            if !selection.leaves_out() {
+                output.send(kind, &Nothing, transcript)?;
+            }
         } else {
             certificate::send(credential, transcript, output)?;
         }

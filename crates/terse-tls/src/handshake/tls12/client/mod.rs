@@ -1,11 +1,11 @@
 //! A client in TLS 1.2, from the ServerHello on (RFC 5246, 7.3 and 7.4).
 //!
 //! ```text
-//!                        <--  Certificate            maybe as its fingerprint; not with a pre-shared key
+//!                        <--  Certificate            maybe as its fingerprint, or left out; not with a pre-shared key
 //!                             ServerKeyExchange
-//!                             CertificateRequest*    maybe as its fingerprint
+//!                             CertificateRequest*    maybe as its fingerprint, or left out
 //!                             ServerHelloDone
-//! Certificate*           -->                         maybe empty, under a ticket
+//! Certificate*           -->                         maybe empty or left out, under a ticket
 //! ClientKeyExchange
 //! CertificateVerify*
 //! [ChangeCipherSpec]
@@ -95,8 +95,6 @@ pub(super) struct Agreed {
     keeper: Option<Keeper>,
     types: CertificateTypes,
     selection: Selection,
-    /// The server answered `client_cached_info`: this handshake makes a ticket.
-    makes_ticket: bool,
 }
 
 /// What is kept, if the handshake succeeds, of what came in full.
@@ -121,6 +119,10 @@ impl State {
             return Ok(Handshake::Tls12Client(self)); // RFC 5246, 7.4.1.1: ignored during a handshake
         }
         Ok(Handshake::Tls12Client(match self {
+            Self::Certificate(state) if state.is_left_out(message.kind) => {
+                let state = state.left_out_certificate(output)?;
+                Self::ServerHelloDone(state.server_key_exchange(message, output)?)
+            }
             Self::Certificate(state) => Self::ServerKeyExchange(state.certificate(message, output)?),
             Self::ServerKeyExchange(state) => Self::ServerHelloDone(state.server_key_exchange(message, output)?),
             Self::ServerHelloDone(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
@@ -185,8 +187,7 @@ pub(crate) fn server_hello(
     agreement::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
     output.summary.round_trips = verify_requests.into();
     let certificates = suite.key_exchange.has_certificates() && !resumes;
-    let client_cached_info = common.client_cached_info;
-    if (!extended_master_secret || !certificates) && caching::is_answered(extensions, client_cached_info) {
+    if (!extended_master_secret || !certificates) && caching::is_answered(extensions, common) {
         return Err(PeerMisbehaved::IllegalCachingReply.into()); // `caching`, rule 6
     }
     output.summary.version = Some(ProtocolVersion::TLS_1_2);
@@ -206,8 +207,7 @@ pub(crate) fn server_hello(
         return resumed.start(&config, ticket_follows, output).map(Handshake::Tls12Client);
     }
     let types = CertificateTypes::read(&config, extensions)?;
-    let (selection, makes_ticket) =
-        caching::selected(extensions, client_cached_info, ProtocolVersion::TLS_1_2, output)?;
+    let selection = caching::selected(extensions, &config, types, ProtocolVersion::TLS_1_2, output)?;
 
     let mut transcript = match config.credential {
         Some(_) => client_hello.start_keeping(suite.hash), // a CertificateVerify signs it all
@@ -227,7 +227,6 @@ pub(crate) fn server_hello(
         keeper,
         types,
         selection,
-        makes_ticket,
     };
     Ok(Handshake::Tls12Client(if suite.key_exchange.has_certificates() {
         State::Certificate(Box::new(ExpectCertificate { agreed }))

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::State;
 use super::finish::ExpectFinished;
 use super::flight::{Ecdhe, Handshaking};
-use crate::cache::{PeerEntry, ServerSession};
+use crate::cache::{PeerEntry, Proven, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::ClientAuthentication;
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
@@ -44,7 +44,7 @@ pub(crate) struct ExpectCertificateVerify {
 pub(super) struct Client {
     pub(super) peer: VerifiedPeer,
     /// What the cache keeps, if there is one.
-    pub(super) entry: Option<PeerEntry>,
+    pub(super) proven: Option<Proven>,
 }
 
 impl ExpectCertificate {
@@ -55,6 +55,9 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectClientKeyExchange>, Error> {
+        if self.left_out().is_some() {
+            return Err(message.unexpected());
+        }
         let cached = self.handshaking.cache.as_ref().and_then(ServerSession::client_certificate).cloned();
         let client = match cached {
             Some(entry) => Some(self.cached_certificate(entry, message, output)?),
@@ -81,11 +84,38 @@ impl ExpectCertificate {
         if !message.body.is_empty() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        self.handshaking.transcript.add_synthetic(entry.fingerprint());
+        Ok(self.verified_before(entry, output))
+    }
+
+    /// Whether the client's Certificate is left out, and what comes is what follows it.
+    pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
+        self.left_out().is_some() && kind == HandshakeType::CLIENT_KEY_EXCHANGE
+    }
+
+    fn left_out(&self) -> Option<&PeerEntry> {
+        self.handshaking.cache.as_ref().and_then(ServerSession::left_out_certificate)
+    }
+
+    /// It is not sent: the transcript takes its fingerprint, and so does the session hash (`caching`, rule 1).
+    #[inline(never)]
+    pub(super) fn left_out_certificate(
+        mut self: Box<Self>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectClientKeyExchange>, Error> {
+        let entry = self.left_out().cloned().ok_or(PeerMisbehaved::IllegalCachedMessage)?;
+        let client = Some(self.verified_before(entry, output));
+        let Self { handshaking, ecdhe } = *self;
+        Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
+    }
+
+    /// The client's Certificate is known: the transcript takes its fingerprint.
+    fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Client {
+        let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        config.common.bind(transcript, entry.fingerprint());
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Ok(Client { peer, entry: Some(entry) })
+        Client { peer, proven: Some(entry.into()) }
     }
 
     #[inline(never)]
@@ -101,9 +131,11 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        let fingerprint = || presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
-        let entry = cache.as_ref().and_then(|session| session.entry(fingerprint(), peer.clone()));
-        Ok(Some(Client { peer, entry }))
+        let proven = cache.as_ref().map(|session| {
+            let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
+            Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
+        });
+        Ok(Some(Client { peer, proven }))
     }
 }
 

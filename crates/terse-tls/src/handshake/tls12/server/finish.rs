@@ -9,7 +9,7 @@ use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, RecordKeys};
-use crate::wire::{CachedInformationType, Finished, HandshakeType};
+use crate::wire::{Finished, HandshakeType};
 
 /// All but the client's Finished came.
 pub(crate) struct ExpectFinished {
@@ -38,7 +38,8 @@ impl ExpectFinished {
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { handshaking, client, master_secret, keys } = *self;
-        let Handshaking { suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } = handshaking;
+        let Handshaking { config, suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } =
+            handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_client_finished(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
@@ -51,10 +52,12 @@ impl ExpectFinished {
                 output,
             )?;
         }
-        let entry = client.and_then(|client| client.entry);
-        if let (Some(mut session), Some(entry)) = (cache.filter(|_| extended_master_secret), entry) {
-            let ticket = master_secret.ssc_ticket(CachedInformationType::CERT, entry.fingerprint());
-            if session.commit(proof, ticket, entry).is_err() {
+        let proven = client.and_then(|client| client.proven);
+        if let Some(mut session) = cache.filter(|_| extended_master_secret)
+            && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
+        {
+            let ticket = master_secret.ticket(config.common.provider.sha256, &named);
+            if session.commit(proof, ticket, proven.and_then(|proven| proven.entry)).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }

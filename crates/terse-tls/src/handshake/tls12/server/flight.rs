@@ -12,7 +12,7 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
-use crate::handshake::caching::Selected;
+use crate::handshake::caching::{Own, OwnRequest, Selected};
 use crate::handshake::certificate_types::Choice;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, SignatureRequest, agreement};
@@ -43,8 +43,9 @@ pub(super) struct Handshaking {
 struct Flight {
     handshaking: Handshaking,
     ecdhe: Option<Ecdhe>,
-    /// The CertificateRequest, in full, and its fingerprint if that is sent in its place.
+    /// The CertificateRequest, in full, and its fingerprint if that is sent in its place, or nothing at all.
     request: Option<(Vec<u8>, Option<Fingerprint>)>,
+    leaves_out: bool,
 }
 
 /// The server's half of the key exchange.
@@ -109,7 +110,7 @@ pub(super) fn send(
     };
     let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
     if let Some((credential, _)) = &credential {
-        send_certificate(credential, &selected, &mut transcript, output)?;
+        send_certificate(&config, credential, &selected, &mut transcript, output)?;
     }
     let ecdhe = match group {
         Some(group) => Some(Ecdhe { group: group.name(), key_exchange: group.start(output.rng)? }),
@@ -118,6 +119,7 @@ pub(super) fn send(
     output.summary.group = group.map(Group::name);
     output.summary.round_trips = 2 + offer.verified();
 
+    let leaves_out = selected.leaves_out();
     let randoms = Randoms { client: offer.hello.random, server };
     let handshaking = Handshaking {
         config,
@@ -130,7 +132,7 @@ pub(super) fn send(
         client_type,
     };
     let request = request.map(|request| (request, selected.certificate_request));
-    let flight = Flight { handshaking, ecdhe, request };
+    let flight = Flight { handshaking, ecdhe, request, leaves_out };
     let (Some((credential, scheme)), Some(ecdhe)) = (credential, &flight.ecdhe) else { return flight.unsigned(output) };
     let signed_params = key_exchange::signed_params(&flight.handshaking.randoms, &ecdhe.params())?;
     let request = SignatureRequest::new(credential, scheme, signed_params);
@@ -169,11 +171,15 @@ impl Flight {
 
     /// CertificateRequest and ServerHelloDone.
     fn done(self, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { mut handshaking, ecdhe, request } = self;
-        let transcript = &mut handshaking.transcript;
+        let Self { mut handshaking, ecdhe, request, leaves_out } = self;
+        let Handshaking { config, transcript, .. } = &mut handshaking;
         let kind = HandshakeType::CERTIFICATE_REQUEST;
         match &request {
             None => {}
+            Some((_, Some(fingerprint))) if leaves_out => {
+                output.left_out(CachedObject::CertificateRequest);
+                config.common.bind(transcript, *fingerprint); // `caching`, rule 1
+            }
             Some((_, Some(Fingerprint(hash_value)))) => {
                 output.left_out(CachedObject::CertificateRequest);
                 output.send(kind, &CachedMessage12(hash_value), transcript)?;
@@ -210,12 +216,16 @@ fn select_cached(
         return Selected::nothing(); // `caching`, rule 6
     }
     let sha256 = config.common.provider.sha256;
-    let pays = request.filter(|request| request.len() >= CACHED_REQUEST_LEN);
-    let fingerprint = pays.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
-    let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
+    let fingerprint = request.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
     let version = ProtocolVersion::TLS_1_2;
-    let own = credential.fingerprint(version);
-    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output)
+    let own = Own {
+        certificate: credential.fingerprint(version),
+        request: fingerprint
+            .as_ref()
+            .zip(request)
+            .map(|(fingerprint, body)| OwnRequest { fingerprint, pays: body.len() >= CACHED_REQUEST_LEN }),
+    };
+    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, output)
 }
 
 /// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
@@ -263,7 +273,7 @@ pub(super) fn server_hello(
     if let Some(certificates) = selection.certificates {
         certificates.answer(&mut extensions)?;
     }
-    selection.cached.reply(config.common.client_cached_info, &mut extensions)?;
+    selection.cached.reply(&config.common, &mut extensions)?;
     let hello = ServerHello {
         legacy_version: output.link.protocol().version(ProtocolVersion::TLS_1_2),
         random,
@@ -278,8 +288,9 @@ pub(super) fn server_hello(
     Ok(random)
 }
 
-/// RFC 5246, 7.4.2, in full or as its fingerprint.
+/// RFC 5246, 7.4.2, in full or as its fingerprint, or not at all.
 fn send_certificate(
+    config: &ServerConfig,
     credential: &Credential,
     selected: &Selected,
     transcript: &mut Transcript,
@@ -287,8 +298,13 @@ fn send_certificate(
 ) -> Result<(), Error> {
     let kind = HandshakeType::CERTIFICATE;
     if selected.server_certificate {
-        let Fingerprint(hash_value) = credential.fingerprint(ProtocolVersion::TLS_1_2);
+        let fingerprint = credential.fingerprint(ProtocolVersion::TLS_1_2);
         output.left_out(CachedObject::ServerCertificate);
+        if selected.leaves_out() {
+            config.common.bind(transcript, fingerprint);
+            return Ok(());
+        }
+        let Fingerprint(hash_value) = fingerprint;
         return output.send(kind, &CachedMessage12(&hash_value), transcript);
     }
     certificate::send(credential, transcript, output)

@@ -3,11 +3,11 @@
 //! ```text
 //! ClientHello            -->
 //!                        <--  ServerHello            what is selected as cached stands here
-//!                             Certificate            maybe as its fingerprint; not with a pre-shared key
+//!                             Certificate            maybe as its fingerprint, or left out; not with a pre-shared key
 //!                             ServerKeyExchange
-//!                             CertificateRequest*    maybe as its fingerprint
+//!                             CertificateRequest*    maybe as its fingerprint, or left out
 //!                             ServerHelloDone
-//! Certificate*           -->                         maybe empty, under a ticket
+//! Certificate*           -->                         maybe empty or left out, under a ticket
 //! ClientKeyExchange
 //! CertificateVerify*
 //! [ChangeCipherSpec]
@@ -60,6 +60,9 @@ impl State {
     #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls12Server(match self {
+            Self::Certificate(state) if state.is_left_out(message.kind) => {
+                state.left_out_certificate(output)?.client_key_exchange(message, output)?
+            }
             Self::Certificate(state) => Self::ClientKeyExchange(state.certificate(message, output)?),
             Self::ClientKeyExchange(state) => state.client_key_exchange(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),

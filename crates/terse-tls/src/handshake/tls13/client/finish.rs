@@ -14,8 +14,7 @@ use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedInformationType, Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List,
-    ProtocolVersion, SignatureScheme,
+    Certificate, CertificateEntry, CertificateVerify, Finished, HandshakeType, List, ProtocolVersion, SignatureScheme,
 };
 
 /// The client's last flight.
@@ -43,7 +42,7 @@ impl ExpectFinished {
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
         state.hello.transcript.add(message.bytes);
         if let Some(session) = output.cache.as_deref_mut().filter(|_| !proven.is_psk()) {
-            session.server_finished(!state.selection.client_certificate);
+            session.server_finished(!state.selection.uses_ticket());
         }
         proven.report(output);
         let messages = state.hello.transcript.current();
@@ -87,7 +86,7 @@ impl Flight {
     #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { state, proof, server_certificate, proven, messages } = self;
-        let ExpectCertificate { hello, secrets, makes_ticket, request, .. } = *state;
+        let ExpectCertificate { hello, secrets, request, .. } = *state;
         let Hello { config, random, mut transcript, keeper, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
@@ -108,13 +107,10 @@ impl Flight {
             None => {}
             Some(session) if proven.is_psk() => session.resumed(),
             Some(session) => {
-                let ticket = match credential {
-                    Some(own) if makes_ticket => Some(
-                        resumption
-                            .ssc_ticket(CachedInformationType::CERT, own.fingerprint(ProtocolVersion::TLS_1_3))?,
-                    ),
-                    _ => None,
-                };
+                let named = session.names(credential.map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)));
+                let sha256 = config.common.provider.sha256;
+                let ticket = named.map(|named| resumption.ticket(sha256, &named).map(|ticket| (ticket, named)));
+                let ticket = ticket.transpose()?;
                 let certificate_request = request.and_then(|request| request.learned);
                 session.finished(Learned { proof, server_certificate, certificate_request, ticket });
             }
@@ -132,7 +128,7 @@ impl ExpectSignature {
 }
 
 impl ExpectCertificate {
-    /// Sends Certificate, if the server asked. Returns the credential that is to be proven, if there is one.
+    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if there is one.
     #[inline(never)]
     fn certificate_of_client(
         &mut self,
@@ -157,9 +153,16 @@ impl ExpectCertificate {
             output.send(HandshakeType::CERTIFICATE, &none, transcript)?;
             return Ok(None);
         };
-        let entries: Vec<_> = if self.selection.client_certificate {
-            transcript.add_synthetic(credential.fingerprint(ProtocolVersion::TLS_1_3));
+        let cached = self.selection.client_certificate;
+        if cached {
+            let common = &self.hello.config.common;
+            common.bind(transcript, credential.fingerprint(ProtocolVersion::TLS_1_3));
             output.left_out(CachedObject::ClientCertificate);
+        }
+        if cached && self.selection.leaves_out() {
+            return Ok(Some((credential.clone(), scheme)));
+        }
+        let entries: Vec<_> = if cached {
             Vec::from([CertificateEntry::new(&[])])
         } else {
             credential.cert_data().map(CertificateEntry::new).collect()

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!                        <--  EncryptedExtensions    what the server selects as cached stands here
-//!                             CertificateRequest*    maybe as its fingerprint
-//!                             Certificate            maybe as its fingerprint
+//!                             CertificateRequest*    maybe as its fingerprint, or left out
+//!                             Certificate            maybe as its fingerprint, or left out
 //!                             CertificateVerify
 //!                             Finished
 //! EndOfEarlyData*        -->                         if the server takes early data
-//! Certificate*                                       maybe reduced, under a ticket
+//! Certificate*                                       maybe reduced or left out, under a ticket
 //! CertificateVerify*
 //! Finished
 //!                        <--  NewSessionTicket*
@@ -28,14 +28,14 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::certificate_types::{CertificateTypes, verified_before};
+use crate::handshake::caching::{cached_certificate, cached_request};
+use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
 use crate::resume::Keeper;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
-use crate::summary::CachedObject;
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
     EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
@@ -94,8 +94,6 @@ pub(crate) struct ExpectCertificate {
     secrets: Secrets,
     types: CertificateTypes,
     selection: Selection,
-    /// The server answered `client_cached_info`: this handshake makes a ticket.
-    makes_ticket: bool,
     request: Option<Request>,
 }
 
@@ -160,6 +158,10 @@ impl State {
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         Ok(Handshake::Tls13Client(match self {
             Self::EncryptedExtensions(state) => state.encrypted_extensions(message, output)?,
+            Self::CertificateRequest(state) | Self::Certificate(state) if state.is_left_out(message.kind) => {
+                let state = state.left_out_certificate(output)?;
+                Self::Finished(state.certificate_verify(message, output)?)
+            }
             Self::CertificateRequest(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
                 Self::Certificate(state.certificate_request(message, output)?)
             }
@@ -207,11 +209,14 @@ impl ExpectEncryptedExtensions {
         }
         let Self { mut hello, secrets, .. } = self;
         let types = CertificateTypes::read(&hello.config, extensions)?;
-        let (selection, makes_ticket) =
-            caching::selected(extensions, hello.config.common.client_cached_info, ProtocolVersion::TLS_1_3, output)?;
+        let selection = caching::selected(extensions, &hello.config, types, ProtocolVersion::TLS_1_3, output)?;
         hello.transcript.add(message.bytes);
-        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket, request: None };
-        Ok(State::CertificateRequest(Box::new(state)))
+        let mut state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
+        if selection.leaves_out() && selection.certificate_request {
+            state.left_out_request(output)?;
+            return Ok(State::Certificate(state));
+        }
+        Ok(State::CertificateRequest(state))
     }
 }
 
@@ -224,16 +229,13 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let kind = HandshakeType::CERTIFICATE_REQUEST;
-        let cached = output.cache.as_deref().and_then(|session| session.certificate_request());
         let (context, request) = if self.selection.certificate_request {
-            let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
+            let (fingerprint, signature_algorithms) = cached_request(output)?;
             let CachedCertificateRequest { certificate_request_context, hash_value } = message.expect(kind)?;
-            if hash_value != cached.fingerprint.0 {
+            if hash_value != fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
-            let request = Request { signature_algorithms: cached.signature_algorithms.clone(), learned: None };
-            output.left_out(CachedObject::CertificateRequest);
-            (certificate_request_context, request)
+            (certificate_request_context, Request { signature_algorithms, learned: None })
         } else {
             let request: CertificateRequest<'_> = message.expect(kind)?;
             (request.certificate_request_context, self.full_request(&request, message, output)?)
@@ -246,22 +248,35 @@ impl ExpectCertificate {
         Ok(self)
     }
 
+    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
+        let (fingerprint, signature_algorithms) = cached_request(output)?;
+        self.request = Some(Request { signature_algorithms, learned: None });
+        let Hello { config, transcript, .. } = &mut self.hello;
+        config.common.bind(transcript, fingerprint);
+        Ok(())
+    }
+
     fn full_request(
         &self,
         request: &CertificateRequest<'_>,
         message: Message<'_>,
-        output: &Output<'_>,
+        output: &mut Output<'_>,
     ) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
         request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
         let signature_algorithms: Vec<_> = schemes.iter().collect();
         let sha256 = self.hello.config.common.provider.sha256;
-        let learned = output.cache.is_some().then(|| RequestEntry {
-            version: ProtocolVersion::TLS_1_3,
-            fingerprint: Fingerprint::of_request(sha256, request),
-            signature_algorithms: signature_algorithms.clone(),
-            length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
+        let learned = output.cache.as_deref_mut().map(|session| {
+            let fingerprint = Fingerprint::of_request(sha256, request);
+            session.saw_request(fingerprint);
+            RequestEntry {
+                version: ProtocolVersion::TLS_1_3,
+                fingerprint,
+                signature_algorithms: signature_algorithms.clone(),
+                length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
+            }
         });
         Ok(Request { signature_algorithms, learned })
     }
@@ -273,11 +288,11 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
-        let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
-        let due = self.selection.certificate_request || self.selection.client_certificate;
-        if due && self.request.is_none() {
-            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        if self.selection.leaves_out() && self.selection.server_certificate {
+            return Err(message.unexpected());
         }
+        let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
+        self.check_request()?;
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
         }
@@ -290,6 +305,16 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
     }
 
+    /// A request that is selected must be there.
+    const fn check_request(&self) -> Result<(), PeerMisbehaved> {
+        match self.request {
+            None if self.selection.certificate_request || self.selection.client_certificate => {
+                Err(PeerMisbehaved::IllegalCachingReply)
+            }
+            _ => Ok(()),
+        }
+    }
+
     #[inline(never)]
     fn cached_certificate(
         &self,
@@ -297,16 +322,29 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
         let mut entries = certificate::cert_data(certificate)?.into_iter();
-        let cached = output.cache.as_deref().and_then(|session| session.server_certificate());
-        let cached = cached.filter(|cached| cached.stands_for(self.types.server, ProtocolVersion::TLS_1_3));
-        let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-        if entries.next().is_none_or(|hash| *hash != cached.fingerprint().0) || entries.next().is_some() {
+        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
+        if entries.next().is_none_or(|hash| *hash != fingerprint.0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        let peer = cached.peer().clone();
-        verified_before(&peer, output);
-        output.left_out(CachedObject::ServerCertificate);
         Ok(peer)
+    }
+
+    /// Whether the server's Certificate is left out, and what comes is what follows it.
+    fn is_left_out(&self, kind: HandshakeType) -> bool {
+        self.selection.leaves_out() && self.selection.server_certificate && kind == HandshakeType::CERTIFICATE_VERIFY
+    }
+
+    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    #[inline(never)]
+    fn left_out_certificate(
+        mut self: Box<Self>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectCertificateVerify>, Error> {
+        self.check_request()?;
+        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
+        let Hello { config, transcript, .. } = &mut self.hello;
+        config.common.bind(transcript, fingerprint);
+        Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned: None }))
     }
 
     #[inline(never)]
@@ -320,9 +358,11 @@ impl ExpectCertificate {
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_3;
-        let fingerprint = || presented.fingerprint(&config.common, version);
-        let session = output.cache.as_deref();
-        let entry = session.and_then(|session| session.entry(fingerprint(), version, peer.clone()));
+        let entry = output.cache.as_deref_mut().and_then(|session| {
+            let fingerprint = presented.fingerprint(&config.common, version);
+            session.saw_certificate(fingerprint);
+            session.entry(fingerprint, version, peer.clone())
+        });
         Ok((peer, entry))
     }
 }

@@ -66,15 +66,14 @@ impl ExpectEncryptedExtensions {
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
         let Self { mut hello, secrets, early_data, .. } = self;
-        if caching::is_answered(extensions, hello.config.common.client_cached_info) {
+        if caching::is_answered(extensions, &hello.config.common) {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
         hello.transcript.add(message.bytes);
         output.summary.fallback = None;
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
-        let state = ExpectCertificate { hello, secrets, types, selection, makes_ticket: false, request: None };
-        let state = Box::new(state);
+        let state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
         Ok(State::Finished(Box::new(ExpectFinished { state, learned: None, proven: Proven::Psk(source), early_data })))
     }
 }

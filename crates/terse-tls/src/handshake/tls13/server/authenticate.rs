@@ -7,7 +7,7 @@ use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
 use super::tickets::Issuer;
-use crate::cache::{PeerEntry, ServerSession};
+use crate::cache::{PeerEntry, Proven, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
@@ -18,8 +18,8 @@ use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedInformationType, Certificate, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, Finished,
-    HandshakeType, ProtocolVersion,
+    Certificate, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, Finished, HandshakeType,
+    ProtocolVersion,
 };
 
 /// What all states after the server's flight have.
@@ -53,7 +53,7 @@ pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
     peer: VerifiedPeer,
     /// What the cache keeps, if there is one.
-    entry: Option<PeerEntry>,
+    client: Option<Proven>,
 }
 
 /// The client has signed, or was not asked.
@@ -61,7 +61,7 @@ pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
     /// What the client proved to be in this handshake.
     pub(super) peer: Option<VerifiedPeer>,
-    pub(super) client: Option<PeerEntry>,
+    pub(super) client: Option<Proven>,
     /// How many bytes of early data the client may still send, if any.
     pub(super) early_data: Option<u32>,
 }
@@ -90,6 +90,9 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
+        if self.left_out().is_some() {
+            return Err(message.unexpected());
+        }
         let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
@@ -118,7 +121,7 @@ impl ExpectCertificate {
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
     #[inline(never)]
     fn cached_certificate(
-        mut self: Box<Self>,
+        self: Box<Self>,
         certificate: &Certificate<'_>,
         entry: PeerEntry,
         message: Message<'_>,
@@ -130,12 +133,38 @@ impl ExpectCertificate {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         };
         reduced.extensions.check_response(crate::wire::Place::Certificate, &[])?;
-        self.handshaking.transcript.add_synthetic(entry.fingerprint());
-        self.handshaking.transcript.add(message.bytes);
+        let mut state = self.verified_before(entry, output);
+        state.handshaking.transcript.add(message.bytes);
+        Ok(State::CertificateVerify(state))
+    }
+
+    /// Whether the client's Certificate is left out, and what comes is what follows it.
+    pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
+        self.left_out().is_some() && kind == HandshakeType::CERTIFICATE_VERIFY
+    }
+
+    fn left_out(&self) -> Option<&PeerEntry> {
+        self.handshaking.cache.as_ref().and_then(ServerSession::left_out_certificate)
+    }
+
+    /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
+    #[inline(never)]
+    pub(super) fn left_out_certificate(
+        self: Box<Self>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectCertificateVerify>, Error> {
+        let entry = self.left_out().cloned().ok_or(PeerMisbehaved::IllegalCachedMessage)?;
+        Ok(self.verified_before(entry, output))
+    }
+
+    /// The client's Certificate is known: the transcript takes its fingerprint.
+    fn verified_before(mut self: Box<Self>, entry: PeerEntry, output: &mut Output<'_>) -> Box<ExpectCertificateVerify> {
+        let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        config.common.bind(transcript, entry.fingerprint());
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Ok(self.expect_certificate_verify(peer, Some(entry)))
+        Box::new(ExpectCertificateVerify { handshaking: self.handshaking, peer, client: Some(entry.into()) })
     }
 
     #[inline(never)]
@@ -144,15 +173,12 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        let fingerprint = || presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
-        let session = self.handshaking.cache.as_ref();
-        let entry = session.and_then(|session| session.entry(fingerprint(), peer.clone()));
-        Ok(self.expect_certificate_verify(peer, entry))
-    }
-
-    fn expect_certificate_verify(self: Box<Self>, peer: VerifiedPeer, entry: Option<PeerEntry>) -> State {
+        let client = self.handshaking.cache.as_ref().map(|session| {
+            let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
+            Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
+        });
         let handshaking = self.handshaking;
-        State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, entry }))
+        Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, client })))
     }
 }
 
@@ -170,8 +196,8 @@ impl ExpectCertificateVerify {
         let public_key = self.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
-        let Self { handshaking, peer, entry } = *self;
-        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client: entry, early_data: None }))
+        let Self { handshaking, peer, client } = *self;
+        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client, early_data: None }))
     }
 }
 
@@ -187,16 +213,18 @@ impl ExpectFinished {
     /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { handshaking, peer, client: entry, .. } = *self;
+        let Self { handshaking, peer, client: proven, .. } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         let resumption = main.resumption(&transcript.current())?;
-        if let (Some(mut session), Some(entry)) = (cache, entry) {
-            let ticket = resumption.ssc_ticket(CachedInformationType::CERT, entry.fingerprint())?;
-            if session.commit(proof, ticket, entry).is_err() {
+        if let Some(mut session) = cache
+            && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
+        {
+            let ticket = resumption.ticket(config.common.provider.sha256, &named)?;
+            if session.commit(proof, ticket, proven.and_then(|proven| proven.entry)).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }

@@ -14,7 +14,7 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::caching::Selected;
+use crate::handshake::caching::{Own, OwnRequest, Selected};
 use crate::handshake::{Handshake, Output, SignatureRequest, agreement};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -50,14 +50,17 @@ pub(super) fn send(
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
     let sha256 = config.common.provider.sha256;
-    let pays = request.as_ref().filter(|request| request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN);
-    let fingerprint = pays.map(|request| || Fingerprint::of_request(sha256, request));
-    let fingerprint = fingerprint.as_ref().map(|fingerprint| fingerprint as &dyn Fn() -> Fingerprint);
+    let fingerprint = request.as_ref().map(|request| || Fingerprint::of_request(sha256, request));
     let version = ProtocolVersion::TLS_1_3;
-    let own = credential.fingerprint(version);
+    let own = Own {
+        certificate: credential.fingerprint(version),
+        request: fingerprint.as_ref().zip(request.as_ref()).map(|(fingerprint, request)| OwnRequest {
+            fingerprint,
+            pays: request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN,
+        }),
+    };
     let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
-    let selected =
-        Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, fingerprint, output);
+    let selected = Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, output);
 
     if offer.pre_shared_key.is_some() {
         output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");
@@ -68,9 +71,9 @@ pub(super) fn send(
     let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
     if let Some(request) = &request {
-        certificate_request(request, &selected, &mut transcript, output)?;
+        certificate_request(&config, request, &selected, &mut transcript, output)?;
     }
-    certificate(&credential, &selected, &mut transcript, output)?;
+    certificate(&config, &credential, &selected, &mut transcript, output)?;
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = Flight {
@@ -216,7 +219,7 @@ impl Hello<'_> {
         if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
             types.answer(&mut extensions)?;
         }
-        selected.reply(config.common.client_cached_info, &mut extensions)?;
+        selected.reply(&config.common, &mut extensions)?;
         if early_data {
             extensions.push(&EarlyData)?;
         }
@@ -309,8 +312,9 @@ fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error>
     Ok(extensions)
 }
 
-/// RFC 9846, 4.4.2, in full or as its fingerprint.
+/// RFC 9846, 4.4.2, in full or as its fingerprint, or not at all.
 fn certificate_request(
+    config: &ServerConfig,
     request: &CertificateRequest<'_>,
     selected: &Selected,
     transcript: &mut Transcript,
@@ -319,6 +323,11 @@ fn certificate_request(
     let kind = HandshakeType::CERTIFICATE_REQUEST;
     match &selected.certificate_request {
         None => output.send(kind, request, transcript),
+        Some(fingerprint) if selected.leaves_out() => {
+            output.left_out(Cached::CertificateRequest);
+            config.common.bind(transcript, *fingerprint);
+            Ok(())
+        }
         Some(Fingerprint(hash_value)) => {
             output.left_out(Cached::CertificateRequest);
             let certificate_request_context = request.certificate_request_context;
@@ -327,16 +336,24 @@ fn certificate_request(
     }
 }
 
-/// RFC 9846, 4.5.1, in full or as its fingerprint.
+/// RFC 9846, 4.5.1, in full or as its fingerprint, or not at all.
 fn certificate(
+    config: &ServerConfig,
     credential: &Credential,
     selected: &Selected,
     transcript: &mut Transcript,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let Fingerprint(fingerprint) = credential.fingerprint(ProtocolVersion::TLS_1_3);
-    let entries: Vec<_> = if selected.server_certificate {
+    let fingerprint = credential.fingerprint(ProtocolVersion::TLS_1_3);
+    if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
+    }
+    if selected.server_certificate && selected.leaves_out() {
+        config.common.bind(transcript, fingerprint);
+        return Ok(());
+    }
+    let Fingerprint(fingerprint) = fingerprint;
+    let entries: Vec<_> = if selected.server_certificate {
         Vec::from([CertificateEntry::new(&fingerprint)])
     } else {
         credential.cert_data().map(CertificateEntry::new).collect()

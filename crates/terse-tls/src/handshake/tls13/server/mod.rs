@@ -5,12 +5,12 @@
 //!                        <--  HelloRetryRequest*     at most once; then a second ClientHello
 //!                        <--  ServerHello
 //!                             EncryptedExtensions    what is selected as cached stands here
-//!                             CertificateRequest*    maybe as its fingerprint
-//!                             Certificate            maybe as its fingerprint
+//!                             CertificateRequest*    maybe as its fingerprint, or left out
+//!                             Certificate            maybe as its fingerprint, or left out
 //!                             CertificateVerify
 //!                             Finished
 //! EndOfEarlyData*        -->                         if the server takes early data
-//! Certificate*                                       maybe reduced, under a ticket
+//! Certificate*                                       maybe reduced or left out, under a ticket
 //! CertificateVerify*
 //! Finished
 //!                        <--  NewSessionTicket*
@@ -66,6 +66,9 @@ impl State {
         let state = match self {
             Self::SecondClientHello(state) => state.client_hello(message, output)?,
             Self::EndOfEarlyData(state) => Self::Finished(state.end_of_early_data(message, output)?),
+            Self::Certificate(state) if state.is_left_out(message.kind) => {
+                Self::Finished(state.left_out_certificate(output)?.certificate_verify(message, output)?)
+            }
             Self::Certificate(state) => state.certificate(message, output)?,
             Self::CertificateVerify(state) => Self::Finished(state.certificate_verify(message, output)?),
             Self::Finished(state) => return state.finished(message, output),
