@@ -385,7 +385,9 @@ impl ClientSession {
         self.change(|session, record| {
             session.stage = Stage::Finished { before: record.health };
             record.health.succeeded(!session.offer.is_empty());
-            record.scheme = session.selection.scheme;
+            if session.bithac || session.compact {
+                record.scheme = session.selection.scheme; // of a server that was asked
+            }
             if let Some(entry) = server_certificate.filter(PeerEntry::fits) {
                 record.learn_certificate(entry);
             }

@@ -10,6 +10,7 @@
 //! - [`rule8`]: servers that know nothing of it, and HelloRetryRequest
 //! - [`versions`]: one cache for both versions
 //! - [`wire`], [`wire12`]: byte by byte
+//! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
 //! - [`model`]: random sequences
@@ -17,6 +18,8 @@
 extern crate alloc;
 
 mod code_point;
+mod compact;
+mod compact_faults;
 mod faults_client;
 mod faults_server;
 mod issued;

@@ -14,8 +14,8 @@ fn occurrences(bytes: &[u8], ticket: [u8; 8]) -> usize {
 /// Looks at all bytes of all connections, in order, in parallel, and with the server's memory lost on the way.
 #[test]
 fn rule_3_no_two_connections_show_the_same_ticket() {
-    for version in VERSIONS {
-        let mut world = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
         let (mut wire, mut tickets) = (Vec::new(), Vec::new());
         for round in 0..20 {
             if round == 10 {
@@ -43,8 +43,8 @@ fn rule_3_no_two_connections_show_the_same_ticket() {
 /// A server that stops taking part has seen the ticket, and does not see it again.
 #[test]
 fn rule_3_ticket_that_was_not_answered_is_not_shown_again() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let cache = world.server.cache.take();
         let first = world.connect().unwrap().offer.ticket().expect("a ticket");
         let second = world.connect().unwrap().offer;
@@ -59,8 +59,8 @@ fn rule_3_ticket_that_was_not_answered_is_not_shown_again() {
 /// The exception: after a failure the ticket that the server has for sure is shown again.
 #[test]
 fn rule_3_ticket_is_shown_again_only_after_a_failure() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let lost = world.connect_until(Until::ClientFlight).unwrap().offer.ticket();
         let again = world.assert_cached().offer.ticket();
         assert!(lost.is_some() && again == lost);
@@ -72,8 +72,8 @@ fn rule_3_ticket_is_shown_again_only_after_a_failure() {
 /// once it is cached.
 #[test]
 fn rule_3_ticket_is_not_sent_before_it_is_used() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let done = world.connect().unwrap();
         let next = world.next_offer().ticket().expect("a ticket");
         for bytes in [&done.pair.from_client, &done.pair.from_server] {

@@ -1,15 +1,15 @@
 //! Rule 4: caching never changes what a peer may do.
 
 use terse_testkit::pki::{CLIENT_NAME, SERVER_NAME};
-use terse_tls::summary::{AuthenticatedBy, Mode};
+use terse_tls::summary::AuthenticatedBy;
 
 use crate::issued::{issue, server_leaf};
 use crate::world::*;
 
 #[test]
 fn rule_4_same_peer_identity_cached_and_full() {
-    for version in VERSIONS {
-        let mut world = World::new(version).with_long_request();
+    for setting in SETTINGS {
+        let mut world = World::new(setting).with_long_request();
         let full = world.assert_full();
         for _ in 0..3 {
             let cached = world.assert_cached();
@@ -32,8 +32,8 @@ fn rule_4_same_peer_identity_cached_and_full() {
 /// The work that is saved is the work that the full handshake did.
 #[test]
 fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
-    for version in VERSIONS {
-        let mut world = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
         let full = world.assert_full();
         let cached = world.assert_cached();
         for (full, cached) in [(&full.client, &cached.client), (&full.server, &cached.server)] {
@@ -46,11 +46,11 @@ fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
 /// Each side is marked for itself: a renewed server certificate is full for the client, cached for the server.
 #[test]
 fn rule_4_each_side_is_marked_for_itself() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server.credentials[0] = issue(&server_leaf());
         let done = world.connect().unwrap();
-        assert_eq!(done.client.mode, Mode::Bithac);
+        assert_eq!(done.client.mode, world.mode());
         assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
     }
@@ -59,8 +59,8 @@ fn rule_4_each_side_is_marked_for_itself() {
 /// Without a clock, by permission: the application hears of it, cached or full.
 #[test]
 fn rule_4_unchecked_time_is_reported_cached_and_full() {
-    for version in VERSIONS {
-        let mut world = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
         world.client.trust = world.client.trust.accept_without_clock();
         let trust = world.server.client_authentication.trust().unwrap().clone().accept_without_clock();
         world.server_trust(trust);

@@ -4,8 +4,7 @@ use alloc::sync::Arc;
 
 use pki_types::ServerName;
 use terse_testkit::pki::{DAY, Pki, SERVER_NAME};
-use terse_tls::cache::Schemes;
-use terse_tls::summary::{AuthenticatedBy, CachedObject};
+use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{CertificateError, ClientAuthentication, Error, PeerIncompatible, SignatureScheme, Trust};
 
 use crate::issued::{self, client_leaf, crl, issue, other_pki, renew, server_leaf};
@@ -14,7 +13,8 @@ use crate::world::*;
 /// The server's certificate must be sent and verified once more; afterwards it is cached again.
 fn assert_verified_again(world: &mut World, offered: bool) {
     let done = world.connect().unwrap();
-    assert_eq!(done.offer.cached_info.is_some(), offered);
+    let offer = if world.mode() == Mode::Compact { done.offer.compact_cache } else { done.offer.cached_info };
+    assert_eq!(offer.is_some_and(|offer| !offer.is_empty()), offered);
     assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
     assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
     assert_eq!(done.client.signatures_verified, 2);
@@ -29,8 +29,8 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 
 #[test]
 fn rule_5_renewed_server_certificate_with_the_old_key() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
         assert_verified_again(&mut world, true);
     }
@@ -38,8 +38,8 @@ fn rule_5_renewed_server_certificate_with_the_old_key() {
 
 #[test]
 fn rule_5_server_certificate_with_a_new_key() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server.credentials[0] = issue(&server_leaf());
         assert_verified_again(&mut world, true);
     }
@@ -47,8 +47,8 @@ fn rule_5_server_certificate_with_a_new_key() {
 
 #[test]
 fn rule_5_server_certificate_from_another_ca() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server.credentials[0] = other_pki().server(PROVIDER);
         assert_refused(&mut world, CertificateError::UnknownIssuer);
         world.client.trust = other_pki().trust(PROVIDER);
@@ -58,9 +58,9 @@ fn rule_5_server_certificate_from_another_ca() {
 
 #[test]
 fn rule_5_trust_anchor_of_the_server_removed() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-        let mut world = World::new(version);
+        let mut world = World::new(setting);
         world.client.trust = Trust::new(PROVIDER, &both).unwrap();
         world.connect().unwrap();
         world.assert_cached();
@@ -76,9 +76,9 @@ fn rule_5_trust_anchor_of_the_server_removed() {
 
 #[test]
 fn rule_5_server_certificate_revoked_by_a_new_crl() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         let pki = Pki::shared(CHAIN);
-        let mut world = World::cached(version);
+        let mut world = World::cached(setting);
         world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
         assert_verified_again(&mut world, false);
         world.client.trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 8)]).unwrap();
@@ -94,8 +94,8 @@ fn rule_5_server_certificate_revoked_by_a_new_crl() {
 /// A CRL that is too old to be believed must not be believed because of what it allowed when it was young.
 #[test]
 fn rule_5_crl_that_has_expired() {
-    for version in VERSIONS {
-        let mut world = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
         world.client.trust = Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
         world.connect().unwrap();
         world.set_clocks(7 * DAY - 1);
@@ -107,9 +107,9 @@ fn rule_5_crl_that_has_expired() {
 }
 
 /// A world whose server certificate, or its issuer, is valid for ten days only.
-fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
+fn short_lived(setting: Setting, of_issuer: bool) -> World {
     let (authority, server) = issued::short_lived(of_issuer, server_leaf());
-    let mut world = World::new(version);
+    let mut world = World::new(setting);
     world.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
     world.server.credentials[0] = server;
     world.connect().unwrap();
@@ -119,9 +119,9 @@ fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
 
 #[test]
 fn rule_5_expired_server_certificate_is_not_used_and_deleted() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         for of_issuer in [false, true] {
-            let mut world = short_lived(version, of_issuer);
+            let mut world = short_lived(setting, of_issuer);
             world.set_clocks(10 * DAY);
             world.assert_cached(); // the last second
             world.set_clocks(10 * DAY + 1);
@@ -138,8 +138,8 @@ fn rule_5_expired_server_certificate_is_not_used_and_deleted() {
 /// Devices boot in 1970: their clock only disables the use.
 #[test]
 fn rule_5_clock_that_is_not_plausible_disables_the_use_only() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.client_clock = at_boot();
         for _ in 0..2 {
             assert_eq!(world.next_offer().cached_info, None);
@@ -155,8 +155,8 @@ fn rule_5_clock_that_is_not_plausible_disables_the_use_only() {
 
 #[test]
 fn rule_5_without_a_clock_as_configured() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.client_clock = no_clock();
         assert_eq!(world.next_offer().cached_info, None);
         assert_refused(&mut world, CertificateError::NoTime);
@@ -171,10 +171,10 @@ fn rule_5_without_a_clock_as_configured() {
 /// What was accepted without a clock is checked as soon as there is one.
 #[test]
 fn rule_5_entry_made_without_a_clock_is_checked_later() {
-    for version in VERSIONS {
-        let mut world = short_lived(version, false);
+    for setting in SETTINGS {
+        let mut world = short_lived(setting, false);
         world.client_store = Disk::new();
-        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.set_schemes(setting.schemes, setting.schemes);
         world.client.trust = world.client.trust.clone().accept_without_clock();
         world.client_clock = no_clock();
         world.assert_full();
@@ -188,8 +188,8 @@ fn rule_5_entry_made_without_a_clock_is_checked_later() {
 /// What a client accepts in signatures is part of the policy, and a key that it does not accept is no use.
 #[test]
 fn rule_5_signature_schemes_of_the_client_changed() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
         assert_verified_again(&mut world, false);
         world.client.common.signature_schemes = vec![SignatureScheme::ED25519];
@@ -202,8 +202,8 @@ fn rule_5_signature_schemes_of_the_client_changed() {
 /// A ticket is the proof of a certificate: another one, or none, does not show it.
 #[test]
 fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let own = world.client.credential.clone();
         world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
         assert!(world.next_offer().is_first_contact());
@@ -213,7 +213,8 @@ fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
         world.assert_cached();
         world.client.credential = None;
-        assert!(world.next_offer().is_silent());
+        let offer = world.next_offer();
+        assert_eq!((offer.cached_info.as_ref(), offer.client_cached_info.as_ref(), offer.ticket()), (None, None, None));
         world.client.credential = own;
         world.assert_cached();
     }
@@ -221,11 +222,11 @@ fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
 
 #[test]
 fn rule_5_other_port_or_server_name_is_another_scope() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         let names = [SERVER_NAME, "other.plant.example", "10.1.2.3"];
         let mut options = server_leaf();
         options.names = names.map(Into::into).into();
-        let mut world = World::new(version);
+        let mut world = World::new(setting);
         world.server.credentials[0] = issue(&options);
         world.connect().unwrap();
         let known = world.address.clone();
@@ -247,8 +248,8 @@ fn rule_5_other_port_or_server_name_is_another_scope() {
 /// A name is the same name in capitals and with a final dot: what is cached is found.
 #[test]
 fn rule_5_server_name_is_compared_as_dns_names_are() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let name = SERVER_NAME.to_uppercase();
         world.address.name = ServerName::try_from(name).unwrap();
         assert!(world.next_offer().ticket().is_some());
@@ -260,8 +261,8 @@ fn rule_5_server_name_is_compared_as_dns_names_are() {
 /// The server's CertificateRequest changes with its policy; the cached one must not be answered.
 #[test]
 fn rule_5_changed_certificate_request_is_sent_in_full() {
-    for version in VERSIONS {
-        let mut world = World::new(version).with_long_request();
+    for setting in SETTINGS {
+        let mut world = World::new(setting).with_long_request();
         world.connect().unwrap();
         world.assert_cached();
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
@@ -279,11 +280,11 @@ fn rule_5_changed_certificate_request_is_sent_in_full() {
 /// One store for clients with different trust: what the one believes says nothing to the other.
 #[test]
 fn rule_5_two_clients_with_different_trust_on_one_store() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
-        let mut other = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
+        let mut other = World::new(setting);
         other.client_store = world.client_store.clone();
-        other.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        other.set_schemes(setting.schemes, setting.schemes);
         other.client.trust = other_pki().trust(PROVIDER);
         assert_eq!(other.next_offer().cached_info, None);
         assert_refused(&mut other, CertificateError::UnknownIssuer);

@@ -3,7 +3,6 @@
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, Pki};
-use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, ClientAuthentication, Error, ExtensionType, HandshakeType, SignatureScheme, Trust};
 
@@ -33,8 +32,8 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 
 #[test]
 fn rule_5_renewed_client_certificate_with_the_old_key() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
         world.assert_full();
         world.assert_cached();
@@ -43,8 +42,8 @@ fn rule_5_renewed_client_certificate_with_the_old_key() {
 
 #[test]
 fn rule_5_client_certificate_with_a_new_key() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.client.credential = Some(issue(&client_leaf()));
         world.assert_full();
         world.assert_cached();
@@ -53,9 +52,9 @@ fn rule_5_client_certificate_with_a_new_key() {
 
 #[test]
 fn rule_5_trust_anchor_of_the_client_removed() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-        let mut world = World::new(version);
+        let mut world = World::new(setting);
         world.server_trust(Trust::new(PROVIDER, &both).unwrap());
         world.connect().unwrap();
         world.assert_cached();
@@ -70,9 +69,9 @@ fn rule_5_trust_anchor_of_the_client_removed() {
 
 #[test]
 fn rule_5_client_certificate_revoked_by_a_new_crl() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         let pki = Pki::shared(CHAIN);
-        let mut world = World::cached(version);
+        let mut world = World::cached(setting);
         world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
         assert_verified_again(&mut world, "trust changed");
         world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 8)]).unwrap());
@@ -84,8 +83,8 @@ fn rule_5_client_certificate_revoked_by_a_new_crl() {
 
 #[test]
 fn rule_5_crl_of_the_server_that_has_expired() {
-    for version in VERSIONS {
-        let mut world = World::new(version);
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
         world.server_trust(Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
         world.connect().unwrap();
         world.set_clocks(7 * DAY - 1);
@@ -97,8 +96,8 @@ fn rule_5_crl_of_the_server_that_has_expired() {
 
 #[test]
 fn rule_5_client_authentication_required_with_another_ca() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server_trust(other_pki().trust(PROVIDER));
         assert_refused(&mut world, CertificateError::UnknownIssuer);
         assert_eq!(world.server_store.len(), 2, "the entries are those of another policy, which may come back");
@@ -168,11 +167,11 @@ fn rule_5_client_authentication_from_required_to_optional() {
 /// other, and does not suffer there.
 #[test]
 fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
-    for version in VERSIONS {
-        let mut first = World::cached(version);
+    for setting in SETTINGS {
+        let mut first = World::cached(setting);
         let mut second = World::beside(&first);
         second.client_store = first.client_store.clone();
-        second.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        second.set_schemes(setting.schemes, setting.schemes);
         second.server_trust(other_pki().trust(PROVIDER));
         let rows = first.rows();
         assert_refused(&mut second, CertificateError::UnknownIssuer);
@@ -189,8 +188,8 @@ fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
 /// The same client CA, but a host of another name: an entry is used under the server name that it was made for.
 #[test]
 fn rule_5_ticket_under_another_host_name() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let rename = fault::first(HandshakeType::CLIENT_HELLO, |message| {
             let name = b"second.plant.example";
             let len = name.len() as u8;
@@ -212,9 +211,9 @@ fn rule_5_ticket_under_another_host_name() {
 }
 
 /// A world whose client certificate, or its issuer, is valid for ten days only.
-fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
+fn short_lived(setting: Setting, of_issuer: bool) -> World {
     let (authority, client) = issued::short_lived(of_issuer, client_leaf());
-    let mut world = World::new(version);
+    let mut world = World::new(setting);
     world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
     world.client.credential = Some(client);
     world.connect().unwrap();
@@ -224,9 +223,9 @@ fn short_lived(version: terse_tls::ProtocolVersion, of_issuer: bool) -> World {
 
 #[test]
 fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         for of_issuer in [false, true] {
-            let mut world = short_lived(version, of_issuer);
+            let mut world = short_lived(setting, of_issuer);
             world.server_clock = terse_testkit::pair::at(10 * DAY);
             world.assert_cached(); // the last second
             world.server_clock = terse_testkit::pair::at(10 * DAY + 1);
@@ -242,8 +241,8 @@ fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
 
 #[test]
 fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         let rows = world.rows();
         let good = core::mem::replace(&mut world.server_clock, at_boot());
         let mut link = world.begin();
@@ -261,11 +260,11 @@ fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
 
 #[test]
 fn rule_5_server_without_a_clock_as_configured() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server_clock = no_clock();
         assert_refused(&mut world, CertificateError::NoTime);
-        let mut world = World::cached(version);
+        let mut world = World::cached(setting);
         world.server_clock = no_clock();
         let trust = world.server.client_authentication.trust().unwrap().clone();
         world.server_trust(trust.accept_without_clock());
@@ -276,8 +275,8 @@ fn rule_5_server_without_a_clock_as_configured() {
 
 #[test]
 fn rule_5_signature_schemes_of_the_server_changed() {
-    for version in VERSIONS {
-        let mut world = World::cached(version);
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
         world.server.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
         assert_verified_again(&mut world, "trust changed");
         // None that the client's key can sign with: it sends no certificate, as it would without a cache.

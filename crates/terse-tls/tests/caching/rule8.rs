@@ -11,9 +11,9 @@ use crate::world::*;
 /// Without a cache, with caching switched off, and one that takes the extensions for something unknown.
 #[test]
 fn rule_8_server_that_does_not_take_part() {
-    for version in VERSIONS {
+    for setting in SETTINGS {
         for schemes in [None, Some(Schemes::OFF)] {
-            let mut world = World::new(version);
+            let mut world = World::new(setting);
             world.server.cache = world.server.cache.filter(|_| schemes.is_some());
             if let (Some(cache), Some(schemes)) = (&mut world.server.cache, schemes) {
                 cache.schemes = schemes;
@@ -47,7 +47,8 @@ fn rule_8_client_that_does_not_take_part() {
 #[test]
 fn rule_8_schemes_meet_in_what_both_have() {
     for version in VERSIONS {
-        let all = [Schemes::OFF, Schemes::RFC7924, Schemes::BITHAC];
+        let all = [Schemes::OFF, Schemes::RFC7924, Schemes::BITHAC, Schemes::COMPACT];
+        let everything = World::everything(version);
         for client in all {
             for server in all {
                 let mut world = World::new(version);
@@ -55,8 +56,9 @@ fn rule_8_schemes_meet_in_what_both_have() {
                 world.assert_full();
                 let expected = match (client, server) {
                     (Schemes::OFF, _) | (_, Schemes::OFF) => (Mode::Full, &BOTH_CERTIFICATES[..0]),
-                    (Schemes::BITHAC, Schemes::BITHAC) => (Mode::Bithac, &BOTH_CERTIFICATES[..]),
-                    _ => (Mode::Rfc7924, &BOTH_CERTIFICATES[..1]),
+                    (Schemes::RFC7924, _) | (_, Schemes::RFC7924) => (Mode::Rfc7924, &BOTH_CERTIFICATES[..1]),
+                    (Schemes::COMPACT, Schemes::COMPACT) => (Mode::Compact, &everything[..]),
+                    _ => (Mode::Bithac, &BOTH_CERTIFICATES[..]),
                 };
                 for _ in 0..2 {
                     let done = world.connect().unwrap();
@@ -84,6 +86,40 @@ fn rule_8_server_that_stops_taking_part() {
     }
 }
 
+/// A server that is given fewer schemes and more: each change costs one full handshake at most, and what the server says
+/// is what is offered next, and nothing else beside it.
+#[test]
+fn rule_8_the_best_scheme_that_both_have() {
+    for version in VERSIONS {
+        let server = [Schemes::COMPACT, Schemes::BITHAC, Schemes::RFC7924, Schemes::OFF];
+        for (from, to) in server.into_iter().flat_map(|from| server.map(|to| (from, to))) {
+            let mut world = World::new(Setting { version, schemes: Schemes::COMPACT });
+            let mode = |schemes| match schemes {
+                Schemes::COMPACT => Mode::Compact,
+                Schemes::BITHAC => Mode::Bithac,
+                Schemes::RFC7924 => Mode::Rfc7924,
+                _ => Mode::Full,
+            };
+            for schemes in [from, to, from] {
+                world.set_schemes(Schemes::COMPACT, schemes);
+                let modes: Vec<_> = (0..3)
+                    .map(|_| {
+                        let Done { client, server, offer, .. } = world.connect().unwrap();
+                        assert!(
+                            offer.ticket().is_none()
+                                || offer.compact_cache.is_some_and(|body| body.is_empty())
+                                || offer.cached_info.is_none()
+                        );
+                        assert_eq!((client.mode, &client.cached), (server.mode, &server.cached));
+                        client.mode
+                    })
+                    .collect();
+                assert_eq!(modes[2], mode(schemes), "from {from:?} to {to:?}: {modes:?}");
+            }
+        }
+    }
+}
+
 fn ask_for_another_group(world: &mut World, cookie: bool) {
     world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
     world.server.common.groups = vec![NamedGroup::SECP256R1];
@@ -92,8 +128,10 @@ fn ask_for_another_group(world: &mut World, cookie: bool) {
 
 #[test]
 fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
-    for cookie in [false, true] {
-        let mut world = World::new(TLS13).with_long_request();
+    for (cookie, setting) in
+        [false, true].into_iter().flat_map(|cookie| [TLS13.into(), COMPACT[0]].map(|setting| (cookie, setting)))
+    {
+        let mut world = World::new(setting).with_long_request();
         ask_for_another_group(&mut world, cookie);
         for round in 0..4 {
             let mut link = world.begin();
@@ -101,7 +139,7 @@ fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
             let [first, second] = &link.hellos()[..] else { panic!("two ClientHellos") };
             assert_eq!(first, second, "round {round}");
             assert_eq!(first.ticket().is_some(), round > 0);
-            assert_eq!(first.cached_info.is_some(), round > 0);
+            assert_eq!(first.cached_info.is_some(), round > 0 && world.mode() == Mode::Bithac);
             let (client, server) = (link.pair.client.summary(), link.pair.server.summary());
             assert_eq!((client.round_trips, server.round_trips), (2, 2));
             assert_eq!(client.cached, server.cached);
@@ -134,8 +172,8 @@ fn rule_8_second_client_hello_with_changed_caching_extensions_is_refused() {
 #[test]
 fn rule_8_caching_reply_in_hello_retry_request_or_server_hello_is_refused() {
     for nth in [0, 1] {
-        for kind in [ExtensionType::CACHED_INFO, ExtensionType::CLIENT_CACHED_INFO] {
-            let mut world = World::cached(TLS13);
+        for kind in [ExtensionType::CACHED_INFO, ExtensionType::CLIENT_CACHED_INFO, ExtensionType::COMPACT_CACHE] {
+            let mut world = World::cached(COMPACT[0]);
             ask_for_another_group(&mut world, false);
             let add = fault::nth(HandshakeType::SERVER_HELLO, nth, move |hello| {
                 fault::add_extension(hello, kind, &[]);

@@ -11,8 +11,8 @@ use terse_testkit::forge::{self, HEADER_LEN};
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{self, Pki};
 use terse_tls::cache::{
-    ClientCache, ClientStore, MemoryClientStore, MemoryServerStore, NotSaved, Save, Schemes, Scope, ScopeRecord,
-    ServerCache, snapshot,
+    ClientCache, ClientStore, MemoryClientStore, MemoryServerStore, NotSaved, Save, Scheme, Schemes, Scope,
+    ScopeRecord, ServerCache, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{CachedObject, Mode};
@@ -31,6 +31,31 @@ pub(crate) const PROVIDER: &CryptoProvider = &terse_rustcrypto::PROVIDER;
 /// The chain of most tests.
 pub(crate) const CHAIN: &str = "p256x3";
 
+/// What both sides speak, and which schemes they have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) schemes: Schemes,
+}
+
+impl From<ProtocolVersion> for Setting {
+    fn from(version: ProtocolVersion) -> Self {
+        Self { version, schemes: Schemes::BITHAC }
+    }
+}
+
+/// Both versions under `compact`.
+pub(crate) const COMPACT: [Setting; 2] =
+    [Setting { version: TLS13, schemes: Schemes::COMPACT }, Setting { version: TLS12, schemes: Schemes::COMPACT }];
+
+/// Both versions under each scheme with tickets.
+pub(crate) const SETTINGS: [Setting; 4] = [
+    Setting { version: TLS13, schemes: Schemes::BITHAC },
+    Setting { version: TLS12, schemes: Schemes::BITHAC },
+    COMPACT[0],
+    COMPACT[1],
+];
+
 /// All that is cached if the CertificateRequest is short.
 pub(crate) const BOTH_CERTIFICATES: [CachedObject; 2] =
     [CachedObject::ServerCertificate, CachedObject::ClientCertificate];
@@ -44,6 +69,8 @@ pub(crate) struct World {
     pub(crate) address: ServerAddress,
     pub(crate) client_clock: Now,
     pub(crate) server_clock: Now,
+    /// What both sides have at first.
+    schemes: Schemes,
     seed: u64,
 }
 
@@ -68,13 +95,14 @@ pub(crate) enum Until {
 }
 
 impl World {
-    /// Mutual authentication in `version`, `bithac` on both sides, nothing cached yet.
-    pub(crate) fn new(version: ProtocolVersion) -> Self {
-        Self::with(version, PROVIDER, CHAIN)
+    /// Mutual authentication in `setting`, with `bithac` if that is only a version; nothing cached yet.
+    pub(crate) fn new(setting: impl Into<Setting>) -> Self {
+        Self::with(setting, PROVIDER, CHAIN)
     }
 
-    pub(crate) fn with(version: ProtocolVersion, provider: &'static CryptoProvider, chain: &str) -> Self {
-        println!("{version}"); // is shown if a test fails
+    pub(crate) fn with(setting: impl Into<Setting>, provider: &'static CryptoProvider, chain: &str) -> Self {
+        let Setting { version, schemes } = setting.into();
+        println!("{version}, {schemes:?}"); // is shown if a test fails
         let pki = Pki::shared(chain);
         let mut world = Self {
             client: ClientConfig::new(provider, pki.trust(provider)),
@@ -84,26 +112,47 @@ impl World {
             address: pki::server_address(),
             client_clock: at(0),
             server_clock: at(0),
+            schemes,
             seed: 0,
         };
         world.client.credential = Some(pki.client(provider));
         world.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
-        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.set_schemes(schemes, schemes);
         world.speak(&[version]);
         world
     }
 
+    /// What it was made for.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting { version: self.version(), schemes: self.schemes }
+    }
+
+    /// All that there is to cache, in the order of a handshake of `version`.
+    pub(crate) fn everything(version: ProtocolVersion) -> [CachedObject; 3] {
+        let [server, client] = BOTH_CERTIFICATES;
+        // In TLS 1.2 the request comes behind the server's Certificate.
+        match version {
+            TLS12 => [server, CachedObject::CertificateRequest, client],
+            _ => [CachedObject::CertificateRequest, server, client],
+        }
+    }
+
+    /// The mode of a connection in which everything is cached.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.schemes.contains(Scheme::Compact) { Mode::Compact } else { Mode::Bithac }
+    }
+
     /// Another client, at a server that shares the store of the one in `other`.
     pub(crate) fn beside(other: &Self) -> Self {
-        let mut world = Self { seed: other.seed + 1000, ..Self::new(other.version()) };
+        let mut world = Self { seed: other.seed + 1000, ..Self::new(other.setting()) };
         world.server_store = other.server_store.clone();
-        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.set_schemes(other.schemes, other.schemes);
         world
     }
 
-    /// The same, after two connections: everything that `bithac` caches is cached.
-    pub(crate) fn cached(version: ProtocolVersion) -> Self {
-        let mut world = Self::new(version);
+    /// The same, after two connections: everything that can be cached is.
+    pub(crate) fn cached(setting: impl Into<Setting>) -> Self {
+        let mut world = Self::new(setting);
         assert_eq!(world.connect().unwrap().client.mode, Mode::Full);
         world.assert_cached();
         world
@@ -214,13 +263,11 @@ impl World {
     /// A connection in which everything is cached that can be, and both sides agree about that.
     pub(crate) fn assert_cached(&mut self) -> Done {
         let done = self.connect().unwrap();
-        let mut all = BOTH_CERTIFICATES.to_vec();
-        if self.server.certificate_authorities {
-            // In TLS 1.2 it comes behind the server's Certificate.
-            all.insert(usize::from(done.client.version == Some(TLS12)), CachedObject::CertificateRequest);
-        }
-        assert_eq!((done.client.mode, &done.client.cached), (Mode::Bithac, &all));
-        assert_eq!((done.server.mode, &done.server.cached), (Mode::Bithac, &done.client.cached));
+        let with_request = self.server.certificate_authorities || self.mode() == Mode::Compact;
+        let everything = Self::everything(done.client.version.expect("negotiated"));
+        let all = if with_request { everything.to_vec() } else { BOTH_CERTIFICATES.to_vec() };
+        assert_eq!((done.client.mode, &done.client.cached), (self.mode(), &all));
+        assert_eq!((done.server.mode, &done.server.cached), (self.mode(), &done.client.cached));
         done
     }
 
@@ -367,16 +414,20 @@ pub(crate) struct Done {
 pub(crate) struct Offer {
     pub(crate) cached_info: Option<Vec<u8>>,
     pub(crate) client_cached_info: Option<Vec<u8>>,
+    pub(crate) compact_cache: Option<Vec<u8>>,
 }
 
 impl Offer {
+    const SILENT: Self = Self { cached_info: None, client_cached_info: None, compact_cache: None };
+
     fn read(hello: &[u8]) -> Self {
-        let (mut hello, mut offer) = (hello.to_vec(), Self { cached_info: None, client_cached_info: None });
+        let (mut hello, mut offer) = (hello.to_vec(), Self::SILENT);
         fault::edit_extensions(&mut hello, |extensions| {
             for (kind, body) in extensions {
                 match *kind {
                     ExtensionType::CACHED_INFO => offer.cached_info = Some(body.clone()),
                     ExtensionType::CLIENT_CACHED_INFO => offer.client_cached_info = Some(body.clone()),
+                    ExtensionType::COMPACT_CACHE => offer.compact_cache = Some(body.clone()),
                     _ => {}
                 }
             }
@@ -384,23 +435,33 @@ impl Offer {
         offer
     }
 
-    /// The ticket, of which a client of ours sends one at most.
+    /// The ticket, of which a client of ours sends one at most, and nothing of another scheme beside it.
     pub(crate) fn ticket(&self) -> Option<[u8; 8]> {
-        match self.client_cached_info.as_deref()? {
+        let of_bithac = match self.client_cached_info.as_deref().unwrap_or_default() {
             [] => None,
             [0, 10, 1, 8, ticket @ ..] => Some(ticket.try_into().expect("8 bytes")),
             other => panic!("not the one form of client_cached_info: {other:x?}"),
+        };
+        match self.compact_cache.as_deref().unwrap_or_default() {
+            [] => of_bithac,
+            ticket => {
+                assert!(of_bithac.is_none() && self.cached_info.is_none(), "two offers: {self:x?}");
+                Some(ticket.try_into().expect("8 bytes"))
+            }
         }
     }
 
-    /// Whether it says no more than that `bithac` is supported.
+    /// Whether it says no more than which schemes with tickets are supported.
     pub(crate) fn is_first_contact(&self) -> bool {
-        *self == Self { cached_info: None, client_cached_info: Some(Vec::new()) }
+        let is_empty = |body: &Vec<u8>| body.is_empty();
+        self.cached_info.is_none()
+            && self.client_cached_info.as_ref().is_some_and(is_empty)
+            && self.compact_cache.as_ref().is_none_or(is_empty)
     }
 
     /// Whether it says nothing at all.
     pub(crate) fn is_silent(&self) -> bool {
-        *self == Self { cached_info: None, client_cached_info: None }
+        *self == Self::SILENT
     }
 }
 

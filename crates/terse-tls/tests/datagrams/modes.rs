@@ -71,6 +71,7 @@ fn of_chain(version: ProtocolVersion, chain: &str) -> Vec<Case> {
         ("rfc7924", Mode::Rfc7924, setup().with_frozen_cache(Schemes::RFC7924)),
         ("bithac", Mode::Bithac, setup().with_frozen_cache(Schemes::BITHAC)),
         ("bithac, with the request", Mode::Bithac, with_names.with_frozen_cache(Schemes::BITHAC)),
+        ("compact", Mode::Compact, setup().with_frozen_cache(Schemes::COMPACT)),
         ("both versions offered", Mode::Full, offered_both),
     ]
     .map(|(name, mode, setup)| (format!("{name}, {chain}"), mode, setup))
@@ -79,7 +80,7 @@ fn of_chain(version: ProtocolVersion, chain: &str) -> Vec<Case> {
 
 /// What is different with longer signatures and keys.
 fn of_rsa(version: ProtocolVersion) -> impl Iterator<Item = Case> {
-    let names = ["server only", "mutual, rsa", "rfc7924", "bithac, rsa"];
+    let names = ["server only", "mutual, rsa", "rfc7924", "bithac, rsa", "compact"];
     let all = of_chain(version, "rsa2048x3").into_iter();
     all.filter(move |(name, ..)| names.iter().any(|wanted| name.starts_with(wanted)))
 }
