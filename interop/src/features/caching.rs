@@ -17,6 +17,7 @@ pub(super) fn features() -> Vec<Feature> {
     vec![
         Feature::new("rule_8_rfc7924", |cell| with_caching(cell, Schemes::RFC7924, Vec::new())),
         Feature::new("rule_8_bithac", |cell| with_caching(cell, Schemes::BITHAC, Vec::new())),
+        Feature::new("rule_8_compact", |cell| with_caching(cell, Schemes::COMPACT, Vec::new())),
         Feature::tls13("rule_8_after_hello_retry_request", |cell| {
             with_caching(cell, Schemes::BITHAC, vec![NamedGroup::SECP384R1]);
         }),
@@ -28,6 +29,9 @@ const CACHED_INFO: u32 = 4 + 2 + 2 * (1 + 1 + 32);
 
 /// `client_cached_info` with one ticket.
 const CLIENT_CACHED_INFO: u32 = 4 + 2 + 1 + 1 + 8;
+
+/// `compact_cache` with its ticket, and `client_cached_info` without.
+const COMPACT_CACHE: u32 = 4 + 8 + 4;
 
 fn with_caching(cell: Cell, schemes: Schemes, server_groups: Vec<NamedGroup>) {
     for provider in [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER] {
@@ -49,8 +53,11 @@ fn with_caching(cell: Cell, schemes: Schemes, server_groups: Vec<NamedGroup>) {
 /// The offer is not empty, because our own server has been met before under the same name and certificate.
 fn client(cell: Cell, case: &Case, schemes: Schemes) {
     let plain = client_hello(&cell.complete(&Case { client_cache: None, ..case.clone() }));
-    let (mode, ticket) =
-        if schemes == Schemes::BITHAC { (Mode::Bithac, CLIENT_CACHED_INFO) } else { (Mode::Rfc7924, 0) };
+    let (mode, expected) = match schemes {
+        Schemes::COMPACT => (Mode::Compact, COMPACT_CACHE),
+        Schemes::BITHAC => (Mode::Bithac, CACHED_INFO + CLIENT_CACHED_INFO),
+        _ => (Mode::Rfc7924, CACHED_INFO),
+    };
     let hellos = if case.server_groups.is_empty() { 1 } else { 2 };
     assert_eq!(own_server(case).mode, Mode::Full);
     for _ in 0..2 {
@@ -58,7 +65,10 @@ fn client(cell: Cell, case: &Case, schemes: Schemes) {
         assert_eq!((summary.mode, &summary.cached[..]), (Mode::Full, &[][..]));
         assert_eq!(summary.round_trips, if cell.is_tls13() { hellos } else { 2 });
         let offer = client_hello(&summary) - plain;
-        assert_eq!(offer, hellos * (CACHED_INFO + ticket), "bytes of the offer, in {hellos} ClientHellos");
+        assert_eq!(offer, hellos * expected, "bytes of the offer, in {hellos} ClientHellos");
+        if schemes == Schemes::COMPACT {
+            assert_eq!(own_server(case).mode, Mode::Full, "a ticket is shown once");
+        }
         // A server that ignores the offer does not spoil the cache for those that do not.
         assert_eq!(own_server(case).mode, mode);
     }
