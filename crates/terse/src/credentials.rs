@@ -139,6 +139,7 @@ impl CacheMode {
             Self::Off => None,
             Self::Rfc7924 => Some(Schemes::RFC7924),
             Self::Bithac => Some(Schemes::BITHAC),
+            Self::Compact => Some(Schemes::COMPACT),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) verbose: bool,
 
     /// What may be left out of a handshake because the other side has it from an earlier one
-    #[arg(long, value_name = "SCHEME", default_value = "bithac", help_heading = "Caching")]
+    #[arg(long, value_name = "SCHEME", default_value = "compact", help_heading = "Caching")]
     pub(crate) cache: CacheMode,
     /// Keep the cache in this file (mode 0600); without it, it lasts as long as this program
     #[arg(long, value_name = "FILE", help_heading = "Caching")]
@@ -193,6 +193,8 @@ pub(crate) enum CacheMode {
     Rfc7924,
     /// Those, and the client's Certificate (BiTHaC), falling back to what the peer supports
     Bithac,
+    /// The same with fewer bytes: one ticket for all three; falling back to what the peer supports
+    Compact,
 }
 
 /// Where the cryptography comes from.

@@ -26,7 +26,7 @@ fn full_and_cached() {
     ] {
         let server = pki.server(MUTUAL);
         let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 {only}")).objects();
-        assert_eq!(modes(&objects), ["full", "bithac"]);
+        assert_eq!(modes(&objects), ["full", "compact"]);
         for (object, peer) in objects.iter().flat_map(|object| [(object.clone(), SERVER), (server.report(), CLIENT)]) {
             assert_eq!((&object["version"], &object["transport"]), (&json!(version), &json!("datagram")));
             assert_eq!(object["peer"]["name"], peer);
@@ -115,7 +115,7 @@ fn a_cache_file_outlives_the_client() {
     let server = pki.server(&format!("{MUTUAL} --cache-file @server.cache"));
     let connect = || pki.client(&server, &format!("{DEVICE} --cache-file @client.cache")).object();
     assert_eq!(connect()["mode"], "full");
-    assert_eq!(connect()["mode"], "bithac");
+    assert_eq!(connect()["mode"], "compact");
     // TLS is another matter: what is cached belongs to a transport.
     let stream = pki.server("--client-ca @ca.pem --require-client-cert --echo --cache-file @server.cache --tls 1.2");
     let device = DEVICE.strip_prefix("--dtls ").unwrap();

@@ -113,7 +113,7 @@ fn a_client_without_certificate_is_refused() {
 fn cached_messages_have_the_lengths_of_the_paper() {
     let pki = Pki::with_chain("rsa2048x3");
     let server = pki.server(&format!("--tls 1.2 {MUTUAL}"));
-    let objects = pki.client(&server, &format!("{DEVICE} --repeat 2")).objects();
+    let objects = pki.client(&server, &format!("{DEVICE} --repeat 2 --cache bithac")).objects();
     assert_eq!(objects[0]["mode"], "full");
     assert_eq!(objects[1]["mode"], "bithac");
     assert_eq!(objects[1]["cached"], json!(["server_certificate", "certificate_request", "client_certificate"]));
