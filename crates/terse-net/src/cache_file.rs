@@ -7,8 +7,8 @@ use core::fmt;
 use std::path::Path;
 
 use terse_tls::cache::{
-    ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord, ServerStore,
-    Ticket, snapshot,
+    AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
+    ServerStore, Ticket, snapshot,
 };
 
 use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};
@@ -72,6 +72,14 @@ impl ServerStore for CacheFile {
     fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         self.server.commit(commit)?;
         self.save()
+    }
+
+    fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
+        let is_proof = self.server.spend(ticket, address)?;
+        if is_proof {
+            self.save()?;
+        }
+        Ok(is_proof)
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {

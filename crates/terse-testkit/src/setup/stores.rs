@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 use std::sync::OnceLock;
 
 use terse_tls::cache::{
-    ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord, ServerStore,
-    Ticket, snapshot,
+    AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
+    ServerStore, Ticket, snapshot,
 };
 use terse_tls::resume::{
     ClientSessionStore, MemoryClientSessions, MemorySessionStore, ServerSessionStore, SessionId, SessionRecord,
@@ -105,6 +105,10 @@ impl ServerStore for Frozen<MemoryServerStore> {
 
     fn commit(&self, _: Commit) -> Result<(), NotSaved> {
         Ok(())
+    }
+
+    fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {
+        Ok(false)
     }
 
     fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {

@@ -84,6 +84,11 @@ fn first<const N: usize>(digest: Digest) -> [u8; N] {
     bytes
 }
 
+/// An IP address of a client: the first 4 bytes of its SHA-256. It is no secret, and who could choose another address
+/// with the same ones gains one answer to there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressId(pub [u8; 4]);
+
 /// A server's name or address, in the one form in which caches compare it: names in lower case without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(Box<[u8]>);
@@ -166,6 +171,18 @@ impl Parse<'_> for Ticket {
 }
 
 impl Encode for Ticket {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.bytes(&self.0);
+    }
+}
+
+impl Parse<'_> for AddressId {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        reader.array().map(Self)
+    }
+}
+
+impl Encode for AddressId {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.bytes(&self.0);
     }

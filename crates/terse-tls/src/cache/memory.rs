@@ -10,7 +10,7 @@ use core::fmt;
 use spin::Mutex;
 
 use super::store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
-use super::{Scope, ScopeRecord, Ticket};
+use super::{AddressId, Scope, ScopeRecord, Ticket};
 use crate::lru::Lru;
 
 /// What a client keeps, in memory.
@@ -182,6 +182,13 @@ impl ServerStore for MemoryServerStore {
             linked.parent = parent;
         }
         Ok(())
+    }
+
+    fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
+        let mut tables = self.tables.lock();
+        let Tables { rows, anonymous } = &mut *tables;
+        let row = rows.peek(ticket).map(|linked| &mut linked.row).or_else(|| anonymous.peek(ticket));
+        Ok(row.is_some_and(|row| row.address.take_if(|own| *own == address).is_some()))
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {

@@ -32,7 +32,7 @@ pub use client::ClientCache;
 pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
 pub use entry::PeerEntry;
 pub(crate) use entry::RequestEntry;
-pub use ids::{Fingerprint, Scope, ServerId, Ticket, TrustId};
+pub use ids::{AddressId, Fingerprint, Scope, ServerId, Ticket, TrustId};
 pub use memory::{MemoryClientStore, MemoryServerStore};
 pub(crate) use named::{Named, Parts};
 pub use record::ScopeRecord;

@@ -218,7 +218,7 @@ impl ServerSession {
         let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
         let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
         let entry = shared.or_else(|| entry.map(Arc::new));
-        store.commit(Commit { ticket, row: Row { entry, seen }, parent })
+        store.commit(Commit { ticket, row: Row { entry, seen, address: None }, parent })
     }
 }
 

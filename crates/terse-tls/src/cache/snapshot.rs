@@ -16,7 +16,7 @@ use crate::error::InvalidMessage;
 use crate::wire::{Encode, Parse, Reader, Writer};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Everything in `client` and `server`, with the order of use. Holds of running connections are left out.
 ///
@@ -51,7 +51,8 @@ impl Parse<'_> for Snapshot<Scope> {
             let ticket = Ticket::parse(reader)?;
             let entry = indexed(&entries, reader)?;
             let seen = indexed(&seen, reader)?;
-            Ok(Commit { ticket, row: Row { entry, seen }, parent: Option::parse(reader)? })
+            let row = Row { entry, seen, address: Option::parse(reader)? };
+            Ok(Commit { ticket, row, parent: Option::parse(reader)? })
         })?;
         Ok(Self { records, commits })
     }
@@ -95,6 +96,7 @@ impl Encode for Snapshot<Arc<Scope>> {
                 for index in [entry, seen] {
                     writer.bytes(&index.copied().unwrap_or(NONE).to_be_bytes());
                 }
+                row.address.encode(writer);
                 parent.encode(writer);
             }
         });

@@ -5,7 +5,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::{Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
+use super::{AddressId, Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
 
 /// What a client keeps, by scope.
 pub trait ClientStore: Send + Sync {
@@ -40,6 +40,13 @@ pub trait ServerStore: Send + Sync {
     /// ticket. An error says that the row may not survive a restart; a connection goes on without.
     fn commit(&self, commit: Commit) -> Result<(), NotSaved>;
 
+    /// Whether `ticket` proves that a client is at `address`: the handshake that made it came from there, and it has
+    /// proven nothing yet (`caching`, rule 7). If so, it is spent for that purpose, and a persistent store has saved
+    /// that before this returns: of any number of calls for one ticket, also across a restart, one at most is `true`.
+    ///
+    /// An error says that it may not be saved, and means no.
+    fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved>;
+
     /// Deletes `ticket`, if it is there.
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved>;
 }
@@ -52,6 +59,8 @@ pub struct Row {
     pub entry: Option<Arc<PeerEntry>>,
     /// For a ticket of `compact`: what the client has seen.
     pub seen: Option<Seen>,
+    /// Where the client was, over datagrams, until the ticket was spent as a proof of that.
+    pub address: Option<AddressId>,
 }
 
 impl Row {

@@ -65,7 +65,7 @@ pub(super) fn raw_entry(fingerprint: Fingerprint, version: ProtocolVersion) -> P
 
 /// A row of `bithac`.
 pub(super) fn row(entry: PeerEntry) -> Row {
-    Row { entry: Some(Arc::new(entry)), seen: None }
+    Row { entry: Some(Arc::new(entry)), seen: None, address: None }
 }
 
 pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {

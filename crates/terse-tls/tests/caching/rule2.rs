@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use terse_testkit::fault;
 use terse_testkit::forge::{Forge, KeyLogLines};
 use terse_testkit::pair::Side;
-use terse_tls::cache::{Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerCache, ServerStore, Ticket};
+use terse_tls::cache::{
+    AddressId, Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerCache, ServerStore, Ticket,
+};
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ApiMisuse, ContentType, Error, HandshakeType};
 
@@ -214,6 +216,10 @@ impl ServerStore for Watched {
     fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         self.commits.lock().unwrap().push(commit.clone());
         if self.saves { self.rows.commit(commit) } else { Err(NotSaved) }
+    }
+
+    fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
+        self.rows.spend(ticket, address)
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
+use terse_testkit::datagrams::{Datagram, DatagramPair};
 use terse_testkit::fault::{fault, message};
 use terse_testkit::forge::DatagramForge;
 use terse_testkit::pair::Side;

@@ -1,6 +1,7 @@
 //! Bounds, the order of use, and lineages.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -78,7 +79,7 @@ fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
         store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
     };
     let seen = Some(Seen { certificate: SERVER, request: None });
-    let (client, anonymous) = (Row { seen, ..row(entry(OWN)) }, Row { entry: None, seen });
+    let (client, anonymous) = (Row { seen, ..row(entry(OWN)) }, Row { entry: None, seen, address: None });
     assert_eq!([commit(1, &client, None), commit(2, &client, None)], [Ok(()), Ok(())]);
     for n in 10..20 {
         // It stands alone, whatever it says: the lineage of 1 is not its own.
@@ -138,4 +139,19 @@ proptest! {
             prop_assert!(members <= 2);
         }
     }
+}
+
+#[test]
+fn a_ticket_proves_one_address_once() {
+    let store = MemoryServerStore::new(4);
+    let (here, elsewhere) = (AddressId([1; 4]), AddressId([2; 4]));
+    let seen = Some(Seen { certificate: SERVER, request: None });
+    for (n, entry) in [(1, Some(Arc::new(entry(OWN)))), (2, None)] {
+        let row = Row { entry, seen, address: Some(here) };
+        store.commit(Commit { ticket: ticket(n), row, parent: None }).unwrap();
+        let spend = |address| store.spend(&ticket(n), address);
+        assert_eq!([elsewhere, here, here, elsewhere].map(spend), [Ok(false), Ok(true), Ok(false), Ok(false)]);
+        assert_eq!(store.find(&ticket(n)).map(|row| (row.seen, row.address)), Some((seen, None)), "it stays");
+    }
+    assert_eq!(store.spend(&ticket(3), here), Ok(false), "unknown");
 }

@@ -42,7 +42,8 @@ fn example() -> (MemoryClientStore, MemoryServerStore) {
     }
     for (n, request) in [(7, None), (8, Some(REQUEST)), (9, None)] {
         let seen = Some(Seen { certificate: SERVER, request });
-        let row = if n == 9 { Row { seen, ..row.clone() } } else { Row { entry: None, seen } };
+        let address = (n == 8).then_some(AddressId([192, 0, 2, 1]));
+        let row = if n == 9 { Row { seen, ..row.clone() } } else { Row { entry: None, seen, address } };
         server.commit(Commit { ticket: ticket(n), row, parent: None }).expect("in memory");
     }
     (client, server)
@@ -256,10 +257,11 @@ proptest! {
             let entry = Some(entries[entry.index(entries.len())].clone());
             let request = |asks: bool| asks.then_some(REQUEST);
             let row = match seen {
-                None => Row { entry, seen: None },
+                None => Row { entry, seen: None, address: None },
                 Some((proven, asks)) => Row {
                     entry: entry.filter(|_| proven),
                     seen: Some(Seen { certificate: SERVER, request: request(asks) }),
+                    address: asks.then_some(AddressId([n as u8; 4])),
                 },
             };
             // 0 is not there, and of the others some are not there any more.
