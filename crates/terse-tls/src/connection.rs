@@ -50,7 +50,8 @@ pub struct Connection {
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
-    cache: Option<ClientSession>,
+    /// In a box: most connections have none.
+    cache: Option<Box<ClientSession>>,
     agreed: Agreed,
     summary: Summary,
     started: Instant,
@@ -122,7 +123,7 @@ impl Connection {
             now,
             summary: &mut connection.summary,
             agreed: &mut connection.agreed,
-            cache: connection.cache.as_mut(),
+            cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
         };
@@ -449,7 +450,7 @@ impl core::fmt::Debug for Connection {
 
 /// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
 /// (`caching`, rule 6).
-fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
+fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box<ClientSession>>, Option<Begun>) {
     let common = &config.common;
     let scope = sessions::scope(config, server);
     let trust_id = sessions::trust_id(config, server, now);
@@ -469,7 +470,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    (config.cache.as_ref().map(|cache| ClientSession::begin(cache, scope, context)), begun)
+    (config.cache.as_ref().map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }
 
 /// For calls that need none.

@@ -126,7 +126,7 @@ impl Connection {
             now,
             summary: &mut self.summary,
             agreed: &mut self.agreed,
-            cache: self.cache.as_mut(),
+            cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
         };
