@@ -266,6 +266,7 @@ impl Endpoint {
         let address = entry.proven_address();
         if self.by_address.get(&address) == Some(&handle) {
             self.by_address.remove(&address);
+            self.hellos.forget(&address);
         }
         for id in entry.connection.own_ids() {
             self.by_cid.remove(id);
@@ -424,6 +425,7 @@ impl Endpoint {
             let event = match event {
                 Event::Connected => {
                     self.half_open.remove(&handle);
+                    self.hellos.forget(&entry.address);
                     entry.proven();
                     EndpointEvent::Connected
                 }

@@ -130,6 +130,11 @@ impl Hellos {
         Some(Hello { first, random })
     }
 
+    /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
+    pub(super) fn forget(&mut self, from: &SocketAddr) {
+        self.partial.remove(from);
+    }
+
     /// Keeps a fragment, of a datagram of `len` bytes.
     fn insert(
         &mut self,
