@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession};
+use crate::cache::{self, AddressId, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
@@ -52,6 +52,7 @@ pub struct Connection {
     config: Config,
     cache: Option<ClientSession>,
     agreed: Agreed,
+    client_address: Option<AddressId>,
     summary: Summary,
     started: Instant,
     connected: Progress,
@@ -122,6 +123,7 @@ impl Connection {
             now,
             summary: &mut connection.summary,
             agreed: &mut connection.agreed,
+            client_address: None,
             cache: connection.cache.as_mut(),
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
@@ -150,6 +152,7 @@ impl Connection {
             config,
             cache: None,
             agreed: Agreed::default(),
+            client_address: None,
             summary: Summary { transport, ..Summary::default() },
             started: now.monotonic,
             connected: Progress::Due,
@@ -407,6 +410,7 @@ impl Connection {
             now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
             agreed: &mut self.agreed,
+            client_address: None,
             cache: None,
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),

@@ -8,8 +8,8 @@ use core::fmt;
 
 use super::entry::{Conditions, Unusable};
 use super::{
-    Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen, Selection,
-    ServerId, ServerStore, Ticket, TrustId,
+    AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen,
+    Selection, ServerId, ServerStore, Ticket, TrustId,
 };
 use crate::cert::VerifiedPeer;
 use crate::time::Now;
@@ -64,6 +64,8 @@ pub(crate) struct ServerSession {
     /// The ticket that was selected.
     used: Option<Used>,
     reason: Option<&'static str>,
+    /// Where the client is, over datagrams.
+    address: Option<AddressId>,
 }
 
 /// A ticket that was selected, and what was found under it.
@@ -105,7 +107,7 @@ impl ServerSession {
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None }
+        Self { policy, own: None, used: None, reason: None, address: None }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -117,9 +119,11 @@ impl ServerSession {
         now: Now,
         without_clock: bool,
     ) -> Self {
-        let policy = Self::begin(cache, asked, host_name, now, without_clock).policy;
         let has_place = cache.schemes.contains(Scheme::Compact) && ServerId::from_host_name(host_name).is_some();
-        Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None }
+        Self {
+            own: has_place.then(|| (cache.clone(), own)),
+            ..Self::begin(cache, asked, host_name, now, without_clock)
+        }
     }
 
     /// The index of the first of `tickets` that can be used. What expired is deleted.
@@ -198,6 +202,13 @@ impl ServerSession {
         self.reason.filter(|_| self.client_certificate().is_none())
     }
 
+    /// The client is at `address`, which it has proven with its Finished: what it is committed with proves that, once
+    /// (`caching`, rule 7).
+    pub(crate) const fn client_at(&mut self, address: Option<AddressId>) -> &mut Self {
+        self.address = address;
+        self
+    }
+
     /// The client's Finished was verified: keeps what was proven in this handshake under its new `ticket`. To be called
     /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
     /// stands for the same Certificate. An error says that the row may not survive a restart.
@@ -218,7 +229,7 @@ impl ServerSession {
         let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
         let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
         let entry = shared.or_else(|| entry.map(Arc::new));
-        store.commit(Commit { ticket, row: Row { entry, seen, address: None }, parent })
+        store.commit(Commit { ticket, row: Row { entry, seen, address: self.address }, parent })
     }
 }
 

@@ -18,6 +18,7 @@
 //! - [`hostile`]: by peers that have them
 //! - [`endpoint`]: many clients at one server
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
+//! - [`tickets`]: how they know it of a client that comes back
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -49,6 +50,7 @@ mod paths;
 mod progress;
 mod random;
 mod single;
+mod tickets;
 mod timers;
 mod trace;
 mod versions;
