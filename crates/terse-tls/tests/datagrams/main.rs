@@ -7,7 +7,7 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
-//! - [`compact13`]: the scheme `compact` over DTLS 1.3
+//! - [`bytes`]: how many bytes a cached handshake takes
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
@@ -32,8 +32,8 @@ use terse_testkit::allocator::CountingAllocator;
 
 mod acks;
 mod attacks;
+mod bytes;
 mod caching;
-mod compact13;
 mod connection_ids;
 mod cookies;
 mod endpoint;
