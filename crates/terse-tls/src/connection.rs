@@ -470,6 +470,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         answer: &|request| caching::answer(config, request),
         without_clock: config.trust.accepts_without_clock(),
+        defences: common.defences(),
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };

@@ -12,6 +12,7 @@ use super::{
     Selection, ServerId, ServerStore, Ticket, TrustId,
 };
 use crate::cert::VerifiedPeer;
+use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -66,6 +67,7 @@ pub(crate) struct ServerSession {
     reason: Option<&'static str>,
     /// Where the client is, over datagrams.
     address: Option<AddressId>,
+    defences: Defences,
 }
 
 /// A ticket that was selected, and what was found under it.
@@ -107,7 +109,7 @@ impl ServerSession {
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None, address: None }
+        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default() }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -126,12 +128,18 @@ impl ServerSession {
         }
     }
 
+    /// With these defences, where a test took one away.
+    pub(crate) const fn defended(mut self, defences: Defences) -> Self {
+        self.defences = defences;
+        self
+    }
+
     /// The index of the first of `tickets` that can be used. What expired is deleted.
     pub(crate) fn select(&mut self, tickets: impl Iterator<Item = Ticket>) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
         for (index, ticket) in (0..).zip(tickets.take(Self::MAX_TICKETS)) {
-            match policy.find(ticket) {
+            match policy.find(ticket, self.defences) {
                 Ok(row) => {
                     self.used = Some(Used { ticket, row, client_certificate: true });
                     return Some(index);
@@ -152,10 +160,11 @@ impl ServerSession {
             self.reason = Some("ticket unknown");
             return selection;
         };
-        selection.server_certificate = seen.certificate == own.certificate;
-        selection.certificate_request = own.request.is_some() && seen.request == own.request;
+        let is_lax = self.defences.lack(CacheDefence::SameObjects);
+        selection.server_certificate = seen.certificate == own.certificate || is_lax;
+        selection.certificate_request = own.request.is_some() && (seen.request == own.request || is_lax);
         if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
-            match policy.check(ticket, entry) {
+            match policy.check(ticket, entry, self.defences) {
                 Ok(()) => selection.client_certificate = true,
                 Err(reason) => self.reason = Some(reason),
             }
@@ -225,7 +234,8 @@ impl ServerSession {
             (None, Some(policy), Some(_)) => (&policy.cache.store, None),
             _ => return Ok(()), // a ticket of `bithac` stands for a certificate
         };
-        let used = self.used.take().filter(|used| used.row.is_of(entry.as_ref()));
+        let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
+        let used = self.used.take().filter(joins);
         let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
         let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
         let entry = shared.or_else(|| entry.map(Arc::new));
@@ -235,15 +245,15 @@ impl ServerSession {
 
 impl Policy {
     /// A row of `bithac`.
-    fn find(&self, ticket: Ticket) -> Result<Row, &'static str> {
+    fn find(&self, ticket: Ticket, defences: Defences) -> Result<Row, &'static str> {
         let row = self.cache.store.find(&ticket).filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
         let entry = row.entry.as_ref().ok_or("ticket unknown")?;
-        self.check(ticket, entry)?;
+        self.check(ticket, entry, defences)?;
         Ok(row)
     }
 
     /// Whether the entry under `ticket` can be used. What expired is deleted.
-    fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), &'static str> {
+    fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
         let Asked { trust_id, certificate_type, version } = self.asked;
         let conditions = Conditions {
             trust_id,
@@ -252,6 +262,7 @@ impl Policy {
             server: &self.server,
             now: self.now,
             without_clock: self.without_clock,
+            defences,
         };
         entry.usable(&conditions).map_err(|unusable| {
             if unusable == Unusable::Expired {
