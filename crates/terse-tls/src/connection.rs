@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession};
+use crate::cache::{self, AddressId, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
@@ -53,6 +53,7 @@ pub struct Connection {
     /// In a box: most connections have none.
     cache: Option<Box<ClientSession>>,
     agreed: Agreed,
+    client_address: Option<AddressId>,
     summary: Summary,
     started: Instant,
     connected: Progress,
@@ -123,6 +124,7 @@ impl Connection {
             now,
             summary: &mut connection.summary,
             agreed: &mut connection.agreed,
+            client_address: None,
             cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
@@ -151,6 +153,7 @@ impl Connection {
             config,
             cache: None,
             agreed: Agreed::default(),
+            client_address: None,
             summary: Summary { transport, ..Summary::default() },
             started: now.monotonic,
             connected: Progress::Due,
@@ -408,6 +411,7 @@ impl Connection {
             now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
             agreed: &mut self.agreed,
+            client_address: None,
             cache: None,
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
@@ -467,6 +471,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         answer: &|request| caching::answer(config, request),
         without_clock: config.trust.accepts_without_clock(),
+        defences: common.defences(),
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };

@@ -72,6 +72,10 @@ pub(crate) struct ServerArgs {
     /// anybody can have up to three times what it sends be sent to others, and handshakes begun
     #[arg(long, requires = "dtls", help_heading = "Datagrams")]
     no_cookie: bool,
+    /// Make all clients over datagrams show with a cookie that they are where they say, also those that come back from the
+    /// same IP address with a ticket of the cache
+    #[arg(long, requires = "dtls", conflicts_with = "no_cookie", help_heading = "Datagrams")]
+    always_cookie: bool,
     /// Send back what clients send
     #[arg(long, conflicts_with = "reply")]
     echo: bool,

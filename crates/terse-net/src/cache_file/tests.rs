@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use terse_tls::cache::{
-    ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, Row, Save, Scope, ScopeRecord, ServerId,
-    ServerStore, Ticket, snapshot,
+    AddressId, ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope,
+    ScopeRecord, ServerId, ServerStore, Ticket, snapshot,
 };
 use terse_tls::summary::Transport;
 
@@ -35,7 +35,7 @@ fn example() -> (ScopeRecord, Row) {
     let identity = [[0].as_slice(), &vector::<2>(&[0x30; 20]), &vector::<2>(&[])].concat();
     let peer = [identity, vector::<2>(&[4; 91]), validity, vec![2]].concat();
     let entry = [[1; 32].as_slice(), &[7; 8], &server, &peer].concat();
-    let row = [ticket(1).0.as_slice(), &[0, 0, 0, 1], &[0; 4], &[0]].concat();
+    let row = [ticket(1).0.as_slice(), &[0, 0, 0, 1], &[0; 4], &[0, 0]].concat();
     let tables = [[scope, record].concat(), entry, Vec::new(), row];
     let bytes = tables.map(|table| vector::<4>(&table)).concat();
 
@@ -189,7 +189,7 @@ fn reports_say_what_is_wrong() {
     assert_eq!(report(&FORMAT.wrap(&nothing)), None);
     for (bytes, expected) in [
         (b"not a cache".as_slice(), "cache file FILE: it does not begin like a cache file; starting afresh"),
-        (&other, "cache file FILE: its format is version 9, not 3; starting afresh"),
+        (&other, "cache file FILE: its format is version 9, not 4; starting afresh"),
         (&flipped, "cache file FILE: its checksum does not match; starting afresh"),
         (&FORMAT.wrap(&[1]), "cache file FILE: its content makes no sense; starting afresh"),
     ] {
@@ -317,6 +317,29 @@ fn failed_save_keeps_the_change_and_its_reason() {
     assert!(commit(4).is_ok());
     let (file, _) = open(&path);
     assert!([3, 4].map(|n| file.find(&ticket(n)).is_some()).into_iter().all(|found| found));
+}
+
+#[test]
+fn spent_ticket_stays_spent() {
+    let (directory, path) = filled();
+    let (here, elsewhere) = (AddressId([1; 4]), AddressId([2; 4]));
+    let (file, _) = open(&path);
+    for n in 2..5 {
+        let row = Row { address: Some(here), ..example().1 };
+        file.commit(Commit { ticket: ticket(n), row, parent: None }).expect("writable");
+    }
+    assert_eq!(
+        [elsewhere, here, here].map(|address| file.spend(&ticket(2), address)),
+        [Ok(false), Ok(true), Ok(false)]
+    );
+    let saved = fs::read(&path).expect("there");
+    let (file, _) = open(&path);
+    assert_eq!([2, 3].map(|n| file.spend(&ticket(n), here)), [Ok(false), Ok(true)]);
+    assert_ne!(fs::read(&path).expect("there"), saved);
+    // What cannot be saved proves nothing, and is not tried again.
+    fs::remove_dir_all(directory.path()).expect("own directory");
+    assert_eq!([4, 4].map(|n| file.spend(&ticket(n), here)), [Err(NotSaved), Ok(false)]);
+    assert!(file.find(&ticket(4)).is_some(), "it still leaves out");
 }
 
 #[cfg(unix)]

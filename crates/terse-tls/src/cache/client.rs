@@ -16,6 +16,7 @@ use super::{
     ScopeRecord, Ticket, TrustId,
 };
 use crate::cert::VerifiedPeer;
+use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -52,6 +53,7 @@ pub(crate) struct Context<'a> {
     pub(crate) versions: &'a [ProtocolVersion],
     /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
     pub(crate) resumes: bool,
+    pub(crate) defences: Defences,
 }
 
 /// What a server selected.
@@ -124,6 +126,7 @@ pub(crate) struct ClientSession {
     own_ticket: Option<(Ticket, Named)>,
     holds: bool,
     stage: Stage,
+    defences: Defences,
 }
 
 /// What was offered.
@@ -169,6 +172,7 @@ impl ClientSession {
             own_ticket: None,
             holds: false,
             stage: Stage::Handshake,
+            defences: context.defences,
         };
         session.change(|session, record| session.choose(record, context));
         session
@@ -217,9 +221,9 @@ impl ClientSession {
             self.reason = Some("verification here is not cached");
             return None;
         };
-        let Context { now, certificate_types, without_clock, versions, .. } = context;
+        let Context { now, certificate_types, without_clock, versions, defences, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
+        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
             Err(unusable) => {
@@ -261,7 +265,7 @@ impl ClientSession {
     fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
         match record.ticket(can_be_offered) {
             None => self.reason = self.reason.or(Some("no ticket")),
-            Some(_) if record.holders > 0 => {
+            Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
                 self.reason = self.reason.or(Some("ticket in use by another connection"));
             }
             Some(slot) => {
@@ -395,7 +399,13 @@ impl ClientSession {
                 record.learn_request(request);
             }
             session.own_ticket = ticket;
+            if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {
+                session.own_ticket = None;
+            }
             if let Some(slot) = session.own_slot(record) {
+                if session.defences.lack(CacheDefence::TwoSlots) {
+                    record.confirm(slot);
+                }
                 record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
@@ -441,8 +451,10 @@ impl ClientSession {
             if let Stage::Finished { before } = stage {
                 record.health = before;
             }
-            record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
-            if failure == Failure::AlertOrFailedCheck {
+            if !session.defences.lack(CacheDefence::Alternation) {
+                record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
+            }
+            if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
                 session.drop_selected(record, selection);
             }
             if *record == unchanged { Save::Later } else { Save::Now }

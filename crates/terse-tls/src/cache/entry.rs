@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::{Fingerprint, ServerId, TrustId};
 use crate::cert::VerifiedPeer;
+use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
@@ -61,22 +62,23 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, versions, server, now, without_clock } = *conditions;
+        let Conditions { trust_id, certificate_types, versions, server, now, without_clock, defences } = *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
+            _ if defences.lack(CacheDefence::Validity) => {}
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
             Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
             None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
             Some(Ok(())) | None => {}
         }
-        if self.trust_id != trust_id {
+        if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
             return Err(Unusable::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
             return Err(Unusable::OtherCertificateType);
         }
-        if self.server != *server {
+        if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
         Ok(())
@@ -106,6 +108,7 @@ pub(super) struct Conditions<'a> {
     pub(super) now: Now,
     /// Whether a chain would be accepted without knowing the time.
     pub(super) without_clock: bool,
+    pub(super) defences: Defences,
 }
 
 /// Why an entry is not used.

@@ -9,6 +9,7 @@ use pki_types::{ServerName, UnixTime};
 
 use super::*;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
+use crate::config::Defences;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
@@ -89,6 +90,7 @@ pub(super) fn context() -> Context<'static> {
         own_certificate: Some(OWN),
         answer: &|_| Some(OWN),
         without_clock: false,
+        defences: Defences::default(),
         resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }

@@ -126,6 +126,7 @@ impl Connection {
             now,
             summary: &mut self.summary,
             agreed: &mut self.agreed,
+            client_address: self.client_address,
             cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),

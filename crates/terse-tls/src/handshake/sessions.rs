@@ -7,9 +7,9 @@ use super::Output;
 use super::caching;
 use crate::cache::{Scope, ServerId, TrustId};
 use crate::cert::{PeerRole, VerifiedPeer};
-use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
+use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient};
-use crate::summary::{AuthenticatedBy, Mode};
+use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
 use crate::wire::ProtocolVersion;
 
@@ -86,6 +86,10 @@ pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
 
 /// What a client's sessions and cached objects are kept under.
 pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
+    if config.common.defences().lack(CacheDefence::Scopes) {
+        let server = ServerId::new(&server.name);
+        return Scope { server, port: 0, transport: Transport::Stream, credential: None };
+    }
     Scope {
         server: ServerId::new(&server.name),
         port: server.port,

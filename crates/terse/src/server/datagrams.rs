@@ -44,7 +44,11 @@ impl Server {
         config.common.datagrams = shared.datagrams(address.ip());
         let trace = shared.verbose.then(|| Arc::new(TraceLog::new("")));
         config.common.trace = trace.clone().map(|trace| -> Arc<dyn terse_tls::Trace> { trace });
-        let limits = EndpointLimits { require_cookie: !self.args.no_cookie, ..EndpointLimits::default() };
+        let limits = EndpointLimits {
+            require_cookie: !self.args.no_cookie,
+            tickets_prove_addresses: !self.args.always_cookie,
+            ..EndpointLimits::default()
+        };
         let server = DatagramServer::new(Arc::new(config), limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         if let Some(trace) = trace {

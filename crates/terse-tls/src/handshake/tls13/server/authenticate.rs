@@ -224,7 +224,8 @@ impl ExpectFinished {
             && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
         {
             let ticket = resumption.ticket(config.common.provider.sha256, &named)?;
-            if session.commit(proof, ticket, proven.and_then(|proven| proven.entry)).is_err() {
+            let entry = proven.and_then(|proven| proven.entry);
+            if session.client_at(output.client_address).commit(proof, ticket, entry).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }
