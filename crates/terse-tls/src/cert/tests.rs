@@ -41,6 +41,7 @@ pub(super) fn provider() -> CryptoProvider {
         groups: &[],
         signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
         sha256: SHA256,
+        sha1: terse_rustcrypto::PROVIDER.sha1,
         load_key: |_| Err(KeyError::UnsupportedAlgorithm),
     }
 }
