@@ -165,7 +165,7 @@ proptest! {
     fn a_verified_peer_is_kept_as_it_is(
         (public_key, subject, subject_alt_name) in (bytes(), bytes(), bytes()),
         (not_before, not_after) in any::<(u64, u64)>(),
-        (not_before_depth, not_after_depth, signatures) in any::<(u8, u8, u8)>(),
+        (not_before_depth, not_after_depth, signatures) in (any::<u8>(), any::<u8>(), 0..0x80_u8),
     ) {
         let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
         let identity = CertificateIdentity { subject, subject_alt_name };
