@@ -25,13 +25,14 @@ pub struct PeerEntry {
 impl PeerEntry {
     /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
     /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
-    pub(crate) const fn new(
+    pub(crate) fn new(
         fingerprint: Fingerprint,
         version: ProtocolVersion,
         trust_id: TrustId,
         server: ServerId,
         peer: VerifiedPeer,
     ) -> Self {
+        let peer = peer.without_issuers();
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(version),

@@ -1,5 +1,5 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, keyUsage,
-//! and the two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, issuer, validity, the
+//! whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
@@ -16,6 +16,12 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
 /// What is read of a certificate.
 pub(super) struct Fields<'a> {
+    /// A DER INTEGER.
+    pub(super) serial_number: &'a [u8],
+    /// A DER `Name`.
+    pub(super) issuer: &'a [u8],
+    /// A DER SubjectPublicKeyInfo.
+    pub(super) public_key: &'a [u8],
     /// Seconds since 1970.
     pub(super) not_before: u64,
     /// Seconds since 1970.
@@ -31,16 +37,19 @@ impl<'a> Fields<'a> {
         let certificate = sequence(certificate)?;
         let tbs_certificate = sequence(tlv(&mut reader(certificate)?)?)?;
         let mut tbs = reader(tbs_certificate)?;
-        let first = tlv(&mut tbs)?;
-        if first.first() == Some(&0xa0) {
-            tlv(&mut tbs)?; // the version came first, this is serialNumber
+        let mut serial_number = tlv(&mut tbs)?;
+        if serial_number.first() == Some(&0xa0) {
+            serial_number = tlv(&mut tbs)?; // the version came first
         }
         tlv(&mut tbs)?; // signature
-        tlv(&mut tbs)?; // issuer
+        let issuer = tlv(&mut tbs)?;
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
         tlv(&mut tbs)?; // subject
-        tlv(&mut tbs)?; // subjectPublicKeyInfo
+        let public_key = tlv(&mut tbs)?;
         let mut fields = Self {
+            serial_number,
+            issuer,
+            public_key,
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
             subject_alt_name: &[],

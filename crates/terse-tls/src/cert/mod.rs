@@ -3,6 +3,7 @@
 mod credential;
 mod fields;
 mod fingerprint;
+mod issuers;
 mod peer;
 mod raw_public_keys;
 mod signatures;

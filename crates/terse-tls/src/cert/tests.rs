@@ -41,6 +41,7 @@ pub(super) fn provider() -> CryptoProvider {
         groups: &[],
         signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
         sha256: SHA256,
+        sha1: terse_rustcrypto::PROVIDER.sha1,
         load_key: |_| Err(KeyError::UnsupportedAlgorithm),
     }
 }
@@ -164,7 +165,7 @@ proptest! {
     fn a_verified_peer_is_kept_as_it_is(
         (public_key, subject, subject_alt_name) in (bytes(), bytes(), bytes()),
         (not_before, not_after) in any::<(u64, u64)>(),
-        (not_before_depth, not_after_depth, signatures) in any::<(u8, u8, u8)>(),
+        (not_before_depth, not_after_depth, signatures) in (any::<u8>(), any::<u8>(), 0..0x80_u8),
     ) {
         let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
         let identity = CertificateIdentity { subject, subject_alt_name };

@@ -21,10 +21,11 @@ use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
 use super::fields::{self, Fields};
+use super::issuers::{Issued, Issuer, IssuerTable};
 use super::raw_public_keys::RawPublicKeys;
 use super::signatures::Signatures;
 use super::{CertificateIdentity, Validity, VerifiedPeer};
-use crate::cache::TrustId;
+use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
 use crate::error::{ApiMisuse, CertificateError};
 use crate::wire::{CertificateType, SignatureScheme};
@@ -33,6 +34,8 @@ use crate::wire::{CertificateType, SignatureScheme};
 #[derive(Clone)]
 pub struct Trust {
     inner: Arc<Inner>,
+    /// Where revocation is checked.
+    issuers: Option<Arc<IssuerTable>>,
     raw_public_keys: Option<Arc<RawPublicKeys>>,
     accept_without_clock: bool,
 }
@@ -87,7 +90,7 @@ impl Trust {
     fn of_anchors(provider: &CryptoProvider, anchors: Vec<TrustAnchor<'static>>) -> Self {
         let policy = policy_of(provider.sha256, &anchors, &[]);
         let inner = Inner { anchors, crls: Vec::new(), next_update: None, policy };
-        Self { inner: Arc::new(inner), raw_public_keys: None, accept_without_clock: false }
+        Self { inner: Arc::new(inner), issuers: None, raw_public_keys: None, accept_without_clock: false }
     }
 
     /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
@@ -118,7 +121,9 @@ impl Trust {
             .map(|crl| OwnedCertRevocationList::from_der(crl.as_ref()).map(CertRevocationList::Owned))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| ApiMisuse::MalformedCrl)?;
-        Ok(Self { inner: Arc::new(Inner { anchors, crls, next_update, policy }), ..self })
+        let issuers = IssuerTable::new(provider.sha256, anchors.iter().filter_map(anchor_as_issuer));
+        let inner = Arc::new(Inner { anchors, crls, next_update, policy });
+        Ok(Self { inner, issuers: Some(Arc::new(issuers)), ..self })
     }
 
     /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that were
@@ -206,8 +211,9 @@ impl Trust {
         let crls: Vec<_> = self.inner.crls.iter().collect();
         let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
         let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
-        let (validity, signatures) = Signatures::of(chain).verify(algorithms, |algorithms| {
-            let path = |revocation| Path { anchors: &self.inner.anchors, chain, algorithms, at, usage, revocation };
+        let (anchors, issuers) = (&self.inner.anchors, self.issuers.as_deref());
+        let Verified { validity, signatures, issued } = Signatures::of(chain).verify(algorithms, |algorithms| {
+            let path = |revocation| Path { anchors, chain, algorithms, at, usage, revocation, issuers };
             if leaf_covered.is_some() {
                 path(leaf_covered).build(&end_entity)?;
             }
@@ -226,7 +232,8 @@ impl Trust {
             subject_alt_name: fields.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
-        Ok((VerifiedPeer::of_chain(public_key, validity, identity, signatures), time.is_none()))
+        let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
+        Ok((peer, time.is_none()))
     }
 
     /// Believes a raw public key, in either role and at any time, if it is one of those configured (RFC 7250, 4.3 and
@@ -238,6 +245,13 @@ impl Trust {
     ) -> Result<VerifiedPeer, CertificateError> {
         let unknown = CertificateError::UnknownPublicKey { end: fields::key_end(key) };
         self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
+    }
+
+    /// The Finished of `peer` was verified: remembers who issued its chain.
+    pub(crate) fn learn(&self, proof: &FinishedProof, peer: &VerifiedPeer) {
+        if let Some(issuers) = &self.issuers {
+            issuers.learn(proof, peer.issuers());
+        }
     }
 }
 
@@ -259,32 +273,48 @@ struct Path<'a> {
     at: UnixTime,
     usage: KeyUsage,
     revocation: Option<RevocationOptions<'a>>,
+    issuers: Option<&'a IssuerTable>,
+}
+
+/// What is kept of a path.
+struct Verified {
+    /// When all of it is valid.
+    validity: Validity,
+    /// How many signatures it has.
+    signatures: u8,
+    /// Where revocation is checked.
+    issued: Option<Issued>,
 }
 
 impl Path<'_> {
-    /// Builds it. Returns when all of it is valid, and how many signatures it has.
     #[inline(never)]
-    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<(Validity, u8), CertificateError> {
-        let Self { anchors, chain, algorithms, at, usage, revocation } = self;
+    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<Verified, CertificateError> {
+        let Self { anchors, chain, algorithms, at, usage, revocation, issuers } = self;
         let intermediates = chain.get(1..).unwrap_or_default();
         let path = (end_entity)
             .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, Some(&all_may_issue))
             .map_err(|error| named_error(&error, chain))?;
-        let mut validity = Validity::of(&Fields::read(&end_entity.der())?);
-        let mut signatures = 1;
-        for issuer in path.intermediate_certificates() {
-            validity.narrow(&Fields::read(&issuer.der())?, signatures);
+        let intermediates = path.intermediate_certificates().map(|issuer| issuer.der());
+        let certificates: Vec<_> = [end_entity.der()].into_iter().chain(intermediates).collect();
+        let fields = certificates.iter().map(|der| Fields::read(der)).collect::<Result<Vec<_>, _>>()?;
+        let mut validity = Validity::UNBOUNDED;
+        let mut signatures = 0_u8;
+        for fields in &fields {
+            validity.narrow(fields, signatures);
             signatures = signatures.saturating_add(1);
         }
-        Ok((validity, signatures))
+        let issued = match issuers {
+            None => None,
+            Some(issuers) => {
+                let anchor = anchor_as_issuer(path.anchor()).ok_or(CertificateError::Malformed)?;
+                Some(Issued::new(issuers.sha256(), &fields, anchor))
+            }
+        };
+        Ok(Verified { validity, signatures, issued })
     }
 }
 
 impl Validity {
-    fn of(leaf: &Fields<'_>) -> Self {
-        Self { not_before: leaf.not_before, not_before_depth: 0, not_after: leaf.not_after, not_after_depth: 0 }
-    }
-
     fn narrow(&mut self, fields: &Fields<'_>, depth: u8) {
         if fields.not_before > self.not_before {
             (self.not_before, self.not_before_depth) = (fields.not_before, depth);
@@ -307,7 +337,12 @@ fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
     Ok(())
 }
 
-/// A DER `Name` from its contents, which is what webpki gives.
+/// A trust anchor may sign CRLs: it is a name and a key, and nothing says otherwise.
+fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
+    Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
+}
+
+/// A DER `Name`, or another SEQUENCE, from its contents, which is what webpki gives.
 fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
     AnyRef::new(Tag::Sequence, contents)?.to_der()
 }

@@ -120,6 +120,7 @@ pub(super) static PROVIDER: CryptoProvider = CryptoProvider {
     groups: &[],
     signatures: SignatureAlgorithms { all: &[], by_scheme: &[] },
     sha256: SHA256,
+    sha1: None,
     load_key: |_| Err(KeyError::Malformed),
 };
 

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::authenticate::Client;
 use super::flight::Handshaking;
 use crate::error::Error;
+use crate::handshake::certificate_types::learn_issuers;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::EpochKeys;
@@ -42,6 +43,7 @@ impl ExpectFinished {
             handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_client_finished(verify_data, &transcript.current())?;
+        learn_issuers(&config, &proof, client.as_ref().map(|client| &client.peer));
         transcript.add(message.bytes);
         if let Some(resumable) = resumable {
             resumable.keep(

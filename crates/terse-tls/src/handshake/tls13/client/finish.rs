@@ -40,6 +40,9 @@ impl ExpectFinished {
         let Self { mut state, learned: server_certificate, proven, early_data } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
+        if let Proven::Certificate(peer) = &proven {
+            state.hello.config.trust.learn(&proof, peer);
+        }
         state.hello.transcript.add(message.bytes);
         if let Some(session) = output.cache.as_deref_mut().filter(|_| !proven.is_psk()) {
             session.server_finished(!state.selection.uses_ticket());

@@ -11,7 +11,7 @@ use crate::cache::{PeerEntry, Proven, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
-use crate::handshake::certificate_types::{Presented, verified_before};
+use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
 use crate::handshake::{Handshake, Message, Output, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -217,6 +217,7 @@ impl ExpectFinished {
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = client.verify(verify_data, &transcript.current())?;
+        learn_issuers(&config, &proof, peer.as_ref());
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         let resumption = main.resumption(&transcript.current())?;
