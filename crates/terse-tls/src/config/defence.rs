@@ -2,10 +2,12 @@
 //!
 //! What must always hold: without the feature `testing` nobody can take one away.
 //!
-//! What a type holds cannot be taken away and is not here: nothing enters a cache without a `FinishedProof`, and no entry
-//! is made but of a `VerifiedPeer`. Those of datagrams have a list of their own, and so have those of an endpoint.
+//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`, and a server's entries are
+//! not a client's. The defences of datagrams have a list of their own, and so have those of an endpoint.
 
 use super::Common;
+use crate::cache::FinishedProof;
+use crate::error::Error;
 
 /// A defence of caching (`caching`, by rule).
 #[cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
@@ -13,6 +15,11 @@ use super::Common;
 pub enum CacheDefence {
     /// The transcript binds the full content of what is left out (rule 1).
     TranscriptBinding,
+    /// Whose Certificate is cached must sign the handshake all the same: a ticket proves nothing.
+    Signature,
+    /// Nothing is kept before the peer's Finished was verified (rule 2).
+    #[cfg(feature = "testing")]
+    Finished,
     /// A new ticket replaces the one that the server is known to have only once the server is known to have it (rule 2).
     TwoSlots,
     /// A server's new ticket joins a lineage only if its certificate was proven (rule 2).
@@ -42,8 +49,10 @@ pub enum CacheDefence {
 #[cfg(feature = "testing")]
 impl CacheDefence {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::TranscriptBinding,
+        Self::Signature,
+        Self::Finished,
         Self::TwoSlots,
         Self::Lineages,
         Self::Holding,
@@ -71,6 +80,15 @@ impl Defences {
     #[cfg(feature = "testing")]
     pub(crate) fn lack(self, defence: CacheDefence) -> bool {
         self.without == Some(defence)
+    }
+
+    /// What the verification of a client's Finished gave.
+    pub(crate) fn finished(self, verified: Result<FinishedProof, Error>) -> Result<FinishedProof, Error> {
+        #[cfg(feature = "testing")]
+        if self.lack(CacheDefence::Finished) {
+            return Ok(FinishedProof::after_finished());
+        }
+        verified
     }
 
     /// Nobody can take one away.

@@ -37,6 +37,8 @@ fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>
     let mut world = cached(setting, without);
     Some(match defence {
         CacheDefence::TranscriptBinding => another_certificate_over_the_key(&mut world),
+        CacheDefence::Signature => ticket_without_its_key(&mut world),
+        CacheDefence::Finished => client_that_does_not_finish(&mut world),
         CacheDefence::TwoSlots if setting.version == TLS13 => lost_last_flight(&mut world),
         CacheDefence::Lineages if is_compact => thief_of_a_used_ticket(&mut world, without),
         CacheDefence::Holding => parallel_connections(&mut world),
@@ -95,6 +97,24 @@ fn another_certificate_over_the_key(world: &mut World) -> bool {
     let server = link.pair.server.summary();
     assert!(server.cached.contains(&CachedObject::ClientCertificate), "the server did take up the ticket");
     result.is_ok() && server.peer.name().as_deref() == Some(terse_testkit::pki::CLIENT_NAME)
+}
+
+/// The client's ticket and its Certificate, which is public, but not its key.
+fn ticket_without_its_key(world: &mut World) -> bool {
+    let spoil = fault::first(HandshakeType::CERTIFICATE_VERIFY, |message| {
+        *message.last_mut().expect("a signature") ^= 1;
+    });
+    let (link, result) = world.connect_with(Side::Client, spoil);
+    assert!(link.pair.server.summary().cached.contains(&CachedObject::ClientCertificate));
+    result.is_ok()
+}
+
+/// A handshake of which somebody changed something on the way.
+fn client_that_does_not_finish(world: &mut World) -> bool {
+    let rows = world.rows();
+    let spoil = fault::first(HandshakeType::FINISHED, |message| *message.last_mut().expect("a hash") ^= 1);
+    let _ = world.connect_with(Side::Client, spoil);
+    world.rows() != rows
 }
 
 /// Somebody takes the client's last flight away. The next handshake costs more for it.

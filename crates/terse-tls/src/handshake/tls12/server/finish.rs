@@ -42,7 +42,8 @@ impl ExpectFinished {
         let Handshaking { config, suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } =
             handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = master_secret.verify_client_finished(verify_data, &transcript.current())?;
+        let verified = master_secret.verify_client_finished(verify_data, &transcript.current());
+        let proof = config.common.defences().finished(verified)?;
         learn_issuers(&config, &proof, client.as_ref().map(|client| &client.peer));
         transcript.add(message.bytes);
         if let Some(resumable) = resumable {

@@ -216,7 +216,7 @@ impl ExpectFinished {
         let Self { handshaking, peer, client: proven, .. } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = client.verify(verify_data, &transcript.current())?;
+        let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
         learn_issuers(&config, &proof, peer.as_ref());
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
