@@ -33,7 +33,7 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
+pub use cert::{CertificateIdentity, Credential, PeerIdentity, Revocation, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
 pub use config::{CacheDefence, Defence, Fault};
 pub use config::{

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::{Fingerprint, ServerId, TrustId};
-use crate::cert::VerifiedPeer;
+use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
@@ -63,7 +63,8 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, versions, server, now, without_clock, defences } = *conditions;
+        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
+            *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             _ if defences.lack(CacheDefence::Validity) => {}
@@ -82,7 +83,10 @@ impl PeerEntry {
         if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
-        Ok(())
+        match revocation.filter(|_| self.certificate_type() == CertificateType::X509) {
+            Some(revocation) => revocation.check(self.peer.links()).map_err(Unusable::Revocation),
+            None => Ok(()),
+        }
     }
 
     /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
@@ -100,6 +104,8 @@ impl PeerEntry {
 pub(super) struct Conditions<'a> {
     /// What a chain or key would be verified under.
     pub(super) trust_id: TrustId,
+    /// Where that checks it.
+    pub(super) revocation: Option<&'a RevocationCheck>,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
     /// What may be negotiated.
@@ -115,7 +121,7 @@ pub(super) struct Conditions<'a> {
 /// Why an entry is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Past the chain's first notAfter: the entry is to be deleted.
+    /// Past the chain's first notAfter.
     Expired,
     /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
     ClockNotPlausible,
@@ -124,9 +130,15 @@ pub(super) enum Unusable {
     /// Or a raw public key in another version.
     OtherCertificateType,
     OtherServerName,
+    Revocation(Doubt),
 }
 
 impl Unusable {
+    /// Whether it is so for good, and the entry is to be deleted.
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
+    }
+
     pub(super) const fn reason(self) -> &'static str {
         match self {
             Self::Expired => "entry expired",
@@ -135,6 +147,7 @@ impl Unusable {
             Self::TrustChanged => "trust changed",
             Self::OtherCertificateType => "certificate type or version changed",
             Self::OtherServerName => "server name changed",
+            Self::Revocation(doubt) => doubt.reason(),
         }
     }
 }
