@@ -1,4 +1,4 @@
-//! A map of bounded size that forgets what was not used for longest: under every store in memory.
+//! A map of bounded size that forgets what was not used for longest: under the stores of sessions in memory.
 //!
 //! What must always hold: never more than `capacity` values.
 
@@ -25,23 +25,9 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         self.values.len()
     }
 
-    pub(crate) fn contains(&self, key: &K) -> bool {
-        self.values.contains_key(key)
-    }
-
     /// The value, which stays as old as it is.
     pub(crate) fn peek(&mut self, key: &K) -> Option<&mut V> {
         self.values.get_mut(key).map(|(_, value)| value)
-    }
-
-    /// The value, which becomes the most recently used.
-    pub(crate) fn touch(&mut self, key: &K) -> Option<&mut V> {
-        let (used, value) = self.values.get_mut(key)?;
-        self.by_use.remove(used);
-        self.clock += 1;
-        *used = self.clock;
-        self.by_use.insert(self.clock, key.clone());
-        Some(value)
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {

@@ -64,6 +64,7 @@ pub(crate) struct ServerSession {
     /// The ticket that was selected.
     used: Option<Used>,
     reason: Option<&'static str>,
+    now: Now,
 }
 
 /// A ticket that was selected, and what was found under it.
@@ -105,7 +106,7 @@ impl ServerSession {
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None }
+        Self { policy, own: None, used: None, reason: None, now }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -119,7 +120,7 @@ impl ServerSession {
     ) -> Self {
         let policy = Self::begin(cache, asked, host_name, now, without_clock).policy;
         let has_place = cache.schemes.contains(Scheme::Compact) && ServerId::from_host_name(host_name).is_some();
-        Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None }
+        Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None, now }
     }
 
     /// The index of the first of `tickets` that can be used. What expired is deleted.
@@ -215,10 +216,8 @@ impl ServerSession {
             _ => return Ok(()), // a ticket of `bithac` stands for a certificate
         };
         let used = self.used.take().filter(|used| used.row.is_of(entry.as_ref()));
-        let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
-        let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
-        let entry = shared.or_else(|| entry.map(Arc::new));
-        store.commit(Commit { ticket, row: Row { entry, seen, address: None }, parent })
+        let row = Row { entry: entry.map(Arc::new), seen, address: None };
+        store.commit(Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix })
     }
 }
 
@@ -247,7 +246,7 @@ impl Policy {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }
-            unusable.reason()
+            unusable.reason().text()
         })
     }
 }

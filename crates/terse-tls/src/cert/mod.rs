@@ -3,6 +3,7 @@
 mod credential;
 mod fields;
 mod fingerprint;
+mod packed_key;
 mod peer;
 mod raw_public_keys;
 mod signatures;
