@@ -12,8 +12,8 @@ use super::entry::Conditions;
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
-    ScopeRecord, Ticket, TrustId,
+    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
+    Scope, ScopeRecord, Ticket, TrustId,
 };
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
@@ -113,13 +113,15 @@ pub(crate) struct ClientSession {
     /// `None`: caching is off.
     cache: Option<ClientCache>,
     scope: Arc<Scope>,
+    /// When, in seconds since 1970; 0 without a clock.
+    begun: u32,
     trust_id: TrustId,
     own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
     compact: bool,
     offer: Offer,
-    reason: Option<&'static str>,
+    reason: Option<Reason>,
     selection: Selection,
     /// The server's Certificate and CertificateRequest in this handshake, sent or cached.
     certificate: Option<Fingerprint>,
@@ -162,6 +164,7 @@ impl ClientSession {
         let mut session = Self {
             cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
             scope: Arc::new(scope),
+            begun: context.now.seconds(),
             trust_id: context.trust_id,
             own_certificate: context.own_certificate,
             bithac: false,
@@ -182,7 +185,7 @@ impl ClientSession {
 
     fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
         if record.is_empty() {
-            self.reason = Some("first contact");
+            self.reason = Some(Reason::FirstContact);
         }
         let health = record.health;
         let permission = if context.resumes {
@@ -213,6 +216,7 @@ impl ClientSession {
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
+        record.history.reason = self.reason;
         if record.health == health { Save::Later } else { Save::Now }
     }
 
@@ -239,7 +243,7 @@ impl ClientSession {
     /// as it did.
     fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(certificate) = self.usable_certificate(record, context) else {
-            self.reason = self.reason.or(Some("no ticket"));
+            self.reason = self.reason.or(Some(Reason::NoTicket));
             return;
         };
         let can_be_offered = |slot: &Slot| {
@@ -263,9 +267,9 @@ impl ClientSession {
 
     fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
         match record.ticket(can_be_offered) {
-            None => self.reason = self.reason.or(Some("no ticket")),
+            None => self.reason = self.reason.or(Some(Reason::NoTicket)),
             Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
-                self.reason = self.reason.or(Some("ticket in use by another connection"));
+                self.reason = self.reason.or(Some(Reason::TicketInUse));
             }
             Some(slot) => {
                 self.offer.slot = Some(slot);
@@ -359,8 +363,8 @@ impl ClientSession {
     }
 
     /// Why less than everything was offered.
-    pub(crate) const fn reason(&self) -> Option<&'static str> {
-        self.reason
+    pub(crate) fn reason(&self) -> Option<&'static str> {
+        self.reason.map(Reason::text)
     }
 
     /// The server's selection was read. It is not authenticated yet.
@@ -377,6 +381,7 @@ impl ClientSession {
                 record.known(ticket);
             } else if unknown {
                 record.unknown(ticket);
+                record.history.reason = Some(Reason::TicketUnknown);
             }
             Save::Later // `finished` follows; until it does, the older slot does as well
         });
@@ -388,6 +393,9 @@ impl ClientSession {
         self.change(|session, record| {
             session.stage = Stage::Finished { before: record.health };
             record.health.succeeded(!session.offer.is_empty());
+            if session.selection.any() {
+                record.history.used = session.begun;
+            }
             if session.bithac || session.compact {
                 record.scheme = session.selection.scheme; // of a server that was asked
             }
@@ -396,6 +404,9 @@ impl ClientSession {
             }
             if let Some(request) = certificate_request.filter(RequestEntry::fits) {
                 record.learn_request(request);
+            }
+            if record.history.made == 0 {
+                record.history.made = session.begun;
             }
             session.own_ticket = ticket;
             if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {

@@ -68,6 +68,7 @@ pub(crate) struct ServerSession {
     /// Where the client is, over datagrams.
     address: Option<AddressId>,
     defences: Defences,
+    now: Now,
 }
 
 /// A ticket that was selected, and what was found under it.
@@ -110,7 +111,7 @@ impl ServerSession {
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default() }
+        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default(), now }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -245,10 +246,8 @@ impl ServerSession {
         };
         let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
         let used = self.used.take().filter(joins);
-        let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
-        let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
-        let entry = shared.or_else(|| entry.map(Arc::new));
-        store.commit(Commit { ticket, row: Row { entry, seen, address: self.address }, parent })
+        let row = Row { entry: entry.map(Arc::new), seen, address: self.address };
+        store.commit(Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix })
     }
 }
 
@@ -279,7 +278,7 @@ impl Policy {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }
-            unusable.reason()
+            unusable.reason().text()
         })
     }
 }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::{ServerName, UnixTime};
@@ -116,3 +117,19 @@ pub(super) const ALL: Selection = Selection {
     certificate_request: true,
     client_certificate: true,
 };
+
+/// All rows with their parents, least recently used lineage first, and in each the older ticket first.
+pub(super) fn commits(store: &MemoryServerStore) -> Vec<Commit> {
+    let commits = |lineage: Lineage| {
+        let parent = lineage.parent.map(|parent| parent.ticket);
+        let tickets: Vec<_> = lineage.tickets().enumerate().collect();
+        let commit = move |(number, ticket)| Commit {
+            ticket,
+            row: lineage.row(number).expect("there"),
+            parent: parent.filter(|_| number == 0),
+            time: None,
+        };
+        tickets.into_iter().rev().map(commit)
+    };
+    store.lineages().into_iter().flat_map(commits).collect()
+}

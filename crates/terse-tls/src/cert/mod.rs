@@ -5,6 +5,7 @@ mod crls;
 mod fields;
 mod fingerprint;
 mod issuers;
+mod packed_key;
 mod peer;
 mod raw_public_keys;
 mod revocation;

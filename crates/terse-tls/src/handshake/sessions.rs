@@ -56,7 +56,7 @@ pub(super) fn find(
             if doubt == Doubt::Revoked {
                 resumption.claim(ticket); // nobody else is to get it
             }
-            Some(doubt.reason())
+            Some(doubt.reason().text())
         })?;
     }
     Ok(session)

@@ -2,6 +2,7 @@
 
 extern crate alloc;
 
+mod cache;
 mod datagrams;
 
 use alloc::sync::Arc;
