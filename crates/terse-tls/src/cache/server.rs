@@ -38,6 +38,8 @@ pub(crate) struct Asked {
     /// What it is to carry.
     pub(crate) certificate_type: CertificateType,
     pub(crate) version: ProtocolVersion,
+    /// It is to have live extensions, so that it cannot be left out.
+    pub(crate) has_extensions: bool,
 }
 
 /// The Certificate that a client proved.
@@ -152,6 +154,7 @@ impl ServerSession {
         selection.certificate_request = own.request.is_some() && seen.request == own.request;
         if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
             match policy.check(ticket, entry) {
+                Ok(()) if policy.asked.has_extensions => self.reason = Some("an OCSP response is asked for"),
                 Ok(()) => selection.client_certificate = true,
                 Err(reason) => self.reason = Some(reason),
             }
@@ -233,7 +236,7 @@ impl Policy {
 
     /// Whether the entry under `ticket` can be used. What expired is deleted.
     fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), &'static str> {
-        let Asked { trust_id, certificate_type, version } = self.asked;
+        let Asked { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
             certificate_types: &[certificate_type],

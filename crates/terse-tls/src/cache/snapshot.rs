@@ -16,7 +16,7 @@ use crate::error::InvalidMessage;
 use crate::wire::{Encode, Parse, Reader, Writer};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Everything in `client` and `server`, with the order of use. Holds of running connections are left out.
 ///

@@ -84,8 +84,24 @@ impl Issuer {
         CertificateId(short(sha256, [&self.name, &self.public_key, serial_number]))
     }
 
+    /// A DER `Name`.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// A DER SubjectPublicKeyInfo.
+    pub(super) fn public_key(&self) -> &[u8] {
+        &self.public_key
+    }
+
     fn fits(&self) -> bool {
         self.name.len() + self.public_key.len() <= MAX_LEN
+    }
+}
+
+impl Links {
+    pub(super) fn leaf(&self) -> Option<Link> {
+        self.0.first().copied()
     }
 }
 

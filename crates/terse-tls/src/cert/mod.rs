@@ -4,6 +4,7 @@ mod credential;
 mod fields;
 mod fingerprint;
 mod issuers;
+mod ocsp;
 mod peer;
 mod raw_public_keys;
 mod signatures;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
+pub use ocsp::Stapling;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;
