@@ -40,6 +40,8 @@ pub struct OcspOptions<'a> {
     pub next_update: Option<u64>,
     /// How it names the issuer.
     pub hash: OcspHash,
+    /// Whether it names who signs it by its key.
+    pub by_key: bool,
     /// Who signs it, a credential with [`crate::Usage::OcspSigning`]; the CA itself unless given.
     pub responder: Option<&'a Credential>,
 }
@@ -52,6 +54,7 @@ impl OcspOptions<'_> {
             this_update,
             next_update: Some(this_update.saturating_add(u64::from(days) * 86_400)),
             hash: OcspHash::Sha1,
+            by_key: false,
             responder: None,
         }
     }
@@ -92,7 +95,11 @@ impl Authority {
             Some(responder) => parse(responder.leaf())?,
             None => issuer_certificate,
         };
-        let responder_id = tlv(0xa1, &[signer.subject().as_raw()]);
+        let signer_key = &signer.public_key().subject_public_key.data;
+        let responder_id = match options.by_key {
+            true => tlv(0xa2, &[&tlv(OCTET_STRING, &[sha1(signer_key).as_ref()])]),
+            false => tlv(0xa1, &[signer.subject().as_raw()]),
+        };
         let signed = tlv(SEQUENCE, &[&responder_id, &this_update, &tlv(SEQUENCE, &[&single])]);
         let (signature, certs) = match options.responder {
             Some(responder) => {
@@ -105,6 +112,10 @@ impl Authority {
         let bytes = tlv(0xa0, &[&tlv(SEQUENCE, &[ID_PKIX_OCSP_BASIC, &basic])]);
         Ok(tlv(SEQUENCE, &[&tlv(ENUMERATED, &[&[SUCCESSFUL]]), &bytes]))
     }
+}
+
+fn sha1(data: &[u8]) -> aws_lc_rs::digest::Digest {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, data)
 }
 
 /// `signatureAlgorithm` and `signature`.

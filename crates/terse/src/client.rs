@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
+use crate::staples::Staples;
 use crate::trace::TraceLog;
 
 mod channel;
@@ -108,6 +109,7 @@ struct Client {
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
     session_file: Option<Arc<SessionFile>>,
+    staples: Staples,
 }
 
 impl Client {
@@ -129,6 +131,7 @@ impl Client {
         if let Some(key) = &args.key {
             config.credential = Some(shared.credential(args.cert.as_deref(), key)?);
         }
+        let staples = Staples::load(shared.crypto.provider(), &shared.staples, config.credential.as_slice())?;
         config.psks = shared.psk.load()?.into_iter().collect();
         let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
         config.resumption = session_file.clone().map(|store| ClientResumption {
@@ -149,7 +152,7 @@ impl Client {
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         let clock = shared.clock();
         let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, json, args })
+        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, staples, json, args })
     }
 
     /// One connection, from the socket to close_notify, and its report.
@@ -182,6 +185,7 @@ impl Client {
     }
 
     fn open(&self) -> Result<Channel, NetError> {
+        self.staples.refresh();
         let HostPort { host, port } = &self.args.connect;
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(NetError::Io)?;
         let addresses: Vec<SocketAddr> = addresses.collect();

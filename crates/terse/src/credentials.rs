@@ -10,7 +10,7 @@ use terse_net::pki_types::CertificateDer;
 use terse_net::{CacheFile, KeyLogFile, SavedFileError, files};
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::SigningKey;
-use terse_tls::{ApiMisuse, Common, Credential, Trust};
+use terse_tls::{ApiMisuse, Common, Credential, Stapling, Trust};
 
 use crate::failure::Failure;
 use crate::options::{CacheMode, Shared};
@@ -56,7 +56,11 @@ impl Shared {
         let provider = self.crypto.provider();
         let trust = match anchors {
             Some(path) => self.trust_in_cas(path)?,
-            None if self.crls.is_empty() => Trust::nobody(provider),
+            None if self.crls.is_empty() && self.stapling() == Stapling::Off => Trust::nobody(provider),
+            None if self.crls.is_empty() => {
+                let problem = "--ask-staple and --require-staple need the CA that issues the certificates";
+                return Err(Failure::Usage(format!("{problem}; give --ca or --client-ca")));
+            }
             None => return Err(Failure::Usage("--crl needs the CA that issued it; give --ca or --client-ca".into())),
         };
         self.peer_keys.iter().try_fold(trust, |trust, path| {
@@ -69,6 +73,7 @@ impl Shared {
         let provider = self.crypto.provider();
         let certificates: Vec<CertificateDer<'_>> = files::read_certificates(anchors).map_err(failed)?;
         let trust = Trust::new(provider, &certificates).map_err(|error| in_file(anchors, error))?;
+        let trust = trust.with_stapling(provider, self.stapling());
         if self.crls.is_empty() {
             return Ok(trust);
         }

@@ -16,6 +16,7 @@ mod output;
 mod pki;
 mod server;
 mod sessions;
+mod staples;
 mod trace;
 
 #[derive(Debug, Parser)]

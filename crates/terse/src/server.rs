@@ -13,12 +13,13 @@ use std::thread;
 use clap::Args;
 use terse_net::{CacheFile, Clock, NetError, explain};
 use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
-use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
+use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Stapling, Summary};
 
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
+use crate::staples::Staples;
 
 mod datagrams;
 mod streams;
@@ -27,6 +28,7 @@ const EXAMPLE: &str = "Example:
   terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
       --client-ca ca.pem --require-client-cert --echo
 With
+  --staple broker.ocsp                                       an OCSP response, for clients that ask for one
   --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
   --dtls --mtu 576 --connection-id 8                         over UDP, in small packets, to clients that may move
   --stateful-tickets --early-data-size 0                     short tickets, and no early data
@@ -130,6 +132,7 @@ struct Server {
     config: ServerConfig,
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
+    staples: Staples,
 }
 
 impl Server {
@@ -160,6 +163,7 @@ impl Server {
                 return Err(Failure::Usage(format!("{problem}; {advice}")));
             }
         };
+        let staples = Staples::load(provider, &shared.staples, &credentials)?;
         config.credentials = credentials;
         config.psks = psks;
         if !args.no_tickets {
@@ -170,6 +174,10 @@ impl Server {
             config.early_data = (early_data > 0).then(|| ServerEarlyData::new(early_data));
         }
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
+        if shared.stapling() != Stapling::Off && !knows_clients {
+            let problem = "--ask-staple and --require-staple are for certificates of clients";
+            return Err(Failure::Usage(format!("{problem}; give --client-ca, or leave them out")));
+        }
         if args.require_client_cert && !knows_clients {
             return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
         }
@@ -187,7 +195,7 @@ impl Server {
         shared.configure(&mut config.common)?;
         config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { clock: shared.clock(), config, cache_file, json, args })
+        Ok(Self { clock: shared.clock(), config, cache_file, staples, json, args })
     }
 
     /// What `bind` makes of the address to listen on.

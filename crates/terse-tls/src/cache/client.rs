@@ -64,6 +64,8 @@ pub(crate) struct Selection {
     /// What it answered.
     pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
+    /// `compact`: that one is sent all the same, reduced to its live extensions.
+    pub(crate) reduced: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
 }
@@ -74,9 +76,14 @@ impl Selection {
         self.server_certificate || self.certificate_request || self.client_certificate
     }
 
-    /// Whether what is cached is not sent at all.
+    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
     pub(crate) const fn leaves_out(&self) -> bool {
         matches!(self.scheme, Some(Scheme::Compact))
+    }
+
+    /// Whether the server's Certificate is not sent at all.
+    pub(crate) const fn leaves_out_certificate(&self) -> bool {
+        self.leaves_out() && self.server_certificate && !self.reduced
     }
 
     /// Whether the server knows the ticket that was offered.

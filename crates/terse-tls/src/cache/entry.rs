@@ -160,6 +160,8 @@ pub(crate) struct RequestEntry {
     pub(crate) version: ProtocolVersion,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) signature_algorithms: Vec<SignatureScheme>,
+    /// It asks for a stapled OCSP response, in TLS 1.3.
+    pub(crate) asks_status: bool,
     /// Length of the message in full, header included.
     pub(crate) length: u16,
 }
@@ -230,7 +232,8 @@ impl Parse<'_> for RequestEntry {
         while !schemes.is_empty() {
             signature_algorithms.push(SignatureScheme(schemes.u16()?));
         }
-        Ok(Self { version, fingerprint, signature_algorithms, length: reader.u16()? })
+        let length = reader.u16()?;
+        Ok(Self { version, fingerprint, signature_algorithms, asks_status: reader.u8()? != 0, length })
     }
 }
 
@@ -240,5 +243,6 @@ impl Encode for RequestEntry {
         self.fingerprint.encode(writer);
         writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
         writer.u16(self.length);
+        writer.u8(self.asks_status.into());
     }
 }

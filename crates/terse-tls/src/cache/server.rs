@@ -39,6 +39,8 @@ pub(crate) struct Asked {
     /// What it is to carry.
     pub(crate) certificate_type: CertificateType,
     pub(crate) version: ProtocolVersion,
+    /// It is to have live extensions, so that it cannot be left out.
+    pub(crate) has_extensions: bool,
 }
 
 /// The Certificate that a client proved.
@@ -175,6 +177,7 @@ impl ServerSession {
         selection.certificate_request = own.request.is_some() && (seen.request == own.request || is_lax);
         if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
             match policy.check(ticket, entry, self.defences) {
+                Ok(()) if policy.asked.has_extensions => self.reason = Some("an OCSP response is asked for"),
                 Ok(()) => selection.client_certificate = true,
                 Err(reason) => self.reason = Some(reason),
             }
@@ -262,7 +265,7 @@ impl Policy {
 
     /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
     fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
-        let Asked { trust_id, certificate_type, version } = self.asked;
+        let Asked { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
             revocation: self.revocation.as_ref(),

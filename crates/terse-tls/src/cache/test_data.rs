@@ -16,8 +16,12 @@ use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
 
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
-pub(super) const ASKED: Asked =
-    Asked { trust_id: TRUST, certificate_type: CertificateType::X509, version: ProtocolVersion::TLS_1_3 };
+pub(super) const ASKED: Asked = Asked {
+    trust_id: TRUST,
+    certificate_type: CertificateType::X509,
+    version: ProtocolVersion::TLS_1_3,
+    has_extensions: false,
+};
 pub(super) const OWN: Fingerprint = fingerprint(1);
 pub(super) const SERVER: Fingerprint = fingerprint(2);
 pub(super) const REQUEST: Fingerprint = fingerprint(3);
@@ -76,6 +80,7 @@ pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
 
 pub(super) fn request(length: u16) -> RequestEntry {
     RequestEntry {
+        asks_status: false,
         version: ProtocolVersion::TLS_1_3,
         fingerprint: REQUEST,
         signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],
@@ -112,6 +117,7 @@ pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
 }
 
 pub(super) const ALL: Selection = Selection {
+    reduced: false,
     scheme: Some(Scheme::Bithac),
     server_certificate: true,
     certificate_request: true,

@@ -20,6 +20,8 @@ pub(super) struct Fields<'a> {
     pub(super) serial_number: &'a [u8],
     /// A DER `Name`.
     pub(super) issuer: &'a [u8],
+    /// A DER `Name`.
+    pub(super) subject: &'a [u8],
     /// A DER SubjectPublicKeyInfo.
     pub(super) public_key: &'a [u8],
     /// Seconds since 1970.
@@ -44,12 +46,13 @@ impl<'a> Fields<'a> {
         tlv(&mut tbs)?; // signature
         let issuer = tlv(&mut tbs)?;
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
-        tlv(&mut tbs)?; // subject
+        let subject = tlv(&mut tbs)?;
         let public_key = tlv(&mut tbs)?;
         let serial_number = AnyRef::from_der(serial_number).map_err(malformed)?.value();
         let mut fields = Self {
             serial_number,
             issuer,
+            subject,
             public_key,
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
@@ -144,17 +147,17 @@ fn for_each_extension<'a>(
     Ok(())
 }
 
-fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {
+pub(super) fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {
     SliceReader::new(bytes).map_err(malformed)
 }
 
 /// The next element, header and all.
-fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
+pub(super) fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
     reader.tlv_bytes().map_err(malformed)
 }
 
 /// The contents of a SEQUENCE that fills `bytes`.
-fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
+pub(super) fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
     let mut reader = reader(bytes)?;
     let header = Header::decode(&mut reader).map_err(malformed)?;
     header.tag().assert_eq(Tag::Sequence).map_err(malformed)?;

@@ -22,13 +22,15 @@ use x509_cert::der::{Encode as _, Tag};
 
 use super::crls::Crls;
 use super::fields::{self, Fields};
-use super::issuers::{Issued, Issuer, IssuerTable};
+use super::issuers::{Issued, Issuer, IssuerTable, Link};
+use super::ocsp::{Judge, Stapling};
 use super::raw_public_keys::RawPublicKeys;
 use super::signatures::Signatures;
 use super::{CertificateIdentity, Revocation, RevocationCheck, Validity, VerifiedPeer};
 use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
-use crate::error::{ApiMisuse, CertificateError};
+use crate::error::{ApiMisuse, CertificateError, StapleError};
+use crate::summary::Staple;
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.
@@ -39,6 +41,7 @@ pub struct Trust {
     issuers: Option<Arc<IssuerTable>>,
     revocation: Option<Revocation>,
     raw_public_keys: Option<Arc<RawPublicKeys>>,
+    stapling: Stapling,
     accept_without_clock: bool,
 }
 
@@ -87,8 +90,14 @@ impl Trust {
 
     fn of_anchors(provider: &CryptoProvider, anchors: Vec<TrustAnchor<'static>>) -> Self {
         let digest = digest_of(provider.sha256, &anchors);
-        let inner = Arc::new(Inner { anchors, digest });
-        Self { inner, issuers: None, revocation: None, raw_public_keys: None, accept_without_clock: false }
+        Self {
+            inner: Arc::new(Inner { anchors, digest }),
+            issuers: None,
+            revocation: None,
+            raw_public_keys: None,
+            stapling: Stapling::Off,
+            accept_without_clock: false,
+        }
     }
 
     /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
@@ -131,6 +140,23 @@ impl Trust {
     ) -> Option<RevocationCheck> {
         let revocation = self.revocation.clone()?;
         Some(RevocationCheck { revocation, algorithms: algorithms(), time })
+    }
+
+    /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2 cannot
+    /// send one, and so is refused by a server that requires it. A raw public key has none and needs none.
+    pub fn with_stapling(self, provider: &CryptoProvider, stapling: Stapling) -> Self {
+        let anchors = || self.inner.anchors.iter().filter_map(anchor_as_issuer);
+        let table = || Arc::new(IssuerTable::new(provider.sha256, anchors()));
+        let issuers = match stapling {
+            Stapling::Off => self.issuers.clone(),
+            Stapling::Ask | Stapling::Require => Some(self.issuers.clone().unwrap_or_else(table)),
+        };
+        Self { issuers, stapling, ..self }
+    }
+
+    /// What peers are asked for beside their certificate.
+    pub const fn stapling(&self) -> Stapling {
+        self.stapling
     }
 
     /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that were
@@ -179,6 +205,11 @@ impl Trust {
         if let Some(keys) = &self.raw_public_keys {
             context.update(b"raw public keys");
             context.update(keys.digest().as_ref());
+        }
+        match self.stapling {
+            Stapling::Off => {}
+            Stapling::Ask => context.update(b"staples asked for"),
+            Stapling::Require => context.update(b"staples required"),
         }
         for scheme in schemes {
             context.update(&scheme.0.to_be_bytes());
@@ -249,6 +280,34 @@ impl Trust {
         self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
     }
 
+    /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered the
+    /// cache; or that none came.
+    pub(crate) fn check_staple(
+        &self,
+        peer: &VerifiedPeer,
+        response: Option<&[u8]>,
+        provider: &CryptoProvider,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+        time: Option<UnixTime>,
+    ) -> Result<Staple, CertificateError> {
+        let is_needed = self.stapling == Stapling::Require && peer.certificate_type() == CertificateType::X509;
+        let Some(response) = response else {
+            return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(Staple::None) };
+        };
+        let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
+        let certificate = issuer.certificates(provider.sha256);
+        Judge { provider, algorithms, time }.check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
+        Ok(Staple::Good)
+    }
+
+    /// Who issued the leaf, if that is known here.
+    fn issuer_of(&self, peer: &VerifiedPeer) -> Option<(Link, Arc<Issuer>)> {
+        let link = *peer.links().first()?;
+        let just_verified = peer.issuers().first().cloned().map(Arc::new);
+        let issuer = just_verified.or_else(|| self.issuers.as_ref()?.find(link.issuer))?;
+        Some((link, issuer))
+    }
+
     /// The Finished of `peer` was verified: remembers who issued its chain.
     pub(crate) fn learn(&self, proof: &FinishedProof, peer: &VerifiedPeer) {
         if let Some(issuers) = &self.issuers {
@@ -262,6 +321,7 @@ impl fmt::Debug for Trust {
         f.debug_struct("Trust")
             .field("anchors", &self.inner.anchors.len())
             .field("revocation", &self.revocation)
+            .field("stapling", &self.stapling)
             .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.len()))
             .finish_non_exhaustive()
     }

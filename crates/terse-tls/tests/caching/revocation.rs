@@ -125,7 +125,7 @@ fn rule_5_a_revoked_issuer_ends_what_it_issued() {
 fn rule_5_without_a_current_crl_nothing_is_used_and_nothing_lost() {
     let no_crl = CertificateError::UnknownRevocationStatus;
     for (crls, seconds, expected) in [
-        (vec![], 0, no_crl.clone()),
+        (vec![], 0, no_crl),
         (vec![crl_of_the_root(false)], 0, no_crl),
         (vec![crl(&[], 7)], 7 * DAY, CertificateError::CrlExpired),
     ] {
@@ -134,7 +134,7 @@ fn rule_5_without_a_current_crl_nothing_is_used_and_nothing_lost() {
             let tickets = world.server_store.len();
             replace(&world, side, &crls);
             world.set_clocks(seconds);
-            assert_refused(&mut world, side, expected.clone(), "no current CRL");
+            assert_refused(&mut world, side, expected, "no current CRL");
             replace(&world, side, &[crl(&[], 14)]);
             match side {
                 Side::Client => assert!(view(&world.connect().unwrap(), side).1),

@@ -58,7 +58,8 @@ impl Server {
         let mut clients =
             Clients { connected: BTreeMap::new(), early_data: BTreeMap::new(), left: self.args.max_connections };
         while clients.left != Some(0) {
-            match server.next_event(None) {
+            self.staples.refresh();
+            match server.next_event(self.staples.patience()) {
                 Ok(Some((handle, event))) => self.handle(&mut server, &mut clients, handle, event),
                 Ok(None) => {}
                 Err(NetError::Io(error)) => wait_out("receive from clients", &error),

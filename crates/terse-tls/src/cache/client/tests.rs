@@ -30,6 +30,7 @@ impl Client {
     /// Up to the own Finished; the server selects whatever it is offered. The new ticket is the next number.
     fn finish(&mut self, session: &mut ClientSession) -> Ticket {
         session.selected(Selection {
+            reduced: false,
             scheme: Some(Scheme::Bithac),
             server_certificate: session.offered_certificate().is_some(),
             certificate_request: session.offered_request().is_some(),

@@ -192,6 +192,7 @@ fn some_health() -> impl Strategy<Value = Health> {
 fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     let request = (any::<u16>(), some_fingerprint(), prop::collection::vec(any::<u16>(), 0..6), any::<u16>()).prop_map(
         |(version, fingerprint, schemes, length)| RequestEntry {
+            asks_status: length % 2 == 1,
             version: ProtocolVersion(version),
             fingerprint,
             signature_algorithms: schemes.into_iter().map(SignatureScheme).collect(),

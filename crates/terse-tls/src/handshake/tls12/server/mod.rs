@@ -4,6 +4,7 @@
 //! ClientHello            -->
 //!                        <--  ServerHello            what is selected as cached stands here
 //!                             Certificate            maybe as its fingerprint, or left out; not with a pre-shared key
+//!                             CertificateStatus*     if the client asks for it
 //!                             ServerKeyExchange
 //!                             CertificateRequest*    maybe as its fingerprint, or left out
 //!                             ServerHelloDone

@@ -156,8 +156,14 @@ impl Resumed {
         output.agreed.server_name = offer.server_name.map(Into::into);
         sessions::resumed_client(session.client.as_ref(), output);
         let session_id = offer.hello.legacy_session_id; // RFC 5077, 3.4: with a ticket, whatever the client chose
-        let selection =
-            Selection { suite, session_id, ticket_follows: false, certificates: None, cached: &Selected::nothing() };
+        let selection = Selection {
+            suite,
+            session_id,
+            ticket_follows: false,
+            certificates: None,
+            status_follows: false,
+            cached: &Selected::nothing(),
+        };
         let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
         output.summary.round_trips = 1 + offer.verified();
 

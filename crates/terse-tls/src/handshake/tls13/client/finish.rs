@@ -3,14 +3,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::super::certificate::Signer;
+use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Tickets};
 use crate::cache::{FinishedProof, Learned, PeerEntry};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -165,10 +165,12 @@ impl ExpectCertificate {
         if cached && self.selection.leaves_out() {
             return Ok(Some((credential.clone(), scheme)));
         }
-        let entries: Vec<_> = if cached {
-            Vec::from([CertificateEntry::new(&[])])
+        let staple = stapling::current(credential, request.asks_status, output);
+        let extensions = stapling::extensions(staple.as_deref())?;
+        let entries = if cached {
+            Vec::from([CertificateEntry { cert_data: &[], extensions: extensions.extensions() }])
         } else {
-            credential.cert_data().map(CertificateEntry::new).collect()
+            certificate::entries(credential, extensions.extensions())
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

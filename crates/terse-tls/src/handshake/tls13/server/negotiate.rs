@@ -11,7 +11,7 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::{agreement, sessions, signature};
+use crate::handshake::{agreement, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
@@ -31,6 +31,8 @@ pub(super) struct Offer<'a> {
     pub(super) takes_psks: bool,
     /// Early data follows.
     pub(super) early_data: bool,
+    /// The client asks for a stapled OCSP response.
+    pub(super) asks_status: bool,
     supported_groups: SupportedGroups<'a>,
     /// Absent in a client that has nothing but pre-shared keys.
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
@@ -58,6 +60,7 @@ impl<'a> Offer<'a> {
             pre_shared_key: extensions.get()?,
             takes_psks: modes.any(|mode| mode == PskKeyExchangeMode::PSK_DHE_KE),
             early_data: extensions.get::<EarlyData>()?.is_some(),
+            asks_status: stapling::is_asked(extensions)?,
             supported_groups: extensions.require()?,
             signature_algorithms: extensions.get()?,
             key_share: extensions.require()?,
