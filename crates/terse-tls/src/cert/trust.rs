@@ -296,7 +296,8 @@ impl Trust {
         };
         let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
         let certificate = issuer.certificates(provider.sha256);
-        Judge { provider, algorithms, time }.check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
+        Judge { provider, algorithms, time }
+            .check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
         Ok(Staple::Good)
     }
 
