@@ -85,7 +85,7 @@ impl PeerEntry {
             return Err(Unusable::OtherServerName);
         }
         match revocation.filter(|_| self.certificate_type() == CertificateType::X509) {
-            Some(revocation) => revocation.check(self.peer.links()).map_err(Unusable::Revocation),
+            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
             None => Ok(()),
         }
     }

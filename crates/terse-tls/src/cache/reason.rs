@@ -22,11 +22,12 @@ pub enum Reason {
     NoCurrentCrl,
     IssuerUnknown,
     CrlNotVerified,
+    StapleIssuerUnknown,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers, which files have: new ones come last.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::FirstContact,
         Self::NoTicket,
         Self::TicketInUse,
@@ -44,6 +45,7 @@ impl Reason {
         Self::NoCurrentCrl,
         Self::IssuerUnknown,
         Self::CrlNotVerified,
+        Self::StapleIssuerUnknown,
     ];
 
     /// As in reports.
@@ -66,6 +68,7 @@ impl Reason {
             Self::NoCurrentCrl => "no current CRL",
             Self::IssuerUnknown => "issuer of the CRL unknown",
             Self::CrlNotVerified => "CRL not verified",
+            Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
         }
     }
 

@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use spin::Mutex;
 
@@ -172,6 +173,12 @@ impl IssuerTable {
 impl From<&[Link]> for Links {
     fn from(links: &[Link]) -> Self {
         Self(links.into())
+    }
+}
+
+impl fmt::Debug for IssuerTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IssuerTable").field("anchors", &self.anchors.len()).finish_non_exhaustive()
     }
 }
 

@@ -58,7 +58,9 @@ impl fmt::Debug for Revocation {
 /// Whether what was verified before is revoked now.
 #[derive(Clone, Debug)]
 pub(crate) struct RevocationCheck {
-    pub(super) revocation: Revocation,
+    pub(super) revocation: Option<Revocation>,
+    /// Where staples are asked for, who may have issued what they are about.
+    pub(super) staples: Option<Arc<IssuerTable>>,
     /// For the signatures of CRLs.
     pub(super) algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
     pub(super) time: Option<UnixTime>,
@@ -75,6 +77,8 @@ pub(crate) enum Doubt {
     IssuerUnknown,
     /// A list of that issuer's name is not signed with its key.
     CrlNotVerified,
+    /// A staple could not be judged: its issuer was not learned, or forgotten.
+    StapleIssuerUnknown,
 }
 
 impl Doubt {
@@ -84,6 +88,7 @@ impl Doubt {
             Self::NoCurrentCrl => Reason::NoCurrentCrl,
             Self::IssuerUnknown => Reason::IssuerUnknown,
             Self::CrlNotVerified => Reason::CrlNotVerified,
+            Self::StapleIssuerUnknown => Reason::StapleIssuerUnknown,
         }
     }
 }
@@ -92,10 +97,11 @@ impl RevocationCheck {
     /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in the
     /// scope of a list, and those above it are looked up where there is one.
     pub(crate) fn check(&self, links: &[Link]) -> Result<(), Doubt> {
-        let crls = self.revocation.in_force();
+        let Some(revocation) = &self.revocation else { return Ok(()) };
+        let crls = revocation.in_force();
         let mut doubt = links.is_empty().then_some(Doubt::IssuerUnknown);
         for (depth, link) in links.iter().enumerate() {
-            match self.check_link(&crls, link, depth == 0) {
+            match self.check_link(revocation, &crls, link, depth == 0) {
                 Ok(()) => {}
                 Err(Doubt::Revoked) => return Err(Doubt::Revoked),
                 Err(other) => doubt = doubt.or(Some(other)),
@@ -104,8 +110,22 @@ impl RevocationCheck {
         doubt.map_or(Ok(()), Err)
     }
 
-    fn check_link(&self, crls: &Crls, link: &Link, is_leaf: bool) -> Result<(), Doubt> {
-        let issuers = &self.revocation.issuers;
+    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be judged
+    /// as well.
+    pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Doubt> {
+        self.check(links)?;
+        let is_known =
+            |issuers: &Arc<IssuerTable>| links.first().is_some_and(|leaf| issuers.find(leaf.issuer).is_some());
+        if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Doubt::StapleIssuerUnknown) }
+    }
+
+    fn check_link(
+        &self,
+        Revocation { issuers, .. }: &Revocation,
+        crls: &Crls,
+        link: &Link,
+        is_leaf: bool,
+    ) -> Result<(), Doubt> {
         let issuer = issuers.find(link.issuer).ok_or(Doubt::IssuerUnknown)?;
         let Some(findings) = crls.of(link.issuer, &issuer, issuers.sha256(), &self.algorithms) else {
             return if is_leaf { Err(Doubt::NoCurrentCrl) } else { Ok(()) };

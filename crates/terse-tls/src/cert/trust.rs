@@ -138,8 +138,10 @@ impl Trust {
         algorithms: impl FnOnce() -> Vec<&'static dyn SignatureVerificationAlgorithm>,
         time: Option<UnixTime>,
     ) -> Option<RevocationCheck> {
-        let revocation = self.revocation.clone()?;
-        Some(RevocationCheck { revocation, algorithms: algorithms(), time })
+        let staples = self.issuers.clone().filter(|_| self.stapling != Stapling::Off);
+        let revocation = self.revocation.clone();
+        let is_needed = revocation.is_some() || staples.is_some();
+        is_needed.then(|| RevocationCheck { revocation, staples, algorithms: algorithms(), time })
     }
 
     /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2 cannot

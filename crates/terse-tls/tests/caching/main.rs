@@ -12,6 +12,7 @@
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
 //! - [`defences`]: what each defence is for
+//! - [`staples`]: stapled OCSP beside what is cached
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
 //! - [`model`]: random sequences
@@ -38,6 +39,7 @@ mod rule5_server;
 mod rule6;
 mod rule8;
 mod schedule;
+mod staples;
 mod versions;
 mod wire;
 mod wire12;
