@@ -16,7 +16,7 @@ use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
 use super::fields;
-use super::issuers::{Issued, Issuer, Links};
+use super::issuers::{Issued, Issuer, Link, Links};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
@@ -76,6 +76,11 @@ impl VerifiedPeer {
     /// How many bytes of it have no fixed size, but by its depth.
     pub(crate) fn len(&self) -> usize {
         self.public_key.len() + self.identity.len()
+    }
+
+    /// The certificates of its chain, leaf first, where revocation is checked.
+    pub(crate) fn links(&self) -> &[Link] {
+        self.issued.as_ref().map_or(&[], |issued| issued.links.as_slice())
     }
 
     /// The CAs to be learned from it, if it was verified just now.
