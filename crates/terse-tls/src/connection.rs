@@ -452,9 +452,11 @@ impl core::fmt::Debug for Connection {
 fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
     let common = &config.common;
     let scope = sessions::scope(config, server);
-    let trust_id = sessions::trust_id(config, server, now);
+    let trust_id = sessions::trust_id(config, server);
+    let revocation = sessions::revocation_check(config, now);
+    let revocation = revocation.as_ref();
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
-    let demands = Demands { now, trust_id, is_enabled: &is_enabled };
+    let demands = Demands { now, trust_id, revocation, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
     let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
@@ -462,6 +464,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
     let context = cache::Context {
         now,
         trust_id,
+        revocation,
         certificate_types: config.trust.certificate_types(),
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         answer: &|request| caching::answer(config, request),

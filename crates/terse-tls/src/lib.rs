@@ -33,7 +33,7 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{CertificateIdentity, Credential, PeerIdentity, Stapling, Trust, Validity, VerifiedPeer};
+pub use cert::{CertificateIdentity, Credential, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer};
 pub use config::{
     ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
 };

@@ -8,14 +8,14 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
     ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
     ScopeRecord, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -38,8 +38,10 @@ impl fmt::Debug for ClientCache {
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
-    /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
-    pub(crate) trust_id: Option<TrustId>,
+    /// What a server's chain would be verified under.
+    pub(crate) trust_id: TrustId,
+    /// Where that checks it.
+    pub(crate) revocation: Option<&'a RevocationCheck>,
     /// What the server's Certificate may carry.
     pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
@@ -116,7 +118,7 @@ pub(crate) struct ClientSession {
     /// `None`: caching is off.
     cache: Option<ClientCache>,
     scope: Arc<Scope>,
-    trust_id: Option<TrustId>,
+    trust_id: TrustId,
     own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
@@ -217,21 +219,17 @@ impl ClientSession {
         if record.health == health { Save::Later } else { Save::Now }
     }
 
-    /// The server's Certificate, if it passes its checks. What expired is deleted.
+    /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.
     fn usable_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Option<Arc<PeerEntry>> {
         let entry = record.server_certificate()?.clone();
-        let Some(trust_id) = context.trust_id else {
-            self.reason = Some("verification here is not cached");
-            return None;
-        };
-        let Context { now, certificate_types, without_clock, versions, .. } = context;
+        let Context { now, trust_id, revocation, certificate_types, without_clock, versions, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
+        let conditions = Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
-                if unusable == Unusable::Expired {
+                if unusable.is_final() {
                     record.forget_certificate();
                 }
                 None
@@ -336,7 +334,7 @@ impl ClientSession {
         peer: VerifiedPeer,
     ) -> Option<PeerEntry> {
         self.cache.as_ref()?;
-        Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
+        Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
     /// The server's Certificate in this handshake, sent or cached.

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::{Fingerprint, ServerId, TrustId};
-use crate::cert::VerifiedPeer;
+use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
@@ -62,7 +62,7 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, versions, server, now, without_clock } = *conditions;
+        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock } = *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
@@ -80,7 +80,10 @@ impl PeerEntry {
         if self.server != *server {
             return Err(Unusable::OtherServerName);
         }
-        Ok(())
+        match revocation.filter(|_| self.certificate_type() == CertificateType::X509) {
+            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
+            None => Ok(()),
+        }
     }
 
     /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
@@ -98,6 +101,8 @@ impl PeerEntry {
 pub(super) struct Conditions<'a> {
     /// What a chain or key would be verified under.
     pub(super) trust_id: TrustId,
+    /// Where that checks it.
+    pub(super) revocation: Option<&'a RevocationCheck>,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
     /// What may be negotiated.
@@ -112,7 +117,7 @@ pub(super) struct Conditions<'a> {
 /// Why an entry is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Past the chain's first notAfter: the entry is to be deleted.
+    /// Past the chain's first notAfter.
     Expired,
     /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
     ClockNotPlausible,
@@ -121,9 +126,15 @@ pub(super) enum Unusable {
     /// Or a raw public key in another version.
     OtherCertificateType,
     OtherServerName,
+    Revocation(Doubt),
 }
 
 impl Unusable {
+    /// Whether it is so for good, and the entry is to be deleted.
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
+    }
+
     pub(super) const fn reason(self) -> &'static str {
         match self {
             Self::Expired => "entry expired",
@@ -132,6 +143,7 @@ impl Unusable {
             Self::TrustChanged => "trust changed",
             Self::OtherCertificateType => "certificate type or version changed",
             Self::OtherServerName => "server name changed",
+            Self::Revocation(doubt) => doubt.reason(),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! One connection's dealings with a server's cache: which ticket it selects, and what it commits.
 //!
 //! What must always hold (`caching`, rules 2 and 5): a selected entry passed its checks in this handshake, and a failed
-//! handshake changes nothing, but that an expired entry is gone.
+//! handshake changes nothing, but that an entry that expired or was revoked is gone.
 
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::{
     Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen, Selection,
     ServerId, ServerStore, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -85,6 +85,7 @@ struct Policy {
     server: ServerId,
     now: Now,
     without_clock: bool,
+    revocation: Option<RevocationCheck>,
 }
 
 impl ServerSession {
@@ -103,7 +104,7 @@ impl ServerSession {
         let server = ServerId::from_host_name(host_name);
         let policy = match (asked, server, cache.schemes.contains(Scheme::Bithac)) {
             (Some(asked), Some(server), true) => {
-                Some(Policy { cache: cache.clone(), asked, server, now, without_clock })
+                Some(Policy { cache: cache.clone(), asked, server, now, without_clock, revocation: None })
             }
             _ => None,
         };
@@ -124,7 +125,15 @@ impl ServerSession {
         Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None }
     }
 
-    /// The index of the first of `tickets` that can be used. What expired is deleted.
+    /// The same where clients' certificates are checked for revocation.
+    pub(crate) fn checking(mut self, revocation: Option<RevocationCheck>) -> Self {
+        if let Some(policy) = &mut self.policy {
+            policy.revocation = revocation;
+        }
+        self
+    }
+
+    /// The index of the first of `tickets` that can be used. What expired or was revoked is deleted.
     pub(crate) fn select(&mut self, tickets: impl Iterator<Item = Ticket>) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
@@ -234,11 +243,12 @@ impl Policy {
         Ok(row)
     }
 
-    /// Whether the entry under `ticket` can be used. What expired is deleted.
+    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
     fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), &'static str> {
         let Asked { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
+            revocation: self.revocation.as_ref(),
             certificate_types: &[certificate_type],
             versions: &[version],
             server: &self.server,
@@ -246,7 +256,7 @@ impl Policy {
             without_clock: self.without_clock,
         };
         entry.usable(&conditions).map_err(|unusable| {
-            if unusable == Unusable::Expired {
+            if unusable.is_final() {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }

@@ -89,7 +89,8 @@ pub(super) fn request(length: u16) -> RequestEntry {
 pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
-        trust_id: Some(TRUST),
+        trust_id: TRUST,
+        revocation: None,
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         answer: &|_| Some(OWN),

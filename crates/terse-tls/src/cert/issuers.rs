@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use spin::Mutex;
 
@@ -75,23 +76,35 @@ impl Issuer {
         Self { name: name.into(), public_key: public_key.into(), signs_crls }
     }
 
-    pub(crate) fn id(&self, sha256: &dyn Hash) -> IssuerId {
-        IssuerId(short(sha256, [&self.name, &self.public_key, &[self.signs_crls.into()]]))
-    }
-
-    /// The certificate that it issued with this serialNumber, a DER INTEGER.
-    pub(crate) fn certificate(&self, sha256: &dyn Hash, serial_number: &[u8]) -> CertificateId {
-        CertificateId(short(sha256, [&self.name, &self.public_key, serial_number]))
-    }
-
-    /// A DER `Name`.
-    pub(super) fn name(&self) -> &[u8] {
+    /// The DER `Name`.
+    pub(crate) const fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// A DER SubjectPublicKeyInfo.
-    pub(super) fn public_key(&self) -> &[u8] {
+    /// The DER SubjectPublicKeyInfo.
+    pub(crate) const fn public_key(&self) -> &[u8] {
         &self.public_key
+    }
+
+    /// RFC 5280, 4.2.1.3, cRLSign.
+    pub(crate) const fn signs_crls(&self) -> bool {
+        self.signs_crls
+    }
+
+    pub(crate) fn id(&self, sha256: &dyn Hash) -> IssuerId {
+        IssuerId(short(sha256.hash(&[&self.name, &self.public_key, &[self.signs_crls.into()]])))
+    }
+
+    /// The certificates that it issued, by their serialNumbers, which are the contents of DER INTEGERs.
+    pub(crate) fn certificates(&self, sha256: &dyn Hash) -> impl Fn(&[u8]) -> CertificateId {
+        let mut issuer = sha256.start();
+        issuer.update(&self.name);
+        issuer.update(&self.public_key);
+        move |serial_number| {
+            let mut hash = issuer.fork();
+            hash.update(serial_number);
+            CertificateId(short(hash.finish()))
+        }
     }
 
     fn fits(&self) -> bool {
@@ -99,18 +112,19 @@ impl Issuer {
     }
 }
 
-impl Links {
-    pub(super) fn leaf(&self) -> Option<Link> {
-        self.0.first().copied()
-    }
+/// The first bytes of a SHA-256.
+fn short(digest: Digest) -> [u8; 8] {
+    digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-/// DER says where each part ends.
-fn short(sha256: &dyn Hash, parts: [&[u8]; 3]) -> [u8; 8] {
-    let mut hash = sha256.start();
-    parts.into_iter().for_each(|part| hash.update(part));
-    let digest: Digest = hash.finish();
-    digest.as_ref().first_chunk().copied().unwrap_or_default() // SHA-256 has 32 bytes
+impl Links {
+    pub(crate) const fn as_slice(&self) -> &[Link] {
+        &self.0
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Issued {
@@ -122,7 +136,7 @@ impl Issued {
         let pairs = certificates.iter().zip(certificates.get(1..).unwrap_or_default());
         let issuers: Vec<_> = pairs.map(|(fields, issuer)| issuer_of(fields, issuer)).collect();
         let links = certificates.iter().zip(issuers.iter().chain([&anchor])).map(|(fields, issuer)| Link {
-            certificate: issuer.certificate(sha256, fields.serial_number),
+            certificate: issuer.certificates(sha256)(fields.serial_number),
             issuer: issuer.id(sha256),
         });
         Self { links: Links(links.collect()), issuers }
@@ -153,6 +167,18 @@ impl IssuerTable {
                 self.learned.lock().insert(id, Arc::new(issuer.clone()));
             }
         }
+    }
+}
+
+impl From<&[Link]> for Links {
+    fn from(links: &[Link]) -> Self {
+        Self(links.into())
+    }
+}
+
+impl fmt::Debug for IssuerTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IssuerTable").field("anchors", &self.anchors.len()).finish_non_exhaustive()
     }
 }
 

@@ -78,9 +78,9 @@ impl VerifiedPeer {
         self.public_key.len() + self.identity.len()
     }
 
-    /// The certificate of the peer itself, and who issued it.
-    pub(super) fn leaf(&self) -> Option<Link> {
-        self.issued.as_ref()?.links.leaf()
+    /// The certificates of its chain, leaf first, where revocation is checked.
+    pub(crate) fn links(&self) -> &[Link] {
+        self.issued.as_ref().map_or(&[], |issued| issued.links.as_slice())
     }
 
     /// The CAs to be learned from it, if it was verified just now.

@@ -12,7 +12,7 @@ use crate::cache::{
     Asked, ClientSession, Fingerprint, RequestEntry, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
     TrustId,
 };
-use crate::cert::{Credential, PeerRole, VerifiedPeer};
+use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::{CachedObject, Mode};
@@ -281,12 +281,13 @@ impl Selected {
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
         let scheme = if selected.ticket.is_some() { Scheme::Bithac } else { Scheme::Rfc7924 };
         output.summary.mode = Mode::of(any, Some(scheme));
-        output.summary.fallback = match (&offered.cached_info, &offered.client_cached_info) {
+        let reason = match (&offered.cached_info, &offered.client_cached_info) {
             (None, None) => Some("the client offers no caching"),
             (None, Some(ClientCachedInfo(None))) => Some("first contact"),
             _ if ticket_used || selected.ticket.is_none() => None,
             _ => selected.session.as_ref().and_then(ServerSession::reason),
         };
+        output.summary.fallback = output.summary.fallback.or(reason); // why a session is not resumed comes first
         selected
     }
 
@@ -303,17 +304,19 @@ impl Selected {
         let seen = Seen { certificate: own.certificate, request };
         let asked = client.asked().filter(|_| request.is_some());
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
-        let mut session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
+        let session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
+        let mut session = session.checking(revocation_check(client.config, output.now));
         let mut selection = match ticket {
             None => Selection { scheme: Some(Scheme::Compact), ..Selection::default() },
             Some(ticket) => session.select_everything(ticket),
         };
         selection.reduced = selection.server_certificate && own.has_extensions;
         output.summary.mode = Mode::of(selection.any(), selection.scheme);
-        output.summary.fallback = match ticket {
+        let reason = match ticket {
             None => Some("first contact"),
             Some(_) => session.reason(),
         };
+        output.summary.fallback = output.summary.fallback.or(reason);
         self.server_certificate = selection.server_certificate;
         self.reduced = selection.reduced;
         self.certificate_request = request.filter(|_| selection.certificate_request);
@@ -325,7 +328,8 @@ impl Selected {
     fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, client: &Client<'_>) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
-        let mut session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
+        let session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
+        let mut session = session.checking(revocation_check(client.config, client.now));
         self.ticket = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {
@@ -401,7 +405,7 @@ impl Client<'_> {
         let (certificate_type, version) = self.client;
         let has_extensions = version == ProtocolVersion::TLS_1_3
             && !stapling::asked(self.config.client_authentication.trust()).is_empty();
-        trust_id(self.config, self.now).map(|trust_id| Asked { trust_id, certificate_type, version, has_extensions })
+        trust_id(self.config).map(|trust_id| Asked { trust_id, certificate_type, version, has_extensions })
     }
 
     fn host_name(&self) -> Option<&[u8]> {
@@ -413,9 +417,15 @@ impl Client<'_> {
     }
 }
 
-/// The policy that a client's chain is verified under, if clients are asked for one and it can be cached.
-pub(crate) fn trust_id(config: &ServerConfig, now: Now) -> Option<TrustId> {
+/// The policy that a client's chain is verified under, if clients are asked for one.
+pub(super) fn trust_id(config: &ServerConfig) -> Option<TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
-    trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes, now.unix)
+    Some(trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes))
+}
+
+/// What a client's chain that was verified before must pass as well.
+pub(super) fn revocation_check(config: &ServerConfig, now: Now) -> Option<RevocationCheck> {
+    let trust = config.client_authentication.trust()?;
+    trust.revocation_check(|| signature::chain_algorithms(&config.common), now.unix)
 }

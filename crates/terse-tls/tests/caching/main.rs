@@ -5,7 +5,7 @@
 //! - [`rule2`], [`rule2_failures`]: two slots, and what losses cost
 //! - [`rule3`]: no two connections show the same ticket
 //! - [`rule4`]: the application sees the same peer
-//! - [`rule5_client`], [`rule5_server`]: when the old entry must not be used
+//! - [`rule5_client`], [`rule5_server`], [`revocation`]: when the old entry must not be used
 //! - [`rule6`]: not without the extended master secret
 //! - [`rule8`]: servers that know nothing of it, and HelloRetryRequest
 //! - [`versions`]: one cache for both versions
@@ -25,6 +25,7 @@ mod faults_server;
 mod issued;
 mod messages;
 mod model;
+mod revocation;
 mod rule1;
 mod rule2;
 mod rule2_failures;

@@ -66,15 +66,6 @@ pub(crate) struct Done {
     pub(crate) server: Summary,
 }
 
-impl Done {
-    pub(crate) fn of(&self, side: Side) -> &Summary {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
-    }
-}
-
 /// A connection over the link that `setup` is for.
 pub(crate) fn connect(setup: &Setup, seed: u64) -> Done {
     if setup.client.common.datagrams.is_some() {

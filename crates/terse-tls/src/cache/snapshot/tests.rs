@@ -180,7 +180,7 @@ fn some_entry() -> impl Strategy<Value = PeerEntry> {
             not_after,
             not_after_depth,
         });
-    let peer = (some_bytes(), validity, some_bytes(), some_bytes(), any::<u8>()).prop_map(
+    let peer = (some_bytes(), validity, some_bytes(), some_bytes(), 0..0x80_u8).prop_map(
         |(public_key, validity, subject, subject_alt_name, signatures)| {
             VerifiedPeer::of_chain(public_key, validity, CertificateIdentity { subject, subject_alt_name }, signatures)
         },

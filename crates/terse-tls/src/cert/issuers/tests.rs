@@ -50,7 +50,7 @@ fn a_chain_has_a_link_for_each_certificate() {
         [Issuer::new(leaf.issuer, intermediate.public_key, true), Issuer::new(root.issuer, root.public_key, true)];
     let serial_numbers = [leaf.serial_number, intermediate.serial_number];
     let expected = issuers.iter().zip(serial_numbers).map(|(issuer, serial_number)| Link {
-        certificate: issuer.certificate(SHA256, serial_number),
+        certificate: issuer.certificates(SHA256)(serial_number),
         issuer: issuer.id(SHA256),
     });
     assert_eq!(issued.links, Links(expected.collect()));
@@ -85,10 +85,10 @@ fn each_part_makes_another_name() {
     for (index, name) in names.iter().enumerate() {
         assert!(!names[..index].contains(name));
     }
-    let certificates = [issuer("a").certificate(SHA256, &[2, 1, 1]), issuer("a").certificate(SHA256, &[2, 1, 2])];
+    let certificates = [issuer("a").certificates(SHA256)(&[2, 1, 1]), issuer("a").certificates(SHA256)(&[2, 1, 2])];
     assert_ne!(certificates[0], certificates[1]);
     // RFC 5280, 4.1.2.2: with its issuer, a serialNumber names a certificate, whatever else that issuer may do.
-    assert_eq!(Issuer::new(b"a", &[7; 91], false).certificate(SHA256, &[2, 1, 1]), certificates[0]);
+    assert_eq!(Issuer::new(b"a", &[7; 91], false).certificates(SHA256)(&[2, 1, 1]), certificates[0]);
 }
 
 #[test]

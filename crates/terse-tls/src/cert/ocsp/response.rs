@@ -53,7 +53,7 @@ pub(super) struct CertId<'a> {
     pub(super) hash: CertIdHash,
     pub(super) issuer_name_hash: &'a [u8],
     pub(super) issuer_key_hash: &'a [u8],
-    /// A DER INTEGER.
+    /// Contents of a DER INTEGER.
     pub(super) serial_number: &'a [u8],
 }
 
@@ -173,7 +173,7 @@ impl<'a> CertId<'a> {
         };
         let issuer_name_hash = contents(tlv(&mut cert_id)?, OCTET_STRING)?;
         let issuer_key_hash = contents(tlv(&mut cert_id)?, OCTET_STRING)?;
-        let serial_number = tlv(&mut cert_id)?;
+        let serial_number = contents(tlv(&mut cert_id)?, INTEGER)?;
         finished(cert_id.is_finished())?;
         Ok(Self { hash, issuer_name_hash, issuer_key_hash, serial_number })
     }
@@ -230,6 +230,7 @@ impl From<CertificateError> for StapleError {
     }
 }
 
+const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 const ENUMERATED: u8 = 0x0a;
 /// OCSPResponseStatus.

@@ -101,11 +101,11 @@ fn the_policy_is_part_of_what_a_cached_result_depends_on() {
     let id = |stapling| {
         let trust = trusted().with_stapling(&provider(), stapling);
         assert_eq!(trust.stapling(), stapling);
-        trust.id(provider().sha256, PeerRole::Server(&name), &[], None).unwrap()
+        trust.id(provider().sha256, PeerRole::Server(&name), &[])
     };
     let ids = [Stapling::Off, Stapling::Ask, Stapling::Require].map(id);
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
-    assert_eq!(ids[0], trusted().id(provider().sha256, PeerRole::Server(&name), &[], None).unwrap());
+    assert_eq!(ids[0], trusted().id(provider().sha256, PeerRole::Server(&name), &[]));
 }
 
 #[test]

@@ -62,6 +62,7 @@ pub(super) fn send(
         has_extensions: staple.is_some(),
     };
     let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    output.summary.fallback = negotiated.doubt;
     let selected = Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, output);
 
     if offer.pre_shared_key.is_some() {

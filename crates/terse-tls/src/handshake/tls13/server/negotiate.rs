@@ -129,6 +129,8 @@ pub(super) struct Negotiated<'a> {
     pub(super) application_protocol: Option<Vec<u8>>,
     /// What sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
+    /// Why a session that was found is not resumed.
+    pub(super) doubt: Option<&'static str>,
 }
 
 /// What the server proves its identity with.
@@ -153,15 +155,17 @@ impl<'a> Negotiated<'a> {
         let (group, key_share) = select_group(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
         let alpn = application_protocol.as_deref();
-        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn, now);
-        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol) {
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
+        let mut doubt = None;
+        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol, &mut doubt);
+        let (authentication, suite) = match candidate {
             Some(candidate) => {
                 let suite = candidate.suite;
                 (Authentication::Psk(Box::new(candidate)), suite)
             }
             None => (select_credential(config, offer)?, suite),
         };
-        Ok(Self { suite, group, key_share, authentication, application_protocol, binding })
+        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, doubt })
     }
 
     /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the
