@@ -11,6 +11,7 @@
 //! - [`versions`]: one cache for both versions
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
+//! - [`staples`]: stapled OCSP beside what is cached
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
 //! - [`model`]: random sequences
@@ -36,6 +37,7 @@ mod rule5_server;
 mod rule6;
 mod rule8;
 mod schedule;
+mod staples;
 mod versions;
 mod wire;
 mod wire12;
