@@ -16,6 +16,9 @@ use terse_tls::summary::Transport;
 use super::{CacheFile, Damage, FORMAT};
 use crate::saved_file::MAX_LEN;
 
+#[cfg(target_os = "linux")]
+mod disk;
+
 fn vector<const N: usize>(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u64).to_be_bytes()[8 - N..], content].concat()
 }

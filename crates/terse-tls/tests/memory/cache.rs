@@ -124,3 +124,67 @@ fn entries_are_as_small_as_they_are_said_to_be() {
         assert!(one.1 <= one.0 && two.1 <= two.0 && server.1 <= server.0, "a file is not larger");
     }
 }
+
+/// Thousands of entries, tickets and updates come and go: what they need while they are made is given back.
+#[test]
+fn fixed_stores_never_take_more() {
+    let [learned, twice] = [false, true].map(|twice| Learned::new("p256x3", twice, true));
+    let (client, own) = measure(|| MemoryClientStore::fixed(50, 10_000));
+    assert!((10_000..12_000).contains(&own.kept), "{own:?}");
+    let ((), later) = measure(|| {
+        for round in 0..60_u8 {
+            for port in 0..100 {
+                let mut scope = learned.scope.clone();
+                scope.port = port;
+                scope.credential.as_mut().expect("it has one").0[0] = round; // values to share come and go
+                put(&client, &scope, [&learned.record, &twice.record][usize::from(round % 2)]);
+            }
+        }
+    });
+    assert_eq!(later.kept, 0);
+    assert!((25..=50).contains(&client.len()), "{}", client.len());
+    assert!(later.peak < 0x2000, "{later:?}");
+
+    let (server, own) = measure(|| MemoryServerStore::fixed(50, 8_000, 20));
+    assert!((8_000..11_000).contains(&own.kept), "{own:?}");
+    let ((), later) = measure(|| {
+        for n in 0..6_000_u64 {
+            let mut row = learned.row.clone();
+            row.entry = row.entry.filter(|_| n % 3 != 0);
+            row.seen.as_mut().expect("compact").certificate.0[0] = (n / 500) as u8;
+            let parent = (n % 2 == 0).then(|| ticket(n.saturating_sub(7)));
+            server.commit(Commit { ticket: ticket(n), row, parent, time: None }).unwrap();
+            if n % 10 == 0 {
+                server.remove(&ticket(n.saturating_sub(5))).unwrap();
+            }
+        }
+    });
+    assert_eq!(later.kept, 0);
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        server.lineages().into_iter().partition(|lineage| lineage.entry().is_some());
+    assert!(
+        (20..=50).contains(&known.len()) && (10..=20).contains(&unknown.len()),
+        "{} {}",
+        known.len(),
+        unknown.len()
+    );
+    assert!(later.peak < 0x2000, "{later:?}");
+}
+
+/// Also in entries of the largest size, and also while nobody set a bound of bytes.
+#[test]
+fn bytes_are_bounded() {
+    let learned = Learned::new("rsa2048x3", true, true);
+    let (store, heap) = measure(|| {
+        let store = MemoryClientStore::fixed(1000, 4_000);
+        learned.fill_client(&store, 1000);
+        store
+    });
+    assert!((5..10).contains(&store.len()) && heap.kept < 4_000 + 1000 * 8 + 32 * 40, "{} {heap:?}", store.len());
+    let (store, heap) = measure(|| {
+        let store = MemoryClientStore::new(8);
+        learned.fill_client(&store, 1000);
+        store
+    });
+    assert!(store.len() == 8 && heap.kept < 8 * 500, "{heap:?}");
+}

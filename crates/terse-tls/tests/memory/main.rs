@@ -4,6 +4,7 @@ extern crate alloc;
 
 mod cache;
 mod datagrams;
+mod strangers;
 
 use alloc::sync::Arc;
 
