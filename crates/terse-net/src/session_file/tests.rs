@@ -75,7 +75,7 @@ fn damage_is_reported_and_replaced() {
     let good = fs::read(&path).expect("readable");
     for (place, expected) in [
         (0, "it does not begin like a session file"),
-        (9, "its format is version 0, not 1"),
+        (9, "its format is version 0, not 2"),
         (20, "its checksum does not match"),
         (good.len() - 1, "its checksum does not match"),
     ] {
