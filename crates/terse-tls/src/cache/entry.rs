@@ -116,7 +116,8 @@ impl PeerEntry {
         if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
-        match revocation.filter(|_| self.certificate_type() == CertificateType::X509) {
+        let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
+        match revocation.filter(|_| is_revocable) {
             Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
             None => Ok(()),
         }
