@@ -34,11 +34,11 @@ mod time;
 mod wire;
 
 pub use cert::{CertificateIdentity, Credential, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer};
+#[cfg(feature = "testing")]
+pub use config::{CacheDefence, Defence, Fault};
 pub use config::{
     ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
 };
-#[cfg(feature = "testing")]
-pub use config::{Defence, Fault};
 pub use connection::{Connection, Event};
 #[cfg(feature = "testing")]
 pub use endpoint::Undefended;

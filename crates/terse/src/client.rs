@@ -18,6 +18,7 @@ use terse_tls::summary::{EarlyDataStatus, Transport};
 use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 
 use crate::credentials::warn_unsaved;
+use crate::crls::CrlFiles;
 use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
@@ -110,6 +111,7 @@ struct Client {
     cache_file: Option<Arc<CacheFile>>,
     session_file: Option<Arc<SessionFile>>,
     staples: Staples,
+    crl_files: Option<CrlFiles>,
 }
 
 impl Client {
@@ -127,7 +129,8 @@ impl Client {
             let advice = "give --ca, or --peer-key, or --psk-identity with --psk-file";
             return Err(Failure::Usage(format!("there is nothing to know the server by; {advice}")));
         }
-        let mut config = ClientConfig::new(shared.crypto.provider(), shared.trust(args.ca.as_deref())?);
+        let (trust, crl_files) = shared.trust(args.ca.as_deref())?;
+        let mut config = ClientConfig::new(shared.crypto.provider(), trust);
         if let Some(key) = &args.key {
             config.credential = Some(shared.credential(args.cert.as_deref(), key)?);
         }
@@ -152,11 +155,12 @@ impl Client {
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         let clock = shared.clock();
         let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, staples, json, args })
+        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, crl_files, staples, json, args })
     }
 
     /// One connection, from the socket to close_notify, and its report.
     fn connect_once(&self, number: u32) -> Result<(), Failure> {
+        self.crl_files.iter().for_each(CrlFiles::refresh);
         let mut channel = match self.open() {
             Ok(channel) => channel,
             Err(error) => {

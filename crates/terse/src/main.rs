@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod client;
 mod credentials;
+mod crls;
 mod demo;
 mod export;
 mod failure;

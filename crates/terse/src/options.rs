@@ -35,7 +35,9 @@ pub(crate) struct Shared {
     #[arg(long, value_name = "FILE", help_heading = "Caching")]
     pub(crate) cache_file: Option<PathBuf>,
 
-    /// Accept only certificates that a CRL in this file covers (PEM or DER; repeatable)
+    /// Accept only certificates that a CRL in this file covers (PEM or DER; repeatable). It is read again before a
+    /// connection if it has changed: what it then revokes is cached no more, and nor are its sessions. If it is damaged
+    /// or gone, the CRLs that it had stay in force until their nextUpdate
     #[arg(long = "crl", value_name = "FILE", help_heading = "Certificates")]
     pub(crate) crls: Vec<PathBuf>,
     /// Ask peers to staple an OCSP response to their certificate (RFC 6066); one that comes must be good

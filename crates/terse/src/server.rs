@@ -15,6 +15,7 @@ use terse_net::{CacheFile, Clock, NetError, explain};
 use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
 use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Stapling, Summary};
 
+use crate::crls::CrlFiles;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
@@ -74,6 +75,10 @@ pub(crate) struct ServerArgs {
     /// anybody can have up to three times what it sends be sent to others, and handshakes begun
     #[arg(long, requires = "dtls", help_heading = "Datagrams")]
     no_cookie: bool,
+    /// Make all clients over datagrams show with a cookie that they are where they say, also those that come back from the
+    /// same IP address with a ticket of the cache
+    #[arg(long, requires = "dtls", conflicts_with = "no_cookie", help_heading = "Datagrams")]
+    always_cookie: bool,
     /// Send back what clients send
     #[arg(long, conflicts_with = "reply")]
     echo: bool,
@@ -129,6 +134,7 @@ struct Server {
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
     staples: Staples,
+    crl_files: Option<Arc<CrlFiles>>,
 }
 
 impl Server {
@@ -177,8 +183,10 @@ impl Server {
         if args.require_client_cert && !knows_clients {
             return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
         }
+        let mut crl_files = None;
         if knows_clients {
-            let trust = shared.trust(args.client_ca.as_deref())?;
+            let trust;
+            (trust, crl_files) = shared.trust(args.client_ca.as_deref())?;
             config.client_authentication = match args.require_client_cert {
                 true => ClientAuthentication::Required(trust),
                 false => ClientAuthentication::Optional(trust),
@@ -191,7 +199,8 @@ impl Server {
         shared.configure(&mut config.common)?;
         config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { clock: shared.clock(), config, cache_file, staples, json, args })
+        let crl_files = crl_files.map(Arc::new);
+        Ok(Self { clock: shared.clock(), config, cache_file, crl_files, staples, json, args })
     }
 
     /// What `bind` makes of the address to listen on.

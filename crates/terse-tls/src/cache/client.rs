@@ -12,10 +12,11 @@ use super::entry::Conditions;
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
-    ScopeRecord, Ticket, TrustId,
+    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
+    Scope, ScopeRecord, Ticket, TrustId,
 };
 use crate::cert::{RevocationCheck, VerifiedPeer};
+use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -54,6 +55,7 @@ pub(crate) struct Context<'a> {
     pub(crate) versions: &'a [ProtocolVersion],
     /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
     pub(crate) resumes: bool,
+    pub(crate) defences: Defences,
 }
 
 /// What a server selected.
@@ -118,13 +120,15 @@ pub(crate) struct ClientSession {
     /// `None`: caching is off.
     cache: Option<ClientCache>,
     scope: Arc<Scope>,
+    /// When, in seconds since 1970; 0 without a clock.
+    begun: u32,
     trust_id: TrustId,
     own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
     compact: bool,
     offer: Offer,
-    reason: Option<&'static str>,
+    reason: Option<Reason>,
     selection: Selection,
     /// The server's Certificate and CertificateRequest in this handshake, sent or cached.
     certificate: Option<Fingerprint>,
@@ -133,6 +137,7 @@ pub(crate) struct ClientSession {
     own_ticket: Option<(Ticket, Named)>,
     holds: bool,
     stage: Stage,
+    defences: Defences,
 }
 
 /// What was offered.
@@ -166,6 +171,7 @@ impl ClientSession {
         let mut session = Self {
             cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
             scope: Arc::new(scope),
+            begun: context.now.seconds(),
             trust_id: context.trust_id,
             own_certificate: context.own_certificate,
             bithac: false,
@@ -178,6 +184,7 @@ impl ClientSession {
             own_ticket: None,
             holds: false,
             stage: Stage::Handshake,
+            defences: context.defences,
         };
         session.change(|session, record| session.choose(record, context));
         session
@@ -185,7 +192,7 @@ impl ClientSession {
 
     fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
         if record.is_empty() {
-            self.reason = Some("first contact");
+            self.reason = Some(Reason::FirstContact);
         }
         let health = record.health;
         let permission = if context.resumes {
@@ -216,15 +223,17 @@ impl ClientSession {
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
+        record.history.reason = self.reason;
         if record.health == health { Save::Later } else { Save::Now }
     }
 
     /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.
     fn usable_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Option<Arc<PeerEntry>> {
         let entry = record.server_certificate()?.clone();
-        let Context { now, trust_id, revocation, certificate_types, without_clock, versions, .. } = context;
+        let Context { now, trust_id, revocation, certificate_types, without_clock, versions, defences, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock };
+        let conditions =
+            Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
             Err(unusable) => {
@@ -241,7 +250,7 @@ impl ClientSession {
     /// as it did.
     fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(certificate) = self.usable_certificate(record, context) else {
-            self.reason = self.reason.or(Some("no ticket"));
+            self.reason = self.reason.or(Some(Reason::NoTicket));
             return;
         };
         let can_be_offered = |slot: &Slot| {
@@ -265,9 +274,9 @@ impl ClientSession {
 
     fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
         match record.ticket(can_be_offered) {
-            None => self.reason = self.reason.or(Some("no ticket")),
-            Some(_) if record.holders > 0 => {
-                self.reason = self.reason.or(Some("ticket in use by another connection"));
+            None => self.reason = self.reason.or(Some(Reason::NoTicket)),
+            Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
+                self.reason = self.reason.or(Some(Reason::TicketInUse));
             }
             Some(slot) => {
                 self.offer.slot = Some(slot);
@@ -361,8 +370,8 @@ impl ClientSession {
     }
 
     /// Why less than everything was offered.
-    pub(crate) const fn reason(&self) -> Option<&'static str> {
-        self.reason
+    pub(crate) fn reason(&self) -> Option<&'static str> {
+        self.reason.map(Reason::text)
     }
 
     /// The server's selection was read. It is not authenticated yet.
@@ -379,6 +388,7 @@ impl ClientSession {
                 record.known(ticket);
             } else if unknown {
                 record.unknown(ticket);
+                record.history.reason = Some(Reason::TicketUnknown);
             }
             Save::Later // `finished` follows; until it does, the older slot does as well
         });
@@ -390,6 +400,9 @@ impl ClientSession {
         self.change(|session, record| {
             session.stage = Stage::Finished { before: record.health };
             record.health.succeeded(!session.offer.is_empty());
+            if session.selection.any() {
+                record.history.used = session.begun;
+            }
             if session.bithac || session.compact {
                 record.scheme = session.selection.scheme; // of a server that was asked
             }
@@ -399,8 +412,17 @@ impl ClientSession {
             if let Some(request) = certificate_request.filter(RequestEntry::fits) {
                 record.learn_request(request);
             }
+            if record.history.made == 0 {
+                record.history.made = session.begun;
+            }
             session.own_ticket = ticket;
+            if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {
+                session.own_ticket = None;
+            }
             if let Some(slot) = session.own_slot(record) {
+                if session.defences.lack(CacheDefence::TwoSlots) {
+                    record.confirm(slot);
+                }
                 record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
@@ -446,8 +468,10 @@ impl ClientSession {
             if let Stage::Finished { before } = stage {
                 record.health = before;
             }
-            record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
-            if failure == Failure::AlertOrFailedCheck {
+            if !session.defences.lack(CacheDefence::Alternation) {
+                record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
+            }
+            if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
                 session.drop_selected(record, selection);
             }
             if *record == unchanged { Save::Later } else { Save::Now }

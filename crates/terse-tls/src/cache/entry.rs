@@ -4,8 +4,10 @@
 
 use alloc::vec::Vec;
 
-use super::{Fingerprint, ServerId, TrustId};
+use super::shared::Value;
+use super::{Fingerprint, Reason, ServerId, TrustId};
 use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
+use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
@@ -62,22 +64,24 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock } = *conditions;
+        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
+            *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
+            _ if defences.lack(CacheDefence::Validity) => {}
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
             Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
             None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
             Some(Ok(())) | None => {}
         }
-        if self.trust_id != trust_id {
+        if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
             return Err(Unusable::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
             return Err(Unusable::OtherCertificateType);
         }
-        if self.server != *server {
+        if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
         match revocation.filter(|_| self.certificate_type() == CertificateType::X509) {
@@ -112,6 +116,7 @@ pub(super) struct Conditions<'a> {
     pub(super) now: Now,
     /// Whether a chain would be accepted without knowing the time.
     pub(super) without_clock: bool,
+    pub(super) defences: Defences,
 }
 
 /// Why an entry is not used.
@@ -135,14 +140,14 @@ impl Unusable {
         matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
     }
 
-    pub(super) const fn reason(self) -> &'static str {
+    pub(super) const fn reason(self) -> Reason {
         match self {
-            Self::Expired => "entry expired",
-            Self::ClockNotPlausible => "clock is earlier than the entry",
-            Self::ClockUnknown => "time unknown",
-            Self::TrustChanged => "trust changed",
-            Self::OtherCertificateType => "certificate type or version changed",
-            Self::OtherServerName => "server name changed",
+            Self::Expired => Reason::Expired,
+            Self::ClockNotPlausible => Reason::ClockNotPlausible,
+            Self::ClockUnknown => Reason::ClockUnknown,
+            Self::TrustChanged => Reason::TrustChanged,
+            Self::OtherCertificateType => Reason::OtherCertificateType,
+            Self::OtherServerName => Reason::OtherServerName,
             Self::Revocation(doubt) => doubt.reason(),
         }
     }
@@ -181,11 +186,22 @@ impl RequestEntry {
     const MAX_SCHEMES: usize = 128;
 }
 
-impl Parse<'_> for PeerEntry {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+/// In a record, which has the trust ID among its shared values, and where the server's name has a place of its own.
+impl PeerEntry {
+    pub(super) fn encode_without_context(&self, writer: &mut Writer<'_>) {
+        self.fingerprint.encode(writer);
+        self.peer.encode(writer);
+        if let Some(version) = self.version {
+            version.encode(writer);
+        }
+    }
+
+    pub(super) fn parse_with(
+        trust_id: TrustId,
+        server: ServerId,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self, InvalidMessage> {
         let fingerprint = Fingerprint::parse(reader)?;
-        let trust_id = TrustId::parse(reader)?;
-        let server = ServerId::parse(reader)?;
         let peer = VerifiedPeer::parse(reader)?;
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
@@ -193,17 +209,17 @@ impl Parse<'_> for PeerEntry {
         };
         Ok(Self { fingerprint, trust_id, server, peer, version })
     }
-}
 
-impl Encode for PeerEntry {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.fingerprint.encode(writer);
-        self.trust_id.encode(writer);
-        self.server.encode(writer);
-        self.peer.encode(writer);
-        if let Some(version) = self.version {
-            version.encode(writer);
-        }
+    /// The server that a client connected to, or that a server was called by the client.
+    pub const fn server(&self) -> &ServerId {
+        &self.server
+    }
+
+    pub(super) fn shared_trust_id(&self) -> Value {
+        let mut value = Value::default();
+        let TrustId(trust_id) = self.trust_id;
+        value.iter_mut().zip(trust_id).for_each(|(to, from)| *to = from);
+        value
     }
 }
 

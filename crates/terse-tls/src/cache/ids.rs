@@ -5,11 +5,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use pki_types::ServerName;
 use subtle::ConstantTimeEq;
 
-use crate::crypto::Digest;
+use crate::crypto::{Digest, Hash};
 use crate::error::InvalidMessage;
 use crate::summary::Transport;
 use crate::wire::{Encode, Parse, Reader, Writer};
@@ -73,6 +74,13 @@ impl TrustId {
     pub(crate) fn from_digest(digest: Digest) -> Self {
         Self(first(digest))
     }
+
+    /// What a record has, which is filled up with zeros.
+    pub(super) fn from_shared(value: [u8; 32]) -> Self {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
+        Self(bytes)
+    }
 }
 
 /// The first `N` bytes of a digest. Every hash here has at least 32.
@@ -88,6 +96,16 @@ fn first<const N: usize>(digest: Digest) -> [u8; N] {
 /// with the same ones gains one answer to there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressId(pub [u8; 4]);
+
+impl AddressId {
+    /// Of `address`. A client of IPv4 has the same one at a server that takes both versions of IP on one socket.
+    pub(crate) fn new(address: IpAddr, hash: &dyn Hash) -> Self {
+        Self(first(match address.to_canonical() {
+            IpAddr::V4(address) => hash.hash(&[&address.octets()]),
+            IpAddr::V6(address) => hash.hash(&[&address.octets()]),
+        }))
+    }
+}
 
 /// A server's name or address, in the one form in which caches compare it: names in lower case without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,6 +154,36 @@ impl ServerId {
 
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// For records.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What [`Self::as_bytes`] gave.
+    pub(super) fn from_bytes(tagged: &[u8]) -> Result<Self, InvalidMessage> {
+        match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
+            Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+/// The name or address; `any name` where a client named none.
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_first() {
+            Some((&Self::NAME, name)) => {
+                name.utf8_chunks().try_for_each(|chunk| write!(f, "{}", chunk.valid().escape_debug()))
+            }
+            Some((&Self::ADDRESS, address)) => match (<[u8; 4]>::try_from(address), <[u8; 16]>::try_from(address)) {
+                (Ok(address), _) => write!(f, "{}", Ipv4Addr::from(address)),
+                (_, Ok(address)) => write!(f, "{}", Ipv6Addr::from(address)),
+                _ => f.write_str("no address"),
+            },
+            _ => f.write_str("any name"),
+        }
     }
 }
 
@@ -202,11 +250,7 @@ impl Encode for TrustId {
 
 impl Parse<'_> for ServerId {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        let tagged = reader.vec16()?;
-        match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
-            Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
-            _ => Err(InvalidMessage::IllegalValue),
-        }
+        Self::from_bytes(reader.vec16()?)
     }
 }
 

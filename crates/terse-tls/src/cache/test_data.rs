@@ -3,12 +3,14 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::{ServerName, UnixTime};
 
 use super::*;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
+use crate::config::Defences;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
@@ -95,6 +97,7 @@ pub(super) fn context() -> Context<'static> {
         own_certificate: Some(OWN),
         answer: &|_| Some(OWN),
         without_clock: false,
+        defences: Defences::default(),
         resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }
@@ -120,3 +123,19 @@ pub(super) const ALL: Selection = Selection {
     certificate_request: true,
     client_certificate: true,
 };
+
+/// All rows with their parents, least recently used lineage first, and in each the older ticket first.
+pub(super) fn commits(store: &MemoryServerStore) -> Vec<Commit> {
+    let commits = |lineage: Lineage| {
+        let parent = lineage.parent.map(|parent| parent.ticket);
+        let tickets: Vec<_> = lineage.tickets().enumerate().collect();
+        let commit = move |(number, ticket)| Commit {
+            ticket,
+            row: lineage.row(number).expect("there"),
+            parent: parent.filter(|_| number == 0),
+            time: None,
+        };
+        tickets.into_iter().rev().map(commit)
+    };
+    store.lineages().into_iter().flat_map(commits).collect()
+}

@@ -6,6 +6,7 @@ mod fields;
 mod fingerprint;
 mod issuers;
 mod ocsp;
+mod packed_key;
 mod peer;
 mod raw_public_keys;
 mod revocation;

@@ -15,8 +15,8 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
-use super::fields;
 use super::issuers::{Issued, Issuer, Link, Links};
+use super::{fields, packed_key};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
@@ -53,7 +53,7 @@ impl VerifiedPeer {
         Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0, issued: None }
     }
 
-    /// The peer's SubjectPublicKeyInfo, DER.
+    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed one.
     pub fn public_key(&self) -> &[u8] {
         self.identity.raw_public_key_der().unwrap_or(&self.public_key)
     }
@@ -61,6 +61,11 @@ impl VerifiedPeer {
     /// What the Certificate message carried.
     pub const fn certificate_type(&self) -> CertificateType {
         self.identity.certificate_type()
+    }
+
+    /// When it may be believed.
+    pub const fn validity(&self) -> &Validity {
+        &self.validity
     }
 
     /// Who the peer is.
@@ -111,6 +116,16 @@ impl Validity {
     /// That of a raw public key: it ends with the trust in it.
     pub(crate) const UNBOUNDED: Self =
         Self { not_before: 0, not_before_depth: 0, not_after: u64::MAX, not_after_depth: 0 };
+
+    /// The greatest notBefore of the chain, in seconds since 1970.
+    pub const fn not_before(&self) -> u64 {
+        self.not_before
+    }
+
+    /// The smallest notAfter of the chain, in seconds since 1970.
+    pub const fn not_after(&self) -> u64 {
+        self.not_after
+    }
 
     /// Whether it holds at any time, so that no clock is needed.
     pub fn is_unbounded(&self) -> bool {
@@ -270,22 +285,25 @@ impl Encode for PeerIdentity {
     }
 }
 
+/// The packed form in which caches keep it. Dates have 32 bits: a later end is one of 2106.
 impl<'a> Parse<'a> for VerifiedPeer {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        let identity = match PeerIdentity::parse(reader)? {
-            PeerIdentity::Certificate(identity) => identity,
-            PeerIdentity::RawPublicKey(key) => return Ok(Self::of_raw_public_key(key)),
-        };
-        let public_key = reader.vec16()?.into();
+        let (public_key, is_raw) = packed_key::parse(reader)?;
+        if is_raw {
+            return Ok(Self::of_raw_public_key(public_key));
+        }
+        let (not_before, not_after, depths) = (reader.u32()?, reader.u32()?, reader.u8()?);
         let validity = Validity {
-            not_before: reader.u64()?,
-            not_before_depth: reader.u8()?,
-            not_after: reader.u64()?,
-            not_after_depth: reader.u8()?,
+            not_before: not_before.into(),
+            not_before_depth: depths >> 4,
+            not_after: not_after.into(),
+            not_after_depth: depths & 0xf,
         };
         let signatures = reader.u8()?;
+        let [subject, subject_alt_name] = [reader.short_vec()?.into(), reader.short_vec()?.into()];
         let links = if signatures & HAS_LINKS == 0 { None } else { Some(Links::parse(reader)?) };
         let issued = links.map(|links| Issued { links, issuers: Vec::new() });
+        let identity = CertificateIdentity { subject, subject_alt_name };
         Ok(Self::of_chain(public_key, validity, identity, signatures & !HAS_LINKS).issued(issued))
     }
 }
@@ -293,21 +311,21 @@ impl<'a> Parse<'a> for VerifiedPeer {
 /// A raw public key is all that there is to know of its peer.
 impl Encode for VerifiedPeer {
     fn encode(&self, writer: &mut Writer<'_>) {
-        self.identity.encode(writer);
-        if let PeerIdentity::RawPublicKey(_) = self.identity {
-            return;
-        }
-        writer.vec16(&self.public_key);
-        writer.u64(self.validity.not_before);
-        writer.u8(self.validity.not_before_depth);
-        writer.u64(self.validity.not_after);
-        writer.u8(self.validity.not_after_depth);
-        let signatures = self.signatures & !HAS_LINKS;
-        match &self.issued {
-            None => writer.u8(signatures),
-            Some(issued) => {
-                writer.u8(signatures | HAS_LINKS);
-                issued.links.encode(writer);
+        match &self.identity {
+            PeerIdentity::RawPublicKey(key) => packed_key::encode(key, true, writer),
+            PeerIdentity::Certificate(CertificateIdentity { subject, subject_alt_name }) => {
+                packed_key::encode(&self.public_key, false, writer);
+                let Validity { not_before, not_before_depth, not_after, not_after_depth } = self.validity;
+                writer.u32(u32::try_from(not_before).unwrap_or(u32::MAX));
+                writer.u32(u32::try_from(not_after).unwrap_or(u32::MAX));
+                writer.u8(not_before_depth.min(0xf) << 4 | not_after_depth.min(0xf)); // eight certificates at most
+                let links = if self.issued.is_some() { HAS_LINKS } else { 0 };
+                writer.u8(self.signatures & !HAS_LINKS | links);
+                writer.short_vec(subject);
+                writer.short_vec(subject_alt_name);
+                if let Some(issued) = &self.issued {
+                    issued.links.encode(writer);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ use spin::Mutex;
 
 use super::crls::Crls;
 use super::issuers::{IssuerTable, Link};
+use crate::cache::Reason;
 use crate::error::ApiMisuse;
 
 #[cfg(test)]
@@ -81,13 +82,13 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    pub(crate) const fn reason(self) -> &'static str {
+    pub(crate) const fn reason(self) -> Reason {
         match self {
-            Self::Revoked => "certificate revoked",
-            Self::NoCurrentCrl => "no current CRL",
-            Self::IssuerUnknown => "issuer of the CRL unknown",
-            Self::CrlNotVerified => "CRL not verified",
-            Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
+            Self::Revoked => Reason::Revoked,
+            Self::NoCurrentCrl => Reason::NoCurrentCrl,
+            Self::IssuerUnknown => Reason::IssuerUnknown,
+            Self::CrlNotVerified => Reason::CrlNotVerified,
+            Self::StapleIssuerUnknown => Reason::StapleIssuerUnknown,
         }
     }
 }

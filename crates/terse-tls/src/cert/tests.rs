@@ -166,9 +166,10 @@ proptest! {
     #[test]
     fn a_verified_peer_is_kept_as_it_is(
         (public_key, subject, subject_alt_name) in (bytes(), bytes(), bytes()),
-        (not_before, not_after) in any::<(u64, u64)>(),
-        (not_before_depth, not_after_depth, signatures) in (any::<u8>(), any::<u8>(), 0..0x80_u8),
+        (not_before, not_after) in any::<(u32, u32)>(),
+        (not_before_depth, not_after_depth, signatures) in (0..8_u8, 0..8_u8, 0..0x80_u8),
     ) {
+        let (not_before, not_after) = (not_before.into(), not_after.into());
         let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
         let identity = CertificateIdentity { subject, subject_alt_name };
         let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures);
@@ -179,6 +180,18 @@ proptest! {
         }
         prop_assert!(VerifiedPeer::parse_all(&[&encoded[..], &[0]].concat()).is_err());
     }
+}
+
+/// Such as IEEE 802.1AR has for certificates without an end.
+#[test]
+fn an_end_after_2106_is_kept_as_one_of_2106() {
+    let end_of_9999 = 253_402_300_799;
+    let validity = Validity { not_before: 0, not_before_depth: 0, not_after: end_of_9999, not_after_depth: 2 };
+    let identity = CertificateIdentity { subject: Box::default(), subject_alt_name: Box::default() };
+    let peer = VerifiedPeer::of_chain(Box::from([1, 2, 3]), validity, identity, 2);
+    let again = VerifiedPeer::parse_all(&peer.to_vec().unwrap()).unwrap();
+    assert_eq!(again.validity, Validity { not_after: u32::MAX.into(), ..validity });
+    assert!(!again.validity.is_unbounded());
 }
 
 fn bytes() -> impl Strategy<Value = Box<[u8]>> {

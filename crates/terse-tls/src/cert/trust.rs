@@ -299,7 +299,7 @@ impl Trust {
         let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
         let certificate = issuer.certificates(provider.sha256);
         Judge { provider, algorithms, time }
-            .check(response, &issuer, |serial_number| certificate(serial_number) == link.certificate)?;
+            .check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
         Ok(Staple::Good)
     }
 

@@ -3,8 +3,8 @@
 use alloc::format;
 use core::fmt::Debug;
 
-use crate::cache::{PeerEntry, Ticket};
-use crate::cert::PeerIdentity;
+use crate::cache::Ticket;
+use crate::cert::{PeerIdentity, VerifiedPeer};
 use crate::wire::*;
 
 /// How many parsers [`message`] knows.
@@ -84,7 +84,7 @@ const PARSERS: &[fn(&[u8]) -> bool] = parsers![
     EcPointFormats<'_>,
     ExtendedMasterSecret,
     PeerIdentity,
-    PeerEntry,
+    VerifiedPeer,
     Ticket,
     ReturnRoutabilityCheck,
     Rrc,

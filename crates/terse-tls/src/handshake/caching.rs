@@ -13,7 +13,7 @@ use crate::cache::{
     TrustId,
 };
 use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
-use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::config::{CacheDefence, ClientConfig, Common, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::{CachedObject, Mode};
 use crate::time::Now;
@@ -107,7 +107,7 @@ fn selected_by_ticket(
         || (selection.server_certificate && certificate.is_none())
         || (selection.certificate_request && request.is_none())
         || (selection.client_certificate && own.is_none());
-    if is_illegal {
+    if is_illegal && !config.common.defences().lack(CacheDefence::Selection) {
         return Err(PeerMisbehaved::IllegalCachingReply.into());
     }
     Ok(selection)
@@ -305,7 +305,8 @@ impl Selected {
         let asked = client.asked().filter(|_| request.is_some());
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
-        let mut session = session.checking(revocation_check(client.config, output.now));
+        let session = session.checking(revocation_check(client.config, output.now));
+        let mut session = session.defended(client.config.common.defences());
         let mut selection = match ticket {
             None => Selection { scheme: Some(Scheme::Compact), ..Selection::default() },
             Some(ticket) => session.select_everything(ticket),
@@ -329,7 +330,8 @@ impl Selected {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
-        let mut session = session.checking(revocation_check(client.config, client.now));
+        let session = session.checking(revocation_check(client.config, client.now));
+        let mut session = session.defended(client.config.common.defences());
         self.ticket = Some(match objects {
             None => SelectedTicket::Support,
             Some(objects) => {

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use super::{Output, caching, signature};
 use crate::cache::{Scope, ServerId, TrustId};
 use crate::cert::{Doubt, PeerRole, RevocationCheck, VerifiedPeer};
-use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
+use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
-use crate::summary::{AuthenticatedBy, Mode};
+use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -56,7 +56,7 @@ pub(super) fn find(
             if doubt == Doubt::Revoked {
                 resumption.claim(ticket); // nobody else is to get it
             }
-            Some(doubt.reason())
+            Some(doubt.reason().text())
         })?;
     }
     Ok(session)
@@ -111,6 +111,10 @@ pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
 
 /// What a client's sessions and cached objects are kept under.
 pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
+    if config.common.defences().lack(CacheDefence::Scopes) {
+        let server = ServerId::new(&server.name);
+        return Scope { server, port: 0, transport: Transport::Stream, credential: None };
+    }
     Scope {
         server: ServerId::new(&server.name),
         port: server.port,

@@ -165,8 +165,8 @@ impl StoredSession {
         match demands.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
             Some(revocation) => revocation.check(links.as_slice()).map_err(|doubt| match doubt {
-                Doubt::Revoked => Unusable::ForGood(doubt.reason()),
-                _ => Unusable::Now(doubt.reason()),
+                Doubt::Revoked => Unusable::ForGood(doubt.reason().text()),
+                _ => Unusable::Now(doubt.reason().text()),
             }),
         }
     }

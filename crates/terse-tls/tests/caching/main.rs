@@ -11,6 +11,7 @@
 //! - [`versions`]: one cache for both versions
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
+//! - [`defences`]: what each defence is for
 //! - [`staples`]: stapled OCSP beside what is cached
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
@@ -21,6 +22,7 @@ extern crate alloc;
 mod code_point;
 mod compact;
 mod compact_faults;
+mod defences;
 mod faults_client;
 mod faults_server;
 mod issued;

@@ -10,8 +10,8 @@ use terse_testkit::pki::{DAY, NOW, Pki};
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode, Staple};
 use terse_tls::{
-    AlertDescription, CertificateError, ClientAuthentication, Error, ExtensionType, Fault, HandshakeType, StapleError,
-    Stapling,
+    AlertDescription, CacheDefence, CertificateError, ClientAuthentication, Error, ExtensionType, Fault, HandshakeType,
+    StapleError, Stapling,
 };
 
 use crate::messages::{Messages, certificate, reply_of};
@@ -96,8 +96,8 @@ fn the_transcript_binds_what_is_reduced() {
     for side in Side::BOTH {
         let mut world = cached(COMPACT[0], Stapling::Ask);
         match side {
-            Side::Client => world.client.common.unbound = true,
-            Side::Server => world.server.common.unbound = true,
+            Side::Client => world.client.common.without = Some(CacheDefence::TranscriptBinding),
+            Side::Server => world.server.common.without = Some(CacheDefence::TranscriptBinding),
         }
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));

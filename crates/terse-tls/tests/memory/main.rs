@@ -2,7 +2,9 @@
 
 extern crate alloc;
 
+mod cache;
 mod datagrams;
+mod strangers;
 
 use alloc::sync::Arc;
 

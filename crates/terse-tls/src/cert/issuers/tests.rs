@@ -70,8 +70,8 @@ fn where_revocation_is_not_checked_nothing_is_kept() {
 fn a_peer_comes_back_with_its_links_and_without_the_issuers() {
     let peer = verified(&Pki::shared("p256x3"));
     let again = VerifiedPeer::parse_all(&peer.to_vec().unwrap()).unwrap();
-    assert_ne!(again, peer);
-    assert_eq!(again, peer.without_issuers());
+    assert!(!peer.issuers().is_empty() && again.issuers().is_empty());
+    assert_eq!((again.links(), again.identity(), again.validity), (peer.links(), peer.identity(), peer.validity));
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl<'a> CertId<'a> {
         };
         let issuer_name_hash = contents(tlv(&mut cert_id)?, OCTET_STRING)?;
         let issuer_key_hash = contents(tlv(&mut cert_id)?, OCTET_STRING)?;
-        let serial_number = contents(tlv(&mut cert_id)?, INTEGER)?;
+        let serial_number = AnyRef::from_der(tlv(&mut cert_id)?).map_err(|_| StapleError::Malformed)?.value();
         finished(cert_id.is_finished())?;
         Ok(Self { hash, issuer_name_hash, issuer_key_hash, serial_number })
     }
@@ -230,7 +230,6 @@ impl From<CertificateError> for StapleError {
     }
 }
 
-const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 const ENUMERATED: u8 = 0x0a;
 /// OCSPResponseStatus.

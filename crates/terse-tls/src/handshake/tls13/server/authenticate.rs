@@ -241,7 +241,7 @@ impl ExpectFinished {
         let Self { handshaking, peer, client: proven, .. } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = client.verify(verify_data, &transcript.current())?;
+        let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
         learn_issuers(&config, &proof, peer.as_ref());
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
@@ -250,7 +250,8 @@ impl ExpectFinished {
             && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
         {
             let ticket = resumption.ticket(config.common.provider.sha256, &named)?;
-            if session.commit(proof, ticket, proven.and_then(|proven| proven.entry)).is_err() {
+            let entry = proven.and_then(|proven| proven.entry);
+            if session.client_at(output.client_address).commit(proof, ticket, entry).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }
