@@ -18,7 +18,7 @@ use crate::options::{CacheMode, Shared};
 use crate::output;
 
 /// How many servers a client remembers, and how many clients a server does.
-const CACHE_CAPACITY: usize = 4096;
+pub(crate) const CACHE_CAPACITY: usize = 4096;
 
 impl Shared {
     /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.

@@ -136,3 +136,28 @@ fn wrong_files_are_found_at_the_start() {
     );
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
 }
+
+/// From a CA in a directory to a connection, with nothing but the command.
+#[test]
+fn the_ca_of_the_command_answers_for_its_certificates() {
+    let pki = Pki::new();
+    let terse = |words: &str| common::run(pki.command(words, ""));
+    assert_eq!(terse("pki init --out @plant").code, Some(0));
+    assert_eq!(terse(&format!("pki issue {} --ca @plant --out @", common::SERVER)).code, Some(0));
+    let (certificate, response) = (format!("@{}.pem", common::SERVER), format!("@{}.ocsp", common::SERVER));
+    assert_eq!(terse(&format!("pki ocsp {certificate} --ca @plant")).code, Some(0));
+    let serve = || {
+        let options = format!("--cert {certificate} --key @{}.key --staple {response} --reply hi", common::SERVER);
+        common::Server::start(pki.command("server --listen 127.0.0.1:0 --json", &options))
+    };
+    let connect = |server: &common::Server| {
+        let always = format!("client --connect {} --server-name {} --ca @plant/ca.pem", server.address, common::SERVER);
+        common::run(pki.command(&always, "--require-staple --expect 2 --json"))
+    };
+    assert_eq!(connect(&serve()).object()["peer"]["staple"], "good");
+
+    assert_eq!(terse(&format!("pki revoke {certificate} --ca @plant")).code, Some(0));
+    assert_eq!(terse(&format!("pki ocsp {certificate} --ca @plant")).code, Some(0));
+    connect(&serve()).refused(1, &["was revoked"]);
+    terse("pki ocsp @client.pem --ca @plant").refused(1, &["client.pem", "was not issued by this CA"]);
+}

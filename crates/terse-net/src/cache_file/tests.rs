@@ -338,7 +338,7 @@ fn spent_ticket_stays_spent() {
     let (file, _) = open(&path);
     for n in 2..5 {
         let row = Row { address: Some(here), ..example().1 };
-        file.commit(Commit { ticket: ticket(n), row, parent: None }).expect("writable");
+        file.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).expect("writable");
     }
     assert_eq!(
         [elsewhere, here, here].map(|address| file.spend(&ticket(2), address)),

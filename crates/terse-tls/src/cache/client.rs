@@ -194,7 +194,7 @@ impl ClientSession {
         if record.is_empty() {
             self.reason = Some(Reason::FirstContact);
         }
-        let health = record.health;
+        let before = (record.health, record.history.reason);
         let permission = if context.resumes {
             record.health.beside_resumption()
         } else {
@@ -224,7 +224,8 @@ impl ClientSession {
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
         record.history.reason = self.reason;
-        if record.health == health { Save::Later } else { Save::Now }
+        let is_same = (record.health, record.history.reason) == before;
+        if is_same || record.is_empty() { Save::Later } else { Save::Now }
     }
 
     /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.

@@ -13,6 +13,38 @@ use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
 
 /// A peer's Certificate that was verified once: its fingerprint, what it was verified for, and what is kept of it.
+///
+/// Only a handshake makes one, when the peer's Finished was verified. A store can look at it, and keep it,
+///
+/// ```
+/// use terse_tls::cache::{Fingerprint, PeerEntry, Row};
+///
+/// fn of(row: &Row) -> Option<Fingerprint> {
+///     row.entry.as_deref().map(PeerEntry::fingerprint)
+/// }
+/// ```
+///
+/// but nobody else makes one, or changes it, or has what it is made of:
+///
+/// ```compile_fail,E0603
+/// use terse_tls::cache::FinishedProof;
+/// ```
+///
+/// ```compile_fail,E0616
+/// # use terse_tls::cache::{Fingerprint, PeerEntry};
+/// fn other(mut entry: PeerEntry) -> PeerEntry {
+///     entry.fingerprint = Fingerprint([0; 32]);
+///     entry
+/// }
+/// ```
+///
+/// ```compile_fail,E0624
+/// let entry = terse_tls::cache::PeerEntry::new;
+/// ```
+///
+/// ```compile_fail,E0624
+/// let peer = terse_tls::VerifiedPeer::of_raw_public_key;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerEntry {
     fingerprint: Fingerprint,

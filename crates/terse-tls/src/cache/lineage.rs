@@ -10,11 +10,12 @@
 //! ```
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::shared::{Record, Value, View};
 use super::table::Kind;
-use super::{AddressId, Fingerprint, PeerEntry, Row, Seen, ServerId, Ticket, TrustId};
+use super::{AddressId, Fingerprint, NotSaved, PeerEntry, Row, Seen, ServerId, Ticket, TrustId};
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, EncodeError, Parse, Reader, Writer};
 
@@ -80,6 +81,23 @@ impl Lineage {
     pub(super) fn without(self, number: usize) -> Option<Self> {
         let latest = if number == 0 { self.parent? } else { self.latest };
         Some(Self { latest, parent: None, ..self })
+    }
+}
+
+/// For stores in databases. As with a whole [`super::snapshot`], whoever can write the bytes can name peers as verified.
+impl Row {
+    /// The row as bytes. Fails only if its names are longer than a cache keeps any.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, NotSaved> {
+        let Self { entry, seen, address } = self.clone();
+        let latest = TicketRow { ticket: Ticket([0; 8]), seen, address };
+        let lineage = Lineage { entry, latest, parent: None, made: 0, used: 0 };
+        let bytes = lineage.to_packed().map_err(|_| NotSaved)?.to_bytes();
+        if bytes.is_empty() { Err(NotSaved) } else { Ok(bytes) }
+    }
+
+    /// What [`Self::to_bytes`] gave.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidMessage> {
+        Lineage::from_packed(View::of_one(bytes)?)?.row(0).ok_or(InvalidMessage::Truncated)
     }
 }
 

@@ -50,6 +50,11 @@ impl Shared {
         Self { values: Vec::new(), limit: Self::MAX }
     }
 
+    /// None at all: each record carries its own.
+    pub(super) const fn none() -> Self {
+        Self { values: Vec::new(), limit: 0 }
+    }
+
     /// The values that a file has.
     pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let mut shared = Self::of_file();
@@ -104,6 +109,11 @@ pub(super) fn numbers_of<const R: usize>(bytes: &[u8]) -> &[u8] {
 const LEN: usize = 2;
 
 impl<const R: usize> Record<R> {
+    /// The record as bytes that need nothing beside them, which [`View::of_one`] reads.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        self.pack(&mut Shared::none(), |_| true)
+    }
+
     /// The record as bytes: its length in two of them, the number of each shared value, those that have none, and the
     /// body. Nothing, if it is longer than 64 KiB.
     pub(super) fn pack(&self, shared: &mut Shared, is_used: impl Fn(u8) -> bool) -> Vec<u8> {
@@ -130,6 +140,15 @@ impl<'a, const R: usize> View<'a, R> {
     /// The record that `bytes` begin with.
     pub(super) fn read(bytes: &'a [u8], shared: &'a Shared) -> Result<Self, InvalidMessage> {
         Self::parse(&mut Reader::new(bytes), shared)
+    }
+
+    /// The record that `bytes` are, without numbers.
+    pub(super) fn of_one(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
+        const NOTHING: &Shared = &Shared::none();
+        let mut reader = Reader::new(bytes);
+        let view = Self::parse(&mut reader, NOTHING)?;
+        reader.finish()?;
+        Ok(view)
     }
 
     /// The next record.

@@ -68,6 +68,11 @@ impl VerifiedPeer {
         &self.validity
     }
 
+    /// How many signatures were verified on the way to the trust anchor.
+    pub const fn signatures(&self) -> u8 {
+        self.signatures
+    }
+
     /// Who the peer is.
     pub const fn identity(&self) -> &PeerIdentity {
         &self.identity

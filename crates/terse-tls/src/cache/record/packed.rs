@@ -19,7 +19,7 @@ use super::{Entries, History, ScopeRecord, Slot};
 use crate::cache::health::Health;
 use crate::cache::shared::{Record, Value, View};
 use crate::cache::table::Kind;
-use crate::cache::{Fingerprint, PeerEntry, Reason, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId};
+use crate::cache::{Fingerprint, NotSaved, PeerEntry, Reason, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId};
 use crate::error::InvalidMessage;
 use crate::summary::Transport;
 use crate::wire::{Encode, EncodeError, Parse, ProtocolVersion, Reader, Writer};
@@ -91,6 +91,22 @@ impl Kind<SHARED> for Scopes {
 
     fn compare(one: &ScopeKey<'_>, other: &ScopeKey<'_>) -> Ordering {
         one.cmp(other)
+    }
+}
+
+/// For stores in databases. As with a whole [`crate::cache::snapshot`], whoever can write the bytes can name peers as
+/// verified.
+impl ScopeRecord {
+    /// The record of `scope` as bytes, without the holds of running connections. Fails only if it is longer than a cache
+    /// keeps any.
+    pub fn to_bytes(&self, scope: &Scope) -> Result<Vec<u8>, NotSaved> {
+        let bytes = self.without_holds().to_packed(scope).map_err(|_| NotSaved)?.to_bytes();
+        if bytes.is_empty() { Err(NotSaved) } else { Ok(bytes) }
+    }
+
+    /// What [`Self::to_bytes`] gave.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Scope, Self), InvalidMessage> {
+        Self::from_packed(View::of_one(bytes)?)
     }
 }
 

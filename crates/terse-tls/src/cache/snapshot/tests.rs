@@ -266,6 +266,13 @@ proptest! {
             let commit = Commit { ticket: ticket(n as u64), row, parent, time: None };
             prop_assert_eq!(server.commit(commit), Ok(()));
         }
+        for (scope, record) in client.records() {
+            let bytes = record.to_bytes(&scope).expect("small");
+            prop_assert_eq!(ScopeRecord::from_bytes(&bytes), Ok((scope, record)));
+        }
+        for commit in commits(&server) {
+            prop_assert_eq!(Row::from_bytes(&commit.row.to_bytes().expect("small")), Ok(commit.row));
+        }
         let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 100).expect("whole");
         prop_assert_eq!(client_again.records(), client.records());
         prop_assert_eq!(rows(&server_again), rows(&server));
@@ -276,6 +283,8 @@ proptest! {
         if let Ok((client, server)) = decode(&bytes, 4) {
             assert_stable(&client, &server);
         }
+        let _ = Row::from_bytes(&bytes);
+        let _ = ScopeRecord::from_bytes(&bytes);
     }
 
     #[test]
