@@ -43,7 +43,7 @@ pub fn run(data: &[u8]) {
         }
         5 => open(bytes),
         6 => open(&framed(b"terse$c\n", snapshot::VERSION, bytes)),
-        _ => open(&framed(b"terse$s\n", 1, bytes)),
+        _ => open(&framed(b"terse$s\n", 2, bytes)),
     }
 }
 
