@@ -154,7 +154,7 @@ impl Endpoint {
             };
         }
         if hellos::is_client_hello(&header, datagram) {
-            if let Some(hello) = self.hellos.put_together(from, datagram, &mut self.counters) {
+            if let Some(hello) = self.hellos.put_together(now.monotonic, from, datagram, &mut self.counters) {
                 self.hello(now, rng, from, hello);
             }
             return;
