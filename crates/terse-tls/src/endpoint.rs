@@ -228,7 +228,8 @@ impl Endpoint {
             entry.timer = None;
             self.check_expired(handle, now);
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
-            if let Err(error) = entry.connection.handle_timeout(now) {
+            let result = entry.connection.handle_timeout(now).and_then(|()| entry.unheard(now, &self.limits));
+            if let Err(error) = result {
                 entry.has_failed = true;
                 self.half_open.remove(&handle);
                 self.events.push_back((handle, EndpointEvent::Failed(error)));
