@@ -21,7 +21,7 @@ pub struct SessionFile {
     sessions: MemoryClientSessions,
 }
 
-static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 1, secret: true };
+static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 2, secret: true };
 
 impl SessionFile {
     /// Opens the file, or prepares to create it, for the sessions of at most `capacity` scopes.
