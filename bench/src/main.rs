@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
-use terse_bench::stack::{Mode, Profile, Side, Stack, Version};
+use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
 use terse_bench::{cache_entries, stacks, table};
 
+mod caching;
 mod simulated;
 
 const EXAMPLE: &str = "Examples:
@@ -69,7 +70,15 @@ enum Command {
         /// What the connection leaves out
         #[arg(long, default_value = "full")]
         mode: Mode,
+        /// The client's certificates, if others than the profile's, as in `rsa2048x3`: for Terse
+        #[arg(long, value_name = "CHAIN")]
+        client_chain: Option<String>,
+        /// The server's
+        #[arg(long, value_name = "CHAIN")]
+        server_chain: Option<String>,
     },
+    /// What handshake caching saves: bytes, instructions and heap, by the length of chains (paper 000, V)
+    Caching(caching::Arguments),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,10 +101,17 @@ fn main() -> ExitCode {
         }
         Some(Command::CacheEntries { json }) => cache_entries(json.as_deref()),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
-        Some(Command::One { stack, version, profile, mode }) => {
-            let field = Field { version: *version, profile: *profile };
+        Some(Command::Caching(arguments)) => caching::run(arguments),
+        Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
+            let mut setting = Setting::new(*version, *profile, *mode);
+            for (to, chain) in [(&mut setting.chains.client, client_chain), (&mut setting.chains.server, server_chain)]
+            {
+                if let Some(chain) = chain {
+                    *to = chain.clone().leak(); // for as long as the process runs
+                }
+            }
             select(&stacks::all(), core::slice::from_ref(stack))
-                .and_then(|found| instructions::one(found[0], field, *mode, Side::Client))
+                .and_then(|found| instructions::one(found[0], setting, Side::Client))
         }
     };
     match result {

@@ -107,6 +107,23 @@ impl Pair {
         }
     }
 
+    /// One message each way, and goodbye. Returns the bytes of all records since the connection was made.
+    pub fn converse(&mut self, request: &[u8], reply: &[u8]) -> Result<u64, String> {
+        let mut buffer = vec![0; request.len().max(reply.len())];
+        for (from, to, message) in [(Side::Client, Side::Server, request), (Side::Server, Side::Client, reply)] {
+            self.with(from, &mut Unwatched, |end, wire| end.write(wire, message))?;
+            let len = self.with(to, &mut Unwatched, |end, wire| end.read(wire, &mut buffer))?;
+            if buffer.get(..len) != Some(message) {
+                return Err("data got lost".into());
+            }
+        }
+        for (from, to) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
+            self.with(from, &mut Unwatched, |end, wire| end.close(wire))?;
+            self.with(to, &mut Unwatched, |end, wire| end.read(wire, &mut buffer))?;
+        }
+        Ok(self.to_client.total() + self.to_server.total())
+    }
+
     /// Carries `data` from the client to the server.
     pub fn carry(&mut self, data: &[u8], buffer: &mut [u8]) -> Result<(), String> {
         self.with(Side::Client, &mut Unwatched, |end, wire| end.write(wire, data))?;

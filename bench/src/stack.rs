@@ -65,6 +65,8 @@ pub enum Mode {
     Rfc7924,
     /// They leave out the certificates of both sides (paper 000)
     Bithac,
+    /// They leave out these and the request, by one ticket
+    Compact,
 }
 
 /// What a world is made for.
@@ -80,6 +82,17 @@ pub struct Setting {
     pub mtu: usize,
     /// Whether the server makes sure of the client's address first, over datagrams. Without: in DTLS 1.3.
     pub cookie: bool,
+    /// What the certificates are, if not [`Profile::chain`]: for Terse alone.
+    pub chains: Chains,
+}
+
+/// The chain of each side, as `terse pki` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Chains {
+    /// The client's.
+    pub client: &'static str,
+    /// The server's.
+    pub server: &'static str,
 }
 
 /// A TLS implementation in one build.
@@ -126,6 +139,11 @@ pub trait End {
 
     /// Reads application data. 0: there is none now.
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String>;
+
+    /// Says goodbye.
+    fn close(&mut self, _: Wire<'_>) -> Result<(), String> {
+        Err("its end is not measured".into())
+    }
 
     /// When to call [`Self::expire`] if nothing comes before, in milliseconds of [`crate::clock`].
     fn deadline(&self) -> Option<u64> {
@@ -178,7 +196,7 @@ impl Profile {
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac];
+    pub const ALL: [Self; 6] = [Self::Full, Self::Resumed, Self::Kept, Self::Rfc7924, Self::Bithac, Self::Compact];
 
     /// What the handshake of a later connection says that it was.
     #[must_use]
@@ -193,7 +211,8 @@ impl Mode {
 impl Setting {
     /// With datagrams of [`MTU`], and a cookie.
     pub const fn new(version: Version, profile: Profile, mode: Mode) -> Self {
-        Self { version, profile, mode, mtu: MTU, cookie: true }
+        let chains = Chains { client: profile.chain(), server: profile.chain() };
+        Self { version, profile, mode, mtu: MTU, cookie: true, chains }
     }
 
     /// The same, but for what is left out.
@@ -231,6 +250,7 @@ impl fmt::Display for Mode {
             Self::Kept => "kept",
             Self::Rfc7924 => "rfc7924",
             Self::Bithac => "bithac",
+            Self::Compact => "compact",
         })
     }
 }

@@ -59,7 +59,7 @@ fn number(sample: &Sample) -> String {
 }
 
 /// `1,234`
-pub(crate) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -72,7 +72,7 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// Columns of equal width; the first row is the header.
-pub(crate) fn lay_out(rows: &[Vec<String>]) -> String {
+pub fn lay_out(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let mut text = String::new();

@@ -349,7 +349,7 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
         AuthenticatedBy::None => {}
         AuthenticatedBy::Certificate => assert!(identity.is_some()),
         AuthenticatedBy::CachedCertificate => {
-            assert!(identity.is_some() && matches!(summary.mode, Mode::Rfc7924 | Mode::Bithac));
+            assert!(identity.is_some() && matches!(summary.mode, Mode::Rfc7924 | Mode::Bithac | Mode::Compact));
         }
         AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
         _ => panic!("authenticated in an unknown way"),

@@ -43,49 +43,54 @@ pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
 
 /// The modes over datagrams with [`provider::transparent`].
 pub static DATAGRAMS: LazyLock<Vec<Mode>> = LazyLock::new(|| {
-    let (tls13, tls12) = (ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2);
-    let (provider, datagrams) = (provider::transparent(), Datagrams { short_tags: true, ..Datagrams::default() });
-    [
-        in_versions(&provider, "dtls12", &[tls12], Some(datagrams)),
-        in_versions(&provider, "dtls13", &[tls13], Some(datagrams)),
-        in_versions(&provider, "dtls", &[tls13, tls12], Some(datagrams)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let datagrams = Some(Datagrams { short_tags: true, ..Datagrams::default() });
+    let versions = [("dtls12", ONLY_12, datagrams), ("dtls13", ONLY_13, datagrams), ("dtls", BOTH, datagrams)];
+    of_all(&provider::transparent(), versions)
 });
 
 fn all(provider: &CryptoProvider) -> Vec<Mode> {
-    let (tls13, tls12) = (ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2);
-    [
-        in_versions(provider, "tls13", &[tls13], None),
-        in_versions(provider, "tls12", &[tls12], None),
-        in_versions(provider, "both", &[tls13, tls12], None),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    of_all(provider, [("tls13", ONLY_13, None), ("tls12", ONLY_12, None), ("both", BOTH, None)])
 }
 
-fn in_versions(
-    provider: &CryptoProvider,
-    suffix: &str,
-    versions: &[ProtocolVersion],
-    datagrams: Option<Datagrams>,
-) -> Vec<Mode> {
-    let mut modes = Vec::new();
-    let in_versions = |mut setup: Setup| {
-        for side in Side::BOTH {
-            let common = setup.common(side);
-            common.versions = versions.to_vec();
-            common.datagrams = datagrams;
-            if datagrams.is_some() {
-                // It has keys for less than is kept for what is sent again.
-                common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384);
-            }
+const BOTH: &[ProtocolVersion] = &[ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+const ONLY_13: &[ProtocolVersion] = BOTH.split_at(1).0;
+const ONLY_12: &[ProtocolVersion] = BOTH.split_at(1).1;
+
+/// The end of a mode's name, the versions of both sides, and over what.
+type Versions = (&'static str, &'static [ProtocolVersion], Option<Datagrams>);
+
+/// Inputs name a mode by its number: new ones go to the end.
+fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
+    let of_first = all.iter().flat_map(|versions| in_versions(provider, *versions));
+    of_first.chain(all.iter().flat_map(|versions| with_compact(provider, *versions))).collect()
+}
+
+fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Datagrams>) -> Setup {
+    for side in Side::BOTH {
+        let common = setup.common(side);
+        common.versions = versions.to_vec();
+        common.datagrams = datagrams;
+        if datagrams.is_some() {
+            // It has keys for less than is kept for what is sent again.
+            common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384);
         }
-        setup
-    };
+    }
+    setup
+}
+
+fn with_compact(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
+    let cached = |setup| limited(setup, versions, datagrams).with_frozen_cache(Schemes::COMPACT);
+    let mode = |name, setup| Mode { name: format!("{name}-{suffix}"), setup };
+    vec![
+        mode("compact", cached(mutual(provider))),
+        mode("compact-raw", cached(raw(provider))),
+        mode("compact-server", cached(plain(provider))),
+    ]
+}
+
+fn in_versions(provider: &CryptoProvider, (suffix, versions, datagrams): Versions) -> Vec<Mode> {
+    let mut modes = Vec::new();
+    let in_versions = |setup| limited(setup, versions, datagrams);
     let [plain, mutual] = [plain(provider), mutual(provider)].map(in_versions);
     let mut add = |name: &str, setup| modes.push(Mode { name: format!("{name}-{suffix}"), setup });
     add("full", plain.clone());
@@ -321,7 +326,7 @@ impl Tweaks {
 /// What both sides keep after handshakes in several modes, saved: the client's cache, the server's, the client's sessions,
 /// one of them, and a server's record.
 pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
-    let schemes = Schemes::BITHAC;
+    let schemes = Schemes::COMPACT;
     let modes = TRANSPARENT
         .iter()
         .filter(|mode| ["mutual-", "raw-tls", "full-"].iter().any(|name| mode.name.starts_with(name)));

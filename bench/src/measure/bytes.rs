@@ -9,18 +9,20 @@ use crate::stack::{Mode, Setting, Stack, Version};
 
 /// In every mode that `stack` has.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
-    const MODES: [(Mode, Metric, Option<Metric>); 5] = [
+    const MODES: [(Mode, Metric, Option<Metric>); 6] = [
         (Mode::Full, Metric::BytesFull, None),
         (Mode::Resumed, Metric::BytesResumed, Some(Metric::BytesResumedTickets)),
         (Mode::Kept, Metric::BytesKept, Some(Metric::BytesKeptTickets)),
         (Mode::Rfc7924, Metric::BytesRfc7924, None),
         (Mode::Bithac, Metric::BytesBithac, None),
+        (Mode::Compact, Metric::BytesCompact, None),
     ];
-    const NO_COOKIE: [(Mode, Metric); 4] = [
+    const NO_COOKIE: [(Mode, Metric); 5] = [
         (Mode::Full, Metric::BytesFullNoCookie),
         (Mode::Resumed, Metric::BytesResumedNoCookie),
         (Mode::Rfc7924, Metric::BytesRfc7924NoCookie),
         (Mode::Bithac, Metric::BytesBithacNoCookie),
+        (Mode::Compact, Metric::BytesCompactNoCookie),
     ];
     let mut samples = Vec::new();
     let is_comparable = stack.makes_cookies() || !field.version.is_datagram();

@@ -11,7 +11,7 @@
 use super::{Field, Metric, Sample, Warm};
 use crate::pair::Pair;
 use crate::probe::HeapProbe;
-use crate::stack::{Mode, Side, Stack};
+use crate::stack::{Mode, Setting, Side, Stack};
 
 /// Of both sides, in a full handshake.
 pub fn measure(stack: &dyn Stack, field: Field) -> Result<Vec<Sample>, String> {
@@ -60,3 +60,29 @@ const MANY: u32 = 64;
 
 /// A signature's length is chance, and so may be a buffer's.
 const REPEATS: usize = 3;
+
+/// The peaks of both sides, of the first handshake of a world, and of later ones. What a library does once in a process was
+/// done before.
+pub fn first_and_later(stack: &dyn Stack, setting: Setting) -> Result<[[i64; 2]; 2], String> {
+    Warm::new(stack, setting)?;
+    let mut most = [[0; 2]; 2];
+    for _ in 0..REPEATS {
+        let world = stack.world(setting)?;
+        let mut pair = Pair::new(setting.version.is_datagram());
+        for count in 0..LATER {
+            let mut probe = HeapProbe::new();
+            pair.connect(world.as_ref(), &mut probe)?;
+            let which = &mut most[usize::from(count > 0)];
+            for side in [Side::Client, Side::Server] {
+                let seen = &mut which[side as usize - 1];
+                *seen = probe.heap(side).peak.max(*seen);
+            }
+            pair.confirm(&mut probe)?;
+            pair.end(&mut probe);
+        }
+    }
+    Ok(most)
+}
+
+/// The first, one that uses what it left, and one that replaces that.
+const LATER: usize = 4;

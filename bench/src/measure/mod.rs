@@ -46,10 +46,12 @@ pub enum Metric {
     BytesKeptTickets,
     BytesRfc7924,
     BytesBithac,
+    BytesCompact,
     BytesFullNoCookie,
     BytesResumedNoCookie,
     BytesRfc7924NoCookie,
     BytesBithacNoCookie,
+    BytesCompactNoCookie,
     ClientHeapPeak,
     ClientHeapIdle,
     ServerHeapPeak,
@@ -64,6 +66,7 @@ pub enum Metric {
     RateKept,
     RateRfc7924,
     RateBithac,
+    RateCompact,
     BulkLargeWrites,
     BulkDatagrams,
     BulkSmallWrites,
@@ -80,10 +83,12 @@ impl Metric {
             Self::BytesKeptTickets => "  and tickets after it",
             Self::BytesRfc7924 => "record bytes, rfc7924",
             Self::BytesBithac => "record bytes, bithac",
+            Self::BytesCompact => "record bytes, compact",
             Self::BytesFullNoCookie => "record bytes, full, no cookie",
             Self::BytesResumedNoCookie => "record bytes, resumed, no cookie",
             Self::BytesRfc7924NoCookie => "record bytes, rfc7924, no cookie",
             Self::BytesBithacNoCookie => "record bytes, bithac, no cookie",
+            Self::BytesCompactNoCookie => "record bytes, compact, no cookie",
             Self::ClientHeapPeak => "client heap, peak, bytes",
             Self::ClientHeapIdle => "client heap, idle, bytes",
             Self::ServerHeapPeak => "server heap, peak, bytes",
@@ -98,6 +103,7 @@ impl Metric {
             Self::RateKept => "handshakes/CPU s, resumed by name",
             Self::RateRfc7924 => "handshakes/CPU s, rfc7924",
             Self::RateBithac => "handshakes/CPU s, bithac",
+            Self::RateCompact => "handshakes/CPU s, compact",
             Self::BulkLargeWrites => "MB/CPU s, writes of 16 kB",
             Self::BulkDatagrams => "MB/CPU s, datagrams of 1,200 B",
             Self::BulkSmallWrites => "MB/CPU s, writes of 128 B",
@@ -113,6 +119,7 @@ impl Metric {
                 | Self::RateKept
                 | Self::RateRfc7924
                 | Self::RateBithac
+                | Self::RateCompact
                 | Self::BulkLargeWrites
                 | Self::BulkDatagrams
                 | Self::BulkSmallWrites

@@ -21,6 +21,7 @@ pub fn measure(
         Mode::Kept => Metric::RateKept,
         Mode::Rfc7924 => Metric::RateRfc7924,
         Mode::Bithac => Metric::RateBithac,
+        Mode::Compact => Metric::RateCompact,
     };
     let setting = field.with(mode);
     let has = stacks.iter().copied().filter(|stack| stack.has(setting));

@@ -13,7 +13,7 @@ use terse_tls::{
 
 use crate::clock;
 use crate::pipe::Wire;
-use crate::stack::{End, Mode, Profile, Setting, Side, Stack, Version, World};
+use crate::stack::{Chains, End, Mode, Profile, Setting, Side, Stack, Version, World};
 
 mod endpoint;
 
@@ -57,7 +57,7 @@ impl Stack for Terse {
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
         let case = case(self.provider, setting);
-        let (mut client, mut server) = (case.client_config(), case.server_config());
+        let (mut client, mut server) = configs(&case, setting.chains);
         if setting.version.is_datagram() {
             let datagrams = Some(self.datagrams(setting.mtu));
             Arc::make_mut(&mut client).common.datagrams = datagrams;
@@ -98,7 +98,7 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
         Profile::Rsa3 => vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256],
     };
     let case = Case {
-        chain: setting.profile.chain(),
+        chain: setting.chains.client,
         suites: vec![suite],
         client_groups: vec![NamedGroup::SECP256R1],
         server_groups: vec![NamedGroup::SECP256R1],
@@ -117,7 +117,19 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
         Mode::Resumed | Mode::Kept => case.with_sessions(Sessions::Kept, 2),
         Mode::Rfc7924 => cached(Schemes::RFC7924),
         Mode::Bithac => cached(Schemes::BITHAC),
+        Mode::Compact => cached(Schemes::COMPACT),
     }
+}
+
+/// Both sides' configurations, where the server's certificates may be another CA's.
+fn configs(case: &Case, chains: Chains) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    let (mut client, mut server) = (case.client_config(), case.server_config());
+    if chains.server != chains.client {
+        let other = Case { chain: chains.server, ..case.clone() };
+        Arc::make_mut(&mut client).trust = other.client_config().trust.clone();
+        Arc::make_mut(&mut server).credentials = other.server_config().credentials.clone();
+    }
+    (client, server)
 }
 
 /// What the caches hold: more than one connection after the other needs.
@@ -206,6 +218,11 @@ impl End for TerseEnd {
         }
     }
 
+    fn close(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        self.connection.close();
+        self.turn(wire)
+    }
+
     fn deadline(&self) -> Option<u64> {
         self.connection.poll_timeout().map(|Instant(milliseconds)| milliseconds)
     }
@@ -222,6 +239,7 @@ fn mode(connection: &Connection) -> Mode {
         summary::Mode::Resumed => Mode::Resumed,
         summary::Mode::Rfc7924 => Mode::Rfc7924,
         summary::Mode::Bithac => Mode::Bithac,
+        summary::Mode::Compact => Mode::Compact,
         _ => Mode::Full,
     }
 }

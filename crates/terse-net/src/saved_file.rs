@@ -150,20 +150,26 @@ enum What {
     ReadableByOthers,
 }
 
+impl Damage {
+    /// What is wrong, for those who do not start afresh.
+    pub fn cause(&self) -> String {
+        let Format { name, version, .. } = self.format;
+        let what = match self.what {
+            What::TooLong => "it is longer than 64 MiB",
+            What::OtherFile => &format!("it does not begin like a {name}"),
+            What::OtherVersion(found) => &format!("its format is version {found}, not {version}"),
+            What::Checksum => "its checksum does not match",
+            What::Content => "its content makes no sense",
+            What::WritableByOthers => "other users can write to it",
+            What::ReadableByOthers => "other users can read the secrets in it",
+        };
+        format!("{name} {}: {what}", self.path.display())
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Format { name, version, .. } = self.format;
-        write!(f, "{name} {}: ", self.path.display())?;
-        match self.what {
-            What::TooLong => f.write_str("it is longer than 64 MiB"),
-            What::OtherFile => write!(f, "it does not begin like a {name}"),
-            What::OtherVersion(found) => write!(f, "its format is version {found}, not {version}"),
-            What::Checksum => f.write_str("its checksum does not match"),
-            What::Content => f.write_str("its content makes no sense"),
-            What::WritableByOthers => f.write_str("other users can write to it"),
-            What::ReadableByOthers => f.write_str("other users can read the secrets in it"),
-        }?;
-        f.write_str("; starting afresh")
+        write!(f, "{}; starting afresh", self.cause())
     }
 }
 

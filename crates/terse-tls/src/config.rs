@@ -22,12 +22,18 @@ use crate::wire::{
 };
 
 mod datagrams;
+mod defence;
 
 pub use datagrams::Datagrams;
 #[cfg(feature = "testing")]
 pub use datagrams::Defence;
 #[cfg(not(feature = "testing"))]
 pub(crate) use datagrams::Defence;
+#[cfg(feature = "testing")]
+pub use defence::CacheDefence;
+#[cfg(not(feature = "testing"))]
+pub(crate) use defence::CacheDefence;
+pub(crate) use defence::Defences;
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]
@@ -73,9 +79,9 @@ pub struct Common {
     /// Makes this side misbehave, for tests of the other one.
     #[cfg(feature = "testing")]
     pub fault: Option<Arc<dyn Fault>>,
-    /// For tests: the transcript does not bind what caching leaves out (`caching`, rule 1), to show what that is for.
+    /// Go without a defence of caching, for tests that show what it is for.
     #[cfg(feature = "testing")]
-    pub unbound: bool,
+    pub without: Option<CacheDefence>,
 }
 
 /// The versions that exist here.
@@ -126,7 +132,7 @@ impl Common {
             #[cfg(feature = "testing")]
             fault: None,
             #[cfg(feature = "testing")]
-            unbound: false,
+            without: None,
         }
     }
 
@@ -147,11 +153,9 @@ impl Common {
 
     /// `caching`, rule 1: `transcript` takes the fingerprint of what is left out, or reduced to less.
     pub(crate) fn bind(&self, transcript: &mut Transcript, fingerprint: Fingerprint) {
-        #[cfg(feature = "testing")]
-        if self.unbound {
-            return;
+        if !self.defences().lack(CacheDefence::TranscriptBinding) {
+            transcript.add_synthetic(fingerprint);
         }
-        transcript.add_synthetic(fingerprint);
     }
 
     fn check(&self) -> Result<(), ApiMisuse> {

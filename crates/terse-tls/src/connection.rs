@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, ClientSession};
+use crate::cache::{self, AddressId, ClientSession};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
@@ -50,8 +50,10 @@ pub struct Connection {
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
-    cache: Option<ClientSession>,
+    /// In a box: most connections have none.
+    cache: Option<Box<ClientSession>>,
     agreed: Agreed,
+    client_address: Option<AddressId>,
     summary: Summary,
     started: Instant,
     connected: Progress,
@@ -122,7 +124,8 @@ impl Connection {
             now,
             summary: &mut connection.summary,
             agreed: &mut connection.agreed,
-            cache: connection.cache.as_mut(),
+            client_address: None,
+            cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
         };
@@ -150,6 +153,7 @@ impl Connection {
             config,
             cache: None,
             agreed: Agreed::default(),
+            client_address: None,
             summary: Summary { transport, ..Summary::default() },
             started: now.monotonic,
             connected: Progress::Due,
@@ -407,6 +411,7 @@ impl Connection {
             now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
             agreed: &mut self.agreed,
+            client_address: None,
             cache: None,
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
@@ -449,12 +454,14 @@ impl core::fmt::Debug for Connection {
 
 /// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
 /// (`caching`, rule 6).
-fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
+fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box<ClientSession>>, Option<Begun>) {
     let common = &config.common;
     let scope = sessions::scope(config, server);
-    let trust_id = sessions::trust_id(config, server, now);
+    let trust_id = sessions::trust_id(config, server);
+    let revocation = sessions::revocation_check(config, now);
+    let revocation = revocation.as_ref();
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
-    let demands = Demands { now, trust_id, is_enabled: &is_enabled };
+    let demands = Demands { now, trust_id, revocation, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
     let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
@@ -462,14 +469,16 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
     let context = cache::Context {
         now,
         trust_id,
+        revocation,
         certificate_types: config.trust.certificate_types(),
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         answer: &|request| caching::answer(config, request),
         without_clock: config.trust.accepts_without_clock(),
+        defences: common.defences(),
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    (config.cache.as_ref().map(|cache| ClientSession::begin(cache, scope, context)), begun)
+    (config.cache.as_ref().map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }
 
 /// For calls that need none.

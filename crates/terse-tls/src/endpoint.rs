@@ -3,7 +3,7 @@
 //! ```text
 //! datagram ─┬─ with a connection ID ──────────────> its connection (RFC 9146)
 //!           ├─ of a ClientHello ─> put together ─┬─ without a good cookie ─> HelloVerifyRequest, and nothing is kept
-//!           │                      (`hellos`)    └─ with one ──────────────> a new connection
+//!           │                      (`hellos`)    └─ with one, or a ticket ─> a new connection
 //!           └─ anything else ─────────────────────> the connection of its address
 //! ```
 //!
@@ -36,7 +36,7 @@ mod paths;
 pub use counters::EndpointCounters;
 use entry::Entry;
 pub(crate) use hellos::MAX_DATAGRAMS;
-use hellos::{Hello, Hellos, Verdict};
+use hellos::{Hello, Hellos, Shown, Verdict};
 #[cfg(feature = "testing")]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
@@ -56,7 +56,7 @@ pub enum EndpointEvent {
     Data(Vec<u8>),
     /// Early data, of one datagram: maybe not sent now, and maybe not for the first time
     /// ([`Connection::recv_early_data`]). A cookie costs the client its early data (RFC 9846, 4.3.10), so it comes only
-    /// without [`EndpointLimits::require_cookie`].
+    /// without [`EndpointLimits::require_cookie`], or if a ticket stood for it.
     EarlyData(Vec<u8>),
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
@@ -266,6 +266,7 @@ impl Endpoint {
         let address = entry.proven_address();
         if self.by_address.get(&address) == Some(&handle) {
             self.by_address.remove(&address);
+            self.hellos.forget(&address);
         }
         for id in entry.connection.own_ids() {
             self.by_cid.remove(id);
@@ -311,8 +312,14 @@ impl Endpoint {
             touch(&mut self.touched, handle);
             return;
         }
-        match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello) {
-            Ok(Verdict::Accept) => {}
+        // A connection that has an ID is not known by its address, which somebody else may have got since.
+        let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
+        let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
+        // RFC 9147, 5.11: who saw a ticket ends no connection with it.
+        let takes_tickets = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
+        let is_replaced = replaced.is_some();
+        let shown = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
+            Ok(Verdict::Accept(shown)) => shown,
             Ok(Verdict::Reply(datagrams)) => {
                 if self.replies.len() + datagrams.len() <= MAX_REPLIES {
                     self.counters.cookies_sent += 1;
@@ -323,23 +330,20 @@ impl Endpoint {
                 return;
             }
             Err(_) => return self.counters.malformed += 1,
-        }
-        // A connection that has an ID is not known by its address, which somebody else may have got since.
-        let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
-        if let Some(handle) = known
-            && self.connections.get(&handle).is_some_and(|entry| is_replaced(entry))
-        {
+        };
+        self.counters.tickets_spent += u32::from(shown == Shown::Ticket);
+        if let Some(handle) = known.filter(|_| is_replaced) {
             let was_known = !self.half_open.contains(&handle);
             self.remove(handle);
             if was_known {
                 self.events.push_back((handle, EndpointEvent::Replaced));
             }
         }
-        self.accept(now, rng, from, &hello);
+        self.accept(now, rng, from, &hello, shown);
     }
 
     /// Begins a connection.
-    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello) {
+    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello, shown: Shown) {
         let is_full = self.connections.len() >= self.limits.max_connections;
         if (is_full || self.half_open.len() >= self.limits.max_half_open)
             && let Some(oldest) = self.half_open.first().copied()
@@ -352,7 +356,8 @@ impl Endpoint {
             return;
         }
         let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
-        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), &hello.first, now) else {
+        let id = self.hellos.address_id(from);
+        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), &hello.first, id, now) else {
             return self.counters.refused += 1;
         };
         let handle = ConnectionHandle(self.next_handle);
@@ -362,7 +367,7 @@ impl Endpoint {
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, hello, &self.limits);
+        let entry = Entry::new(connection, from, hello, shown, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []);
     }
@@ -424,6 +429,7 @@ impl Endpoint {
             let event = match event {
                 Event::Connected => {
                     self.half_open.remove(&handle);
+                    self.hellos.forget(&entry.address);
                     entry.proven();
                     EndpointEvent::Connected
                 }

@@ -30,6 +30,16 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         self.values.get_mut(key).map(|(_, value)| value)
     }
 
+    /// The value, which becomes the most recently used.
+    pub(crate) fn touch(&mut self, key: &K) -> Option<&mut V> {
+        let (used, value) = self.values.get_mut(key)?;
+        self.by_use.remove(used);
+        self.clock += 1;
+        *used = self.clock;
+        self.by_use.insert(self.clock, key.clone());
+        Some(value)
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) {
         self.clock += 1;
         if let Some((used, _)) = self.values.insert(key.clone(), (self.clock, value)) {

@@ -16,7 +16,7 @@ use crate::peer::Peer;
 use crate::pki::Side;
 
 /// Full and resumed handshakes under the same conditions as [`super::baselines`], with a cookie, and ours with what
-/// `bithac` leaves out. IP packets have up to 1,500 bytes. Ours first. Peers that are missing are left out.
+/// `bithac` leaves out, the cookie among it. IP packets have up to 1,500 bytes. Ours first. Peers that are missing are left out.
 pub fn datagrams() -> Vec<Row> {
     let mut rows = Vec::new();
     for (chain, suite, schemes, repeats) in [

@@ -136,6 +136,13 @@ impl Pair {
         }
     }
 
+    /// Our side refuses the peer for `reason`; the peer has no memory of it that an alert could end.
+    pub fn ours_leaves(&mut self, reason: &str) {
+        let report = self.ours().report().expect("terse reports");
+        let error = report["error"].as_str().unwrap_or_default();
+        assert!(error.contains(reason), "our side did not refuse for {reason}: {report}");
+    }
+
     /// Whether there is a connection to be reported: not if our server has answered with nothing but an alert.
     fn has_begun(&self) -> bool {
         let passed = self.relay.passed();

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use terse_tls::cache::{
-    ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, Row, Save, Scope, ScopeRecord, ServerId,
-    ServerStore, Ticket, snapshot,
+    AddressId, ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope,
+    ScopeRecord, ServerId, ServerStore, Ticket, snapshot,
 };
 use terse_tls::summary::Transport;
 
@@ -329,6 +329,29 @@ fn failed_save_keeps_the_change_and_its_reason() {
     assert!(commit(4).is_ok());
     let (file, _) = open(&path);
     assert!([3, 4].map(|n| file.find(&ticket(n)).is_some()).into_iter().all(|found| found));
+}
+
+#[test]
+fn spent_ticket_stays_spent() {
+    let (directory, path) = filled();
+    let (here, elsewhere) = (AddressId([1; 4]), AddressId([2; 4]));
+    let (file, _) = open(&path);
+    for n in 2..5 {
+        let row = Row { address: Some(here), ..example().1 };
+        file.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).expect("writable");
+    }
+    assert_eq!(
+        [elsewhere, here, here].map(|address| file.spend(&ticket(2), address)),
+        [Ok(false), Ok(true), Ok(false)]
+    );
+    let saved = fs::read(&path).expect("there");
+    let (file, _) = open(&path);
+    assert_eq!([2, 3].map(|n| file.spend(&ticket(n), here)), [Ok(false), Ok(true)]);
+    assert_ne!(fs::read(&path).expect("there"), saved);
+    // What cannot be saved proves nothing, and is not tried again.
+    fs::remove_dir_all(directory.path()).expect("own directory");
+    assert_eq!([4, 4].map(|n| file.spend(&ticket(n), here)), [Err(NotSaved), Ok(false)]);
+    assert!(file.find(&ticket(4)).is_some(), "it still leaves out");
 }
 
 #[cfg(unix)]

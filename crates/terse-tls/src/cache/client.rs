@@ -8,14 +8,15 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
     ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
     Scope, ScopeRecord, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
+use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -38,8 +39,10 @@ impl fmt::Debug for ClientCache {
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
-    /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
-    pub(crate) trust_id: Option<TrustId>,
+    /// What a server's chain would be verified under.
+    pub(crate) trust_id: TrustId,
+    /// Where that checks it.
+    pub(crate) revocation: Option<&'a RevocationCheck>,
     /// What the server's Certificate may carry.
     pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
@@ -52,6 +55,7 @@ pub(crate) struct Context<'a> {
     pub(crate) versions: &'a [ProtocolVersion],
     /// The ClientHello offers a session: nothing cached beside it (`caching`, rule 6).
     pub(crate) resumes: bool,
+    pub(crate) defences: Defences,
 }
 
 /// What a server selected.
@@ -60,6 +64,8 @@ pub(crate) struct Selection {
     /// What it answered.
     pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
+    /// `compact`: that one is sent all the same, reduced to its live extensions.
+    pub(crate) reduced: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
 }
@@ -70,9 +76,14 @@ impl Selection {
         self.server_certificate || self.certificate_request || self.client_certificate
     }
 
-    /// Whether what is cached is not sent at all.
+    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
     pub(crate) const fn leaves_out(&self) -> bool {
         matches!(self.scheme, Some(Scheme::Compact))
+    }
+
+    /// Whether the server's Certificate is not sent at all.
+    pub(crate) const fn leaves_out_certificate(&self) -> bool {
+        self.leaves_out() && self.server_certificate && !self.reduced
     }
 
     /// Whether the server knows the ticket that was offered.
@@ -111,7 +122,7 @@ pub(crate) struct ClientSession {
     scope: Arc<Scope>,
     /// When, in seconds since 1970; 0 without a clock.
     begun: u32,
-    trust_id: Option<TrustId>,
+    trust_id: TrustId,
     own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
@@ -126,6 +137,7 @@ pub(crate) struct ClientSession {
     own_ticket: Option<(Ticket, Named)>,
     holds: bool,
     stage: Stage,
+    defences: Defences,
 }
 
 /// What was offered.
@@ -172,6 +184,7 @@ impl ClientSession {
             own_ticket: None,
             holds: false,
             stage: Stage::Handshake,
+            defences: context.defences,
         };
         session.change(|session, record| session.choose(record, context));
         session
@@ -181,7 +194,7 @@ impl ClientSession {
         if record.is_empty() {
             self.reason = Some(Reason::FirstContact);
         }
-        let health = record.health;
+        let before = (record.health, record.history.reason);
         let permission = if context.resumes {
             record.health.beside_resumption()
         } else {
@@ -211,24 +224,22 @@ impl ClientSession {
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
         record.history.reason = self.reason;
-        if record.health == health { Save::Later } else { Save::Now }
+        let is_same = (record.health, record.history.reason) == before;
+        if is_same || record.is_empty() { Save::Later } else { Save::Now }
     }
 
-    /// The server's Certificate, if it passes its checks. What expired is deleted.
+    /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.
     fn usable_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Option<Arc<PeerEntry>> {
         let entry = record.server_certificate()?.clone();
-        let Some(trust_id) = context.trust_id else {
-            self.reason = Some(Reason::NotCachedHere);
-            return None;
-        };
-        let Context { now, certificate_types, without_clock, versions, .. } = context;
+        let Context { now, trust_id, revocation, certificate_types, without_clock, versions, defences, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock };
+        let conditions =
+            Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
-                if unusable == Unusable::Expired {
+                if unusable.is_final() {
                     record.forget_certificate();
                 }
                 None
@@ -265,7 +276,7 @@ impl ClientSession {
     fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
         match record.ticket(can_be_offered) {
             None => self.reason = self.reason.or(Some(Reason::NoTicket)),
-            Some(_) if record.holders > 0 => {
+            Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
                 self.reason = self.reason.or(Some(Reason::TicketInUse));
             }
             Some(slot) => {
@@ -333,7 +344,7 @@ impl ClientSession {
         peer: VerifiedPeer,
     ) -> Option<PeerEntry> {
         self.cache.as_ref()?;
-        Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
+        Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
     /// The server's Certificate in this handshake, sent or cached.
@@ -406,7 +417,13 @@ impl ClientSession {
                 record.history.made = session.begun;
             }
             session.own_ticket = ticket;
+            if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {
+                session.own_ticket = None;
+            }
             if let Some(slot) = session.own_slot(record) {
+                if session.defences.lack(CacheDefence::TwoSlots) {
+                    record.confirm(slot);
+                }
                 record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
@@ -452,8 +469,10 @@ impl ClientSession {
             if let Stage::Finished { before } = stage {
                 record.health = before;
             }
-            record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
-            if failure == Failure::AlertOrFailedCheck {
+            if !session.defences.lack(CacheDefence::Alternation) {
+                record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
+            }
+            if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
                 session.drop_selected(record, selection);
             }
             if *record == unchanged { Save::Later } else { Save::Now }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use super::shared::Value;
 use super::{Fingerprint, Reason, ServerId, TrustId};
-use crate::cert::VerifiedPeer;
+use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
+use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
@@ -57,13 +58,14 @@ pub struct PeerEntry {
 impl PeerEntry {
     /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
     /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
-    pub(crate) const fn new(
+    pub(crate) fn new(
         fingerprint: Fingerprint,
         version: ProtocolVersion,
         trust_id: TrustId,
         server: ServerId,
         peer: VerifiedPeer,
     ) -> Self {
+        let peer = peer.without_issuers();
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(version),
@@ -94,25 +96,31 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, versions, server, now, without_clock } = *conditions;
+        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
+            *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
+            _ if defences.lack(CacheDefence::Validity) => {}
             Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
             Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
             None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
             Some(Ok(())) | None => {}
         }
-        if self.trust_id != trust_id {
+        if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
             return Err(Unusable::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
             return Err(Unusable::OtherCertificateType);
         }
-        if self.server != *server {
+        if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
-        Ok(())
+        let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
+        match revocation.filter(|_| is_revocable) {
+            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
+            None => Ok(()),
+        }
     }
 
     /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
@@ -130,6 +138,8 @@ impl PeerEntry {
 pub(super) struct Conditions<'a> {
     /// What a chain or key would be verified under.
     pub(super) trust_id: TrustId,
+    /// Where that checks it.
+    pub(super) revocation: Option<&'a RevocationCheck>,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
     /// What may be negotiated.
@@ -139,12 +149,13 @@ pub(super) struct Conditions<'a> {
     pub(super) now: Now,
     /// Whether a chain would be accepted without knowing the time.
     pub(super) without_clock: bool,
+    pub(super) defences: Defences,
 }
 
 /// Why an entry is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Past the chain's first notAfter: the entry is to be deleted.
+    /// Past the chain's first notAfter.
     Expired,
     /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
     ClockNotPlausible,
@@ -153,9 +164,15 @@ pub(super) enum Unusable {
     /// Or a raw public key in another version.
     OtherCertificateType,
     OtherServerName,
+    Revocation(Doubt),
 }
 
 impl Unusable {
+    /// Whether it is so for good, and the entry is to be deleted.
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
+    }
+
     pub(super) const fn reason(self) -> Reason {
         match self {
             Self::Expired => Reason::Expired,
@@ -164,6 +181,7 @@ impl Unusable {
             Self::TrustChanged => Reason::TrustChanged,
             Self::OtherCertificateType => Reason::OtherCertificateType,
             Self::OtherServerName => Reason::OtherServerName,
+            Self::Revocation(doubt) => doubt.reason(),
         }
     }
 }
@@ -175,6 +193,8 @@ pub(crate) struct RequestEntry {
     pub(crate) version: ProtocolVersion,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) signature_algorithms: Vec<SignatureScheme>,
+    /// It asks for a stapled OCSP response, in TLS 1.3.
+    pub(crate) asks_status: bool,
     /// Length of the message in full, header included.
     pub(crate) length: u16,
 }
@@ -245,7 +265,8 @@ impl Parse<'_> for RequestEntry {
         while !schemes.is_empty() {
             signature_algorithms.push(SignatureScheme(schemes.u16()?));
         }
-        Ok(Self { version, fingerprint, signature_algorithms, length: reader.u16()? })
+        let length = reader.u16()?;
+        Ok(Self { version, fingerprint, signature_algorithms, asks_status: reader.u8()? != 0, length })
     }
 }
 
@@ -255,5 +276,6 @@ impl Encode for RequestEntry {
         self.fingerprint.encode(writer);
         writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
         writer.u16(self.length);
+        writer.u8(self.asks_status.into());
     }
 }

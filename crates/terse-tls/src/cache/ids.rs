@@ -5,12 +5,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use pki_types::ServerName;
 use subtle::ConstantTimeEq;
 
-use crate::crypto::Digest;
+use crate::crypto::{Digest, Hash};
 use crate::error::InvalidMessage;
 use crate::summary::Transport;
 use crate::wire::{Encode, Parse, Reader, Writer};
@@ -96,6 +96,16 @@ fn first<const N: usize>(digest: Digest) -> [u8; N] {
 /// with the same ones gains one answer to there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressId(pub [u8; 4]);
+
+impl AddressId {
+    /// Of `address`. A client of IPv4 has the same one at a server that takes both versions of IP on one socket.
+    pub(crate) fn new(address: IpAddr, hash: &dyn Hash) -> Self {
+        Self(first(match address.to_canonical() {
+            IpAddr::V4(address) => hash.hash(&[&address.octets()]),
+            IpAddr::V6(address) => hash.hash(&[&address.octets()]),
+        }))
+    }
+}
 
 /// A server's name or address, in the one form in which caches compare it: names in lower case without a final dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

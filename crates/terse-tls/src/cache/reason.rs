@@ -9,7 +9,6 @@ pub enum Reason {
     NoTicket,
     TicketInUse,
     TicketUnknown,
-    NotCachedHere,
     SessionOffered,
     FullAttempt,
     SwitchedOff,
@@ -19,16 +18,20 @@ pub enum Reason {
     TrustChanged,
     OtherCertificateType,
     OtherServerName,
+    Revoked,
+    NoCurrentCrl,
+    IssuerUnknown,
+    CrlNotVerified,
+    StapleIssuerUnknown,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers, which files have: new ones come last.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 18] = [
         Self::FirstContact,
         Self::NoTicket,
         Self::TicketInUse,
         Self::TicketUnknown,
-        Self::NotCachedHere,
         Self::SessionOffered,
         Self::FullAttempt,
         Self::SwitchedOff,
@@ -38,6 +41,11 @@ impl Reason {
         Self::TrustChanged,
         Self::OtherCertificateType,
         Self::OtherServerName,
+        Self::Revoked,
+        Self::NoCurrentCrl,
+        Self::IssuerUnknown,
+        Self::CrlNotVerified,
+        Self::StapleIssuerUnknown,
     ];
 
     /// As in reports.
@@ -47,7 +55,6 @@ impl Reason {
             Self::NoTicket => "no ticket",
             Self::TicketInUse => "ticket in use by another connection",
             Self::TicketUnknown => "the server does not know the ticket",
-            Self::NotCachedHere => "verification here is not cached",
             Self::SessionOffered => "a session is offered",
             Self::FullAttempt => "full attempt after unanswered offers",
             Self::SwitchedOff => "switched off after repeated failures",
@@ -57,6 +64,11 @@ impl Reason {
             Self::TrustChanged => "trust changed",
             Self::OtherCertificateType => "certificate type or version changed",
             Self::OtherServerName => "server name changed",
+            Self::Revoked => "certificate revoked",
+            Self::NoCurrentCrl => "no current CRL",
+            Self::IssuerUnknown => "issuer of the CRL unknown",
+            Self::CrlNotVerified => "CRL not verified",
+            Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
         }
     }
 

@@ -1,17 +1,18 @@
 //! One connection's dealings with a server's cache: which ticket it selects, and what it commits.
 //!
 //! What must always hold (`caching`, rules 2 and 5): a selected entry passed its checks in this handshake, and a failed
-//! handshake changes nothing, but that an expired entry is gone.
+//! handshake changes nothing, but that an entry that expired or was revoked is gone.
 
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::{
-    Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen, Selection,
-    ServerId, ServerStore, Ticket, TrustId,
+    AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen,
+    Selection, ServerId, ServerStore, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
+use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -38,6 +39,8 @@ pub(crate) struct Asked {
     /// What it is to carry.
     pub(crate) certificate_type: CertificateType,
     pub(crate) version: ProtocolVersion,
+    /// It is to have live extensions, so that it cannot be left out.
+    pub(crate) has_extensions: bool,
 }
 
 /// The Certificate that a client proved.
@@ -64,6 +67,9 @@ pub(crate) struct ServerSession {
     /// The ticket that was selected.
     used: Option<Used>,
     reason: Option<&'static str>,
+    /// Where the client is, over datagrams.
+    address: Option<AddressId>,
+    defences: Defences,
     now: Now,
 }
 
@@ -84,6 +90,7 @@ struct Policy {
     server: ServerId,
     now: Now,
     without_clock: bool,
+    revocation: Option<RevocationCheck>,
 }
 
 impl ServerSession {
@@ -102,11 +109,11 @@ impl ServerSession {
         let server = ServerId::from_host_name(host_name);
         let policy = match (asked, server, cache.schemes.contains(Scheme::Bithac)) {
             (Some(asked), Some(server), true) => {
-                Some(Policy { cache: cache.clone(), asked, server, now, without_clock })
+                Some(Policy { cache: cache.clone(), asked, server, now, without_clock, revocation: None })
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None, now }
+        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default(), now }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -118,17 +125,33 @@ impl ServerSession {
         now: Now,
         without_clock: bool,
     ) -> Self {
-        let policy = Self::begin(cache, asked, host_name, now, without_clock).policy;
         let has_place = cache.schemes.contains(Scheme::Compact) && ServerId::from_host_name(host_name).is_some();
-        Self { policy, own: has_place.then(|| (cache.clone(), own)), used: None, reason: None, now }
+        Self {
+            own: has_place.then(|| (cache.clone(), own)),
+            ..Self::begin(cache, asked, host_name, now, without_clock)
+        }
     }
 
-    /// The index of the first of `tickets` that can be used. What expired is deleted.
+    /// With these defences, where a test took one away.
+    pub(crate) const fn defended(mut self, defences: Defences) -> Self {
+        self.defences = defences;
+        self
+    }
+
+    /// The same where clients' certificates are checked for revocation.
+    pub(crate) fn checking(mut self, revocation: Option<RevocationCheck>) -> Self {
+        if let Some(policy) = &mut self.policy {
+            policy.revocation = revocation;
+        }
+        self
+    }
+
+    /// The index of the first of `tickets` that can be used. What expired or was revoked is deleted.
     pub(crate) fn select(&mut self, tickets: impl Iterator<Item = Ticket>) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
         for (index, ticket) in (0..).zip(tickets.take(Self::MAX_TICKETS)) {
-            match policy.find(ticket) {
+            match policy.find(ticket, self.defences) {
                 Ok(row) => {
                     self.used = Some(Used { ticket, row, client_certificate: true });
                     return Some(index);
@@ -149,10 +172,12 @@ impl ServerSession {
             self.reason = Some("ticket unknown");
             return selection;
         };
-        selection.server_certificate = seen.certificate == own.certificate;
-        selection.certificate_request = own.request.is_some() && seen.request == own.request;
+        let is_lax = self.defences.lack(CacheDefence::SameObjects);
+        selection.server_certificate = seen.certificate == own.certificate || is_lax;
+        selection.certificate_request = own.request.is_some() && (seen.request == own.request || is_lax);
         if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
-            match policy.check(ticket, entry) {
+            match policy.check(ticket, entry, self.defences) {
+                Ok(()) if policy.asked.has_extensions => self.reason = Some("an OCSP response is asked for"),
                 Ok(()) => selection.client_certificate = true,
                 Err(reason) => self.reason = Some(reason),
             }
@@ -199,6 +224,13 @@ impl ServerSession {
         self.reason.filter(|_| self.client_certificate().is_none())
     }
 
+    /// The client is at `address`, which it has proven with its Finished: what it is committed with proves that, once
+    /// (`caching`, rule 7).
+    pub(crate) const fn client_at(&mut self, address: Option<AddressId>) -> &mut Self {
+        self.address = address;
+        self
+    }
+
     /// The client's Finished was verified: keeps what was proven in this handshake under its new `ticket`. To be called
     /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
     /// stands for the same Certificate. An error says that the row may not survive a restart.
@@ -215,34 +247,37 @@ impl ServerSession {
             (None, Some(policy), Some(_)) => (&policy.cache.store, None),
             _ => return Ok(()), // a ticket of `bithac` stands for a certificate
         };
-        let used = self.used.take().filter(|used| used.row.is_of(entry.as_ref()));
-        let row = Row { entry: entry.map(Arc::new), seen, address: None };
+        let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
+        let used = self.used.take().filter(joins);
+        let row = Row { entry: entry.map(Arc::new), seen, address: self.address };
         store.commit(Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix })
     }
 }
 
 impl Policy {
     /// A row of `bithac`.
-    fn find(&self, ticket: Ticket) -> Result<Row, &'static str> {
+    fn find(&self, ticket: Ticket, defences: Defences) -> Result<Row, &'static str> {
         let row = self.cache.store.find(&ticket).filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
         let entry = row.entry.as_ref().ok_or("ticket unknown")?;
-        self.check(ticket, entry)?;
+        self.check(ticket, entry, defences)?;
         Ok(row)
     }
 
-    /// Whether the entry under `ticket` can be used. What expired is deleted.
-    fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), &'static str> {
-        let Asked { trust_id, certificate_type, version } = self.asked;
+    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
+    fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
+        let Asked { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
+            revocation: self.revocation.as_ref(),
             certificate_types: &[certificate_type],
             versions: &[version],
             server: &self.server,
             now: self.now,
             without_clock: self.without_clock,
+            defences,
         };
         entry.usable(&conditions).map_err(|unusable| {
-            if unusable == Unusable::Expired {
+            if unusable.is_final() {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }

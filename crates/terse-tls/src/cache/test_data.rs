@@ -10,13 +10,18 @@ use pki_types::{ServerName, UnixTime};
 
 use super::*;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
+use crate::config::Defences;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
 
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
-pub(super) const ASKED: Asked =
-    Asked { trust_id: TRUST, certificate_type: CertificateType::X509, version: ProtocolVersion::TLS_1_3 };
+pub(super) const ASKED: Asked = Asked {
+    trust_id: TRUST,
+    certificate_type: CertificateType::X509,
+    version: ProtocolVersion::TLS_1_3,
+    has_extensions: false,
+};
 pub(super) const OWN: Fingerprint = fingerprint(1);
 pub(super) const SERVER: Fingerprint = fingerprint(2);
 pub(super) const REQUEST: Fingerprint = fingerprint(3);
@@ -75,6 +80,7 @@ pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
 
 pub(super) fn request(length: u16) -> RequestEntry {
     RequestEntry {
+        asks_status: false,
         version: ProtocolVersion::TLS_1_3,
         fingerprint: REQUEST,
         signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],
@@ -85,11 +91,13 @@ pub(super) fn request(length: u16) -> RequestEntry {
 pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
-        trust_id: Some(TRUST),
+        trust_id: TRUST,
+        revocation: None,
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         answer: &|_| Some(OWN),
         without_clock: false,
+        defences: Defences::default(),
         resumes: false,
         versions: &[ProtocolVersion::TLS_1_3],
     }
@@ -109,6 +117,7 @@ pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
 }
 
 pub(super) const ALL: Selection = Selection {
+    reduced: false,
     scheme: Some(Scheme::Bithac),
     server_certificate: true,
     certificate_request: true,

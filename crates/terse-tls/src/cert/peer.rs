@@ -1,10 +1,11 @@
-//! What is kept of a verified chain: the leaf's key, the narrowest validity, and the identity that the application
-//! sees (`caching`: the chain itself is dropped). Of a raw public key that is the key.
+//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees, and
+//! where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a raw public key that is the key.
 //!
 //! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
 //! the cache. Nothing else makes one.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 use core::fmt::Write as _;
 
@@ -14,6 +15,7 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
+use super::issuers::{Issued, Issuer, Link, Links};
 use super::{fields, packed_key};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
@@ -27,6 +29,8 @@ pub struct VerifiedPeer {
     pub(crate) identity: PeerIdentity,
     /// How many signatures were verified on the way to the trust anchor.
     pub(crate) signatures: u8,
+    /// Where revocation is checked. Boxed: most entries have none.
+    pub(super) issued: Option<Box<Issued>>,
 }
 
 impl VerifiedPeer {
@@ -36,12 +40,17 @@ impl VerifiedPeer {
         identity: CertificateIdentity,
         signatures: u8,
     ) -> Self {
-        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures }
+        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures, issued: None }
+    }
+
+    /// The same, of a chain whose revocation is checked at every use.
+    pub(super) fn issued(self, issued: Option<Issued>) -> Self {
+        Self { issued: issued.map(Box::new), ..self }
     }
 
     pub(crate) fn of_raw_public_key(key: Box<[u8]>) -> Self {
         let identity = PeerIdentity::RawPublicKey(key);
-        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0 }
+        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0, issued: None }
     }
 
     /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed one.
@@ -59,6 +68,11 @@ impl VerifiedPeer {
         &self.validity
     }
 
+    /// How many signatures were verified on the way to the trust anchor.
+    pub const fn signatures(&self) -> u8 {
+        self.signatures
+    }
+
     /// Who the peer is.
     pub const fn identity(&self) -> &PeerIdentity {
         &self.identity
@@ -69,9 +83,27 @@ impl VerifiedPeer {
         time.is_none() && !self.validity.is_unbounded()
     }
 
-    /// How many bytes of it have no fixed size.
+    /// How many bytes of it have no fixed size, but by its depth.
     pub(crate) fn len(&self) -> usize {
         self.public_key.len() + self.identity.len()
+    }
+
+    /// The certificates of its chain, leaf first, where revocation is checked.
+    pub(crate) fn links(&self) -> &[Link] {
+        self.issued.as_ref().map_or(&[], |issued| issued.links.as_slice())
+    }
+
+    /// The CAs to be learned from it, if it was verified just now.
+    pub(super) fn issuers(&self) -> &[Issuer] {
+        self.issued.as_ref().map_or(&[], |issued| &issued.issuers)
+    }
+
+    /// As it is kept: without the CAs, which are learned once for all.
+    pub(crate) fn without_issuers(mut self) -> Self {
+        if let Some(issued) = &mut self.issued {
+            issued.issuers = Vec::new();
+        }
+        self
     }
 }
 
@@ -274,7 +306,10 @@ impl<'a> Parse<'a> for VerifiedPeer {
         };
         let signatures = reader.u8()?;
         let [subject, subject_alt_name] = [reader.short_vec()?.into(), reader.short_vec()?.into()];
-        Ok(Self::of_chain(public_key, validity, CertificateIdentity { subject, subject_alt_name }, signatures))
+        let links = if signatures & HAS_LINKS == 0 { None } else { Some(Links::parse(reader)?) };
+        let issued = links.map(|links| Issued { links, issuers: Vec::new() });
+        let identity = CertificateIdentity { subject, subject_alt_name };
+        Ok(Self::of_chain(public_key, validity, identity, signatures & !HAS_LINKS).issued(issued))
     }
 }
 
@@ -289,10 +324,17 @@ impl Encode for VerifiedPeer {
                 writer.u32(u32::try_from(not_before).unwrap_or(u32::MAX));
                 writer.u32(u32::try_from(not_after).unwrap_or(u32::MAX));
                 writer.u8(not_before_depth.min(0xf) << 4 | not_after_depth.min(0xf)); // eight certificates at most
-                writer.u8(self.signatures);
+                let links = if self.issued.is_some() { HAS_LINKS } else { 0 };
+                writer.u8(self.signatures & !HAS_LINKS | links);
                 writer.short_vec(subject);
                 writer.short_vec(subject_alt_name);
+                if let Some(issued) = &self.issued {
+                    issued.links.encode(writer);
+                }
             }
         }
     }
 }
+
+/// Beside the number of signatures, which is eight at most: [`Links`] follow.
+const HAS_LINKS: u8 = 0x80;

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Config, Connection, Progress};
-use crate::cache;
+use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::{Handshake, server::ExpectClientHello};
@@ -16,11 +16,12 @@ use crate::summary::Transport;
 use crate::time::{Instant, Now};
 
 impl Connection {
-    /// A server over datagrams to which a ClientHello came. The configuration was checked.
+    /// A server over datagrams to which a ClientHello came, from `address`. The configuration was checked.
     pub(crate) fn accept(
         config: Arc<ServerConfig>,
         cid: Option<Box<[u8]>>,
         hello: &FirstMessage,
+        address: AddressId,
         now: Now,
     ) -> Result<Self, Error> {
         let settings = config.common.datagrams.unwrap_or_default();
@@ -35,6 +36,7 @@ impl Connection {
         });
         connection.summary.received.datagrams = hello.datagrams;
         connection.summary.received.record_bytes = hello.bytes as u64;
+        connection.client_address = Some(address);
         connection.ids.of_endpoint = true;
         connection.has_rest = true; // the first input is what is left of its datagram: nothing
         Ok(connection)

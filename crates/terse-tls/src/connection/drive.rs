@@ -21,7 +21,7 @@ impl Connection {
             && !self.receiver.has_plaintext()
             && self.signature_request().is_none()
         {
-            if self.ignores_data() && !self.has_acks() {
+            if self.peer_closed != Progress::Due && !self.has_acks() {
                 return Ok(input.len());
             }
             taken += self.handle_record(now, rng, &mut input[taken..])?;
@@ -41,6 +41,11 @@ impl Connection {
         let (taken, received) = received?;
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
+        }
+        if self.is_ignored(&received) {
+            self.receiver.discard();
+            self.receiver.arrived();
+            return Ok(taken);
         }
         let has_acks = self.has_acks();
         if let Some(flights) = self.sender.flights() {
@@ -68,9 +73,7 @@ impl Connection {
                 }
                 self.handle_messages(now, rng)?;
             }
-            Received::ApplicationData if self.ignores_data() => self.receiver.discard(),
             Received::ApplicationData => self.handle_application_data()?,
-            Received::Alert(_) if self.ignores_data() => {}
             Received::Alert(alert) => self.handle_alert(alert)?,
             Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
         }
@@ -123,7 +126,8 @@ impl Connection {
             now,
             summary: &mut self.summary,
             agreed: &mut self.agreed,
-            cache: self.cache.as_mut(),
+            client_address: self.client_address,
+            cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
         };
@@ -221,10 +225,11 @@ impl Connection {
         }
     }
 
-    /// What follows close_notify is ignored (RFC 9846, 6.1). But whoever sent it still acknowledges what this side sends, and
-    /// wants its own last flight acknowledged.
-    fn ignores_data(&self) -> bool {
-        self.peer_closed != Progress::Due
+    /// What follows close_notify is ignored (RFC 9846, 6.1; RFC 9147, 5.10). But whoever sent it still acknowledges what this
+    /// side sends, and wants its own last flight acknowledged.
+    fn is_ignored(&self, received: &Received) -> bool {
+        let is_repetition = matches!(received, Received::Nothing | Received::Ack { .. } | Received::Repeated);
+        self.peer_closed != Progress::Due && !is_repetition
     }
 
     /// Whether records are acknowledged (RFC 9147, 7), or may be.

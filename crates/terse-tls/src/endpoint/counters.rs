@@ -5,6 +5,8 @@
 pub struct EndpointCounters {
     /// HelloVerifyRequests that were sent: to clients that came without a cookie, or with a wrong or an old one.
     pub cookies_sent: u32,
+    /// Tickets that were taken for a cookie.
+    pub tickets_spent: u32,
     /// Datagrams that are no record of DTLS, or a ClientHello that does not parse.
     pub malformed: u32,
     /// Datagrams from an address that has no connection, which begin none.
@@ -35,9 +37,10 @@ pub struct EndpointCounters {
 
 impl EndpointCounters {
     /// The counts by name, as in reports.
-    pub const fn by_name(&self) -> [(&'static str, u32); 14] {
+    pub const fn by_name(&self) -> [(&'static str, u32); 15] {
         [
             ("cookies_sent", self.cookies_sent),
+            ("tickets_spent", self.tickets_spent),
             ("malformed", self.malformed),
             ("unknown_address", self.unknown_address),
             ("unknown_connection_id", self.unknown_connection_id),

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::net::SocketAddr;
 
-use super::hellos::Hello;
+use super::hellos::{Hello, Shown};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use crate::connection::Connection;
@@ -33,12 +33,18 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(connection: Connection, address: SocketAddr, hello: &Hello, limits: &EndpointLimits) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        address: SocketAddr,
+        hello: &Hello,
+        shown: Shown,
+        limits: &EndpointLimits,
+    ) -> Self {
         let mut entry = Self {
             connection,
             address,
             check: None,
-            budget: (!limits.require_cookie && hello.first.retried.is_none()).then_some(0),
+            budget: (shown != Shown::Cookie).then_some(0),
             timer: None,
             has_failed: false,
             random: hello.random,

@@ -18,9 +18,11 @@ use crate::record::datagram12::Header;
 use crate::wire::{ClientHello, ContentType, HandshakeType, Protocol, Random};
 
 mod cookies;
+mod tickets;
 
 pub(crate) use cookies::MAX_DATAGRAMS;
-pub(super) use cookies::Verdict;
+pub(super) use cookies::{Shown, Verdict};
+use tickets::Tickets;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
@@ -39,6 +41,7 @@ pub(super) struct Hellos {
     hash: &'static dyn Hash,
     require_cookie: bool,
     takes_any: bool,
+    tickets: Tickets,
     max_clients: usize,
     max_message: usize,
     max_datagram: usize,
@@ -73,6 +76,7 @@ impl Hellos {
             hash: common.provider.sha256,
             require_cookie: limits.require_cookie,
             takes_any: limits.takes_any_cookie(),
+            tickets: Tickets::new(limits),
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
             max_datagram: common.datagrams.unwrap_or_default().max_datagram,
@@ -128,6 +132,11 @@ impl Hellos {
         };
         let random = hello.random;
         Some(Hello { first, random })
+    }
+
+    /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
+    pub(super) fn forget(&mut self, from: &SocketAddr) {
+        self.partial.remove(from);
     }
 
     /// Keeps a fragment, of a datagram of `len` bytes.

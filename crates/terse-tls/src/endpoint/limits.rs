@@ -14,6 +14,10 @@ pub struct EndpointLimits {
     /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347, 4.2.1).
     /// Without, a handshake takes a round trip less, and until a client answers it gets at most three times what it sent.
     pub require_cookie: bool,
+    /// Where a cookie is required, take a ticket of the cache ([`crate::cache`]) for one, of a client that comes back from the
+    /// IP address that the ticket was made at: once, and not if the client would end another connection. It saves a round trip
+    /// and some bytes. Until the client answers it gets at most three times what it sent.
+    pub tickets_prove_addresses: bool,
     /// What happens when a connection's records come from another address.
     pub address_change: AddressChange,
     /// Leave out defences, for tests that show what this would allow.
@@ -54,6 +58,12 @@ pub struct Undefended {
     pub old_path: bool,
     /// Any answer proves an address.
     pub path_responses: bool,
+    /// A ticket proves an address again and again.
+    pub spent_tickets: bool,
+    /// A ticket proves any address.
+    pub ticket_addresses: bool,
+    /// A ticket is enough to end another connection from the same address.
+    pub replacement: bool,
 }
 
 impl Default for EndpointLimits {
@@ -64,6 +74,7 @@ impl Default for EndpointLimits {
             max_first_messages: 256,
             max_received: 0x10_0000,
             require_cookie: true,
+            tickets_prove_addresses: true,
             address_change: AddressChange::default(),
             #[cfg(feature = "testing")]
             undefended: Undefended::default(),
@@ -96,6 +107,27 @@ impl EndpointLimits {
     pub(super) const fn takes_any_path_response(&self) -> bool {
         #[cfg(feature = "testing")]
         return self.undefended.path_responses;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn takes_spent_tickets(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.spent_tickets;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn takes_tickets_from_anywhere(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.ticket_addresses;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
+    pub(super) const fn replaces_by_ticket(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.undefended.replacement;
         #[cfg(not(feature = "testing"))]
         false
     }

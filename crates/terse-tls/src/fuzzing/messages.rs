@@ -90,6 +90,9 @@ const PARSERS: &[fn(&[u8]) -> bool] = parsers![
     Rrc,
     NewConnectionId<'_>,
     RequestConnectionId,
+    CertificateStatusRequest<'_>,
+    CertificateStatus<'_>,
+    StatusRequested,
 ];
 
 /// But for a hello without extensions, to which the empty block is added.

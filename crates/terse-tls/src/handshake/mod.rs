@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::cache::ClientSession;
+use crate::cache::{AddressId, ClientSession};
 use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -26,6 +26,7 @@ pub(crate) mod client;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;
+mod stapling;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 
@@ -89,6 +90,8 @@ pub(crate) struct Output<'a> {
     /// A client's dealings with its cache.
     pub(crate) cache: Option<&'a mut ClientSession>,
     pub(crate) agreed: &'a mut Agreed,
+    /// Where an endpoint's client is.
+    pub(crate) client_address: Option<AddressId>,
     pub(crate) trace: Option<&'a dyn Trace>,
     /// What the link is to change once the message is handled.
     pub(crate) receive: Receive,

@@ -10,7 +10,7 @@ use pki_types::SignatureVerificationAlgorithm;
 
 use super::Output;
 use crate::cert::{Credential, split_public_key};
-use crate::config::Common;
+use crate::config::{CacheDefence, Common};
 use crate::crypto::{CryptoError, Rng, Signing};
 use crate::error::{Error, PeerMisbehaved};
 use crate::wire::{CertificateVerify, ProtocolVersion, SignatureScheme};
@@ -100,7 +100,10 @@ pub(crate) fn verify(
         _ => algorithms_on_any_curve(common, scheme).find(fits),
     };
     let algorithm = algorithm.ok_or(PeerMisbehaved::IllegalSignatureScheme)?;
-    algorithm.verify_signature(key, content, signature).map_err(|_| PeerMisbehaved::BadSignature)?;
+    let is_bad = algorithm.verify_signature(key, content, signature).is_err();
+    if is_bad && !common.defences().lack(CacheDefence::Signature) {
+        return Err(PeerMisbehaved::BadSignature.into());
+    }
     output.summary.peer.signature_scheme = Some(scheme);
     Ok(())
 }

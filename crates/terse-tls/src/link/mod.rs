@@ -114,7 +114,8 @@ pub(crate) trait Link {
     /// The peer answers before more is sent: everything pushed must leave now.
     fn end_of_flight(&mut self) -> Result<(), Error>;
 
-    /// Whether a KeyUpdate may be sent: over datagrams, not before the one before it was acknowledged (RFC 9147, 8).
+    /// Whether a KeyUpdate may be sent: over datagrams, not before the one before it was acknowledged (RFC 9147, 8),
+    /// and not after the last alert.
     fn can_update_keys(&self) -> bool {
         true
     }

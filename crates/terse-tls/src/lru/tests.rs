@@ -8,12 +8,14 @@ use super::Lru;
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u8),
+    Touch(u8),
     Remove(u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0..2, 0..12_u8).prop_map(|(kind, key)| match kind {
+    (0..3, 0..12_u8).prop_map(|(kind, key)| match kind {
         0 => Step::Insert(key),
+        1 => Step::Touch(key),
         _ => Step::Remove(key),
     })
 }
@@ -33,6 +35,13 @@ proptest! {
                     if queue.len() > capacity {
                         queue.pop_front();
                     }
+                }
+                Step::Touch(key) => {
+                    let touched = lru.touch(&key).copied();
+                    let place = queue.iter().position(|(known, _)| *known == key);
+                    let found = place.and_then(|place| queue.remove(place));
+                    prop_assert_eq!(touched, found.map(|(_, value)| value));
+                    queue.extend(found);
                 }
                 Step::Remove(key) => {
                     prop_assert_eq!(lru.remove(&key).is_some(), queue.iter().any(|(known, _)| *known == key));

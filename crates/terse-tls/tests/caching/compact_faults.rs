@@ -9,7 +9,7 @@ use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
-use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, PeerMisbehaved, ProtocolVersion};
+use terse_tls::{AlertDescription, CacheDefence, ExtensionType, Fault, HandshakeType, PeerMisbehaved, ProtocolVersion};
 
 use crate::issued::{client_leaf, issue, leaf, renew, server_leaf};
 use crate::messages::{Messages, cached_form, certificate, reduced_form, reply_of};
@@ -310,7 +310,7 @@ fn rule_1_compact_binds_the_client_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
         for common in [&mut world.client.common, &mut world.server.common] {
-            common.unbound = unbound;
+            common.without = unbound.then_some(CacheDefence::TranscriptBinding);
         }
         world.assert_cached();
         let stolen = world.next_offer().ticket().expect("a ticket").to_vec();
@@ -338,7 +338,7 @@ fn rule_1_compact_binds_the_server_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
         for common in [&mut world.client.common, &mut world.server.common] {
-            common.unbound = unbound;
+            common.without = unbound.then_some(CacheDefence::TranscriptBinding);
         }
         world.assert_cached();
         // It says that its Certificate is left out, does not send it, and hashes nothing for it.

@@ -221,6 +221,11 @@ impl World {
         }
     }
 
+    /// Another client than those of worlds with the same seeds.
+    pub(crate) fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
     /// The seed of the connection that [`Self::begin`] gave last.
     pub(crate) fn last_seed(&self) -> u64 {
         self.seed

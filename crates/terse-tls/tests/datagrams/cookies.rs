@@ -229,6 +229,33 @@ fn a_forged_hello_retry_request_costs_the_handshake() {
     assert_eq!(world.heard_by(handle, b"still there"), [client]);
 }
 
+/// What is left of fragments that were sent again is not put together with the next ClientHello from there.
+#[test]
+fn fragments_of_two_hellos_do_not_meet() {
+    for version in BOTH_VERSIONS {
+        let setup = setup_of(version, Datagrams { max_datagram: 99, ..Datagrams::default() });
+        let mut world = World::new(setup, EndpointLimits { require_cookie: false, ..EndpointLimits::default() });
+        for attempt in 0..3 {
+            let client = world.client(address(1, 4000));
+            let hello = world.transmit(client);
+            assert!(hello.len() >= 2);
+            for datagram in hello.into_iter().skip(1) {
+                world.hand_over(address(1, 4000), datagram);
+            }
+            for _ in 0..20 {
+                world.pass(1_000);
+                world.run();
+            }
+            assert!(world.clients[client].connection.is_connected());
+            world.clients.clear();
+            let client = world.client(address(1, 4000));
+            world.run();
+            assert!(world.endpoint.counters().malformed == 0 && world.clients[client].traffic[1] > 0, "{attempt}");
+            world.clients.clear();
+        }
+    }
+}
+
 /// RFC 9846, 4.2.4: the second one is one too many.
 #[test]
 fn a_client_answers_one_hello_retry_request() {

@@ -7,7 +7,8 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
-//! - [`compact13`]: the scheme `compact` over DTLS 1.3
+//! - [`rule5`]: when what is kept must not be used
+//! - [`bytes`]: how many bytes a cached handshake takes
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
@@ -18,6 +19,7 @@
 //! - [`hostile`]: by peers that have them
 //! - [`endpoint`]: many clients at one server
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
+//! - [`tickets`]: how they know it of a client that comes back
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -31,8 +33,8 @@ use terse_testkit::allocator::CountingAllocator;
 
 mod acks;
 mod attacks;
+mod bytes;
 mod caching;
-mod compact13;
 mod connection_ids;
 mod cookies;
 mod endpoint;
@@ -48,7 +50,9 @@ mod pairs;
 mod paths;
 mod progress;
 mod random;
+mod rule5;
 mod single;
+mod tickets;
 mod timers;
 mod trace;
 mod versions;

@@ -167,7 +167,7 @@ fn some_entry(server: impl Strategy<Value = ServerId>) -> impl Strategy<Value = 
             not_after_depth,
         },
     );
-    let peer = (some_bytes(), validity, some_bytes(), some_bytes(), any::<u8>()).prop_map(
+    let peer = (some_bytes(), validity, some_bytes(), some_bytes(), 0..0x80_u8).prop_map(
         |(public_key, validity, subject, subject_alt_name, signatures)| {
             VerifiedPeer::of_chain(public_key, validity, CertificateIdentity { subject, subject_alt_name }, signatures)
         },
@@ -192,6 +192,7 @@ fn some_health() -> impl Strategy<Value = Health> {
 fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     let request = (any::<u16>(), some_fingerprint(), prop::collection::vec(any::<u16>(), 0..6), any::<u16>()).prop_map(
         |(version, fingerprint, schemes, length)| RequestEntry {
+            asks_status: length % 2 == 1,
             version: ProtocolVersion(version),
             fingerprint,
             signature_algorithms: schemes.into_iter().map(SignatureScheme).collect(),

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use super::{Hello, Hellos};
+use crate::cache::AddressId;
 use crate::config::ServerConfig;
 use crate::crypto::Rng;
 use crate::error::Error;
@@ -28,14 +29,41 @@ use crate::wire::{
 
 /// What is to be done with a ClientHello.
 pub(in crate::endpoint) enum Verdict {
-    /// The client is where it says, or need not show it.
-    Accept,
+    /// The client has shown where it is, as far as it must.
+    Accept(Shown),
     /// These datagrams are to be sent there, and nothing kept.
     Reply(Vec<Vec<u8>>),
 }
 
+/// What a client has shown of where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::endpoint) enum Shown {
+    /// That it gets what is sent there.
+    Cookie,
+    /// A ticket that was made at its IP address, and not shown before: maybe by somebody else.
+    Ticket,
+    Nothing,
+}
+
+/// The same of DTLS 1.3.
+enum Verdict13 {
+    Accept(Shown),
+    /// The client came again with a cookie, which says this.
+    Again(Retried, Vec<u8>),
+    Reply(Reply),
+}
+
+/// Where a ClientHello came from.
+struct Origin {
+    /// IP address and port.
+    address: Vec<u8>,
+    id: AddressId,
+    may_show_ticket: bool,
+}
+
 impl Hellos {
-    /// Whether the client showed that it is at `from`. If it came again after a HelloRetryRequest, `hello` says so then.
+    /// Whether the client showed that it is at `from`, with a ticket only if it `may_show_ticket`. If it came again after a
+    /// HelloRetryRequest, `hello` says so then.
     pub(in crate::endpoint) fn check_cookie(
         &mut self,
         now: Now,
@@ -43,22 +71,29 @@ impl Hellos {
         config: &ServerConfig,
         from: SocketAddr,
         hello: &mut Hello,
+        may_show_ticket: bool,
     ) -> Result<Verdict, Error> {
         let ip = match from.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
+        let origin = Origin { address, id: self.address_id(from), may_show_ticket };
         let message = Message::new(&hello.first.message, Protocol::Dtls)?;
         let parsed = message.client_hello()?;
         // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
         if let Ok(ProtocolVersion::TLS_1_3) = select_version(&config.common, &parsed) {
-            let (verdict, retried) = self.check13(now, rng, config, &address, message, &parsed)?;
-            hello.first.retried = retried;
-            return verdict.map_or(Ok(Verdict::Accept), |reply| reply.datagrams(hello, self.max_datagram));
+            return match self.check13(now, rng, config, &origin, message, &parsed)? {
+                Verdict13::Accept(shown) => Ok(Verdict::Accept(shown)),
+                Verdict13::Again(retried, cookie) => {
+                    hello.first.retried = Some((retried, cookie));
+                    Ok(Verdict::Accept(Shown::Cookie))
+                }
+                Verdict13::Reply(reply) => reply.datagrams(hello, self.max_datagram),
+            };
         }
         if !self.require_cookie {
-            return Ok(Verdict::Accept);
+            return Ok(Verdict::Accept(Shown::Nothing));
         }
         let cookie = parsed.cookie.unwrap_or_default();
         // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
@@ -66,11 +101,15 @@ impl Hellos {
         let bound: [&[u8]; 4] =
             [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
         if !cookie.is_empty()
-            && (self.takes_any || self.secrets.verify(now.monotonic, rng, self.hash, &address, &bound, cookie)?)
+            && (self.takes_any
+                || self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &bound, cookie)?)
         {
-            return Ok(Verdict::Accept);
+            return Ok(Verdict::Accept(Shown::Cookie));
         }
-        let cookie = self.secrets.make(now.monotonic, rng, self.hash, &address, &bound)?;
+        if cookie.is_empty() && origin.may_show_ticket && self.tickets.prove(config, &parsed, origin.id) {
+            return Ok(Verdict::Accept(Shown::Ticket));
+        }
+        let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;
         // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
         let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
         Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
@@ -78,44 +117,48 @@ impl Hellos {
 
     /// The same in DTLS 1.3. Who has to come again for another group gets a cookie in any case, so that nothing is kept
     /// meanwhile.
-    #[expect(clippy::type_complexity, reason = "what to send, or what the cookie says, or neither")]
     fn check13(
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
         config: &ServerConfig,
-        address: &[u8],
+        origin: &Origin,
         message: Message<'_>,
         hello: &ClientHello<'_>,
-    ) -> Result<(Option<Reply>, Option<(Retried, Vec<u8>)>), Error> {
+    ) -> Result<Verdict13, Error> {
         if let Some(Cookie(cookie)) = hello.extensions.get()? {
             let retried = match cookie.split_last_chunk::<COOKIE_LEN>() {
                 Some((said, mac)) => {
-                    let is_good = self.secrets.verify(now.monotonic, rng, self.hash, address, &[said], mac)?;
+                    let is_good = self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &[said], mac)?;
                     parse(said).filter(|_| is_good || self.takes_any)
                 }
                 None => None,
             };
             return Ok(match retried {
-                Some(retried) => (None, Some((retried, cookie.into()))),
-                None => (Some(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), None), // RFC 9147, 5.1
+                Some(retried) => Verdict13::Again(retried, cookie.into()),
+                None => Verdict13::Reply(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), // RFC 9147, 5.1
             });
         }
         let retried = match retry(config, hello, message, Protocol::Dtls, now) {
-            Ok(retried) if self.require_cookie || retried.group.is_some() => retried,
-            // What is wrong with it is told once.
-            Err(error) if self.require_cookie => {
-                let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
-                return Ok((Some(Reply::Alert(description)), None));
+            // The client has to come again, with a cookie, by which alone it is judged then: no ticket is spent.
+            Ok(retried) if retried.group.is_some() => retried,
+            Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(Shown::Nothing)),
+            Ok(_) if origin.may_show_ticket && self.tickets.prove(config, hello, origin.id) => {
+                return Ok(Verdict13::Accept(Shown::Ticket));
             }
-            Ok(_) | Err(_) => return Ok((None, None)),
+            Ok(retried) => retried,
+            // What is wrong with it is told once.
+            Err(error) => {
+                let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
+                return Ok(Verdict13::Reply(Reply::Alert(description)));
+            }
         };
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
         cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());
         cookie.extend_from_slice(&retried.hash);
-        let mac = self.secrets.make(now.monotonic, rng, self.hash, address, &[&cookie])?;
+        let mac = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &[&cookie])?;
         cookie.extend_from_slice(&mac);
-        Ok((Some(Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?)), None))
+        Ok(Verdict13::Reply(Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?)))
     }
 }
 

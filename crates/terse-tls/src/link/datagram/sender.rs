@@ -572,7 +572,8 @@ impl Link for Sender {
     }
 
     fn can_update_keys(&self) -> bool {
-        !self.is_dtls13() || (self.next_epoch.is_none() && !self.has_last_flight() && self.next_seq < LAST_SEQ)
+        let is_free = || self.next_epoch.is_none() && !self.has_last_flight() && self.next_seq < LAST_SEQ;
+        !self.is_dtls13() || (!self.closed && is_free())
     }
 
     fn end_of_flight(&mut self) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::authenticate::Client;
 use super::flight::Handshaking;
 use crate::error::Error;
+use crate::handshake::certificate_types::learn_issuers;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::EpochKeys;
@@ -41,7 +42,9 @@ impl ExpectFinished {
         let Handshaking { config, suite, randoms, mut transcript, extended_master_secret, cache, resumable, .. } =
             handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
-        let proof = master_secret.verify_client_finished(verify_data, &transcript.current())?;
+        let verified = master_secret.verify_client_finished(verify_data, &transcript.current());
+        let proof = config.common.defences().finished(verified)?;
+        learn_issuers(&config, &proof, client.as_ref().map(|client| &client.peer));
         transcript.add(message.bytes);
         if let Some(resumable) = resumable {
             resumable.keep(
@@ -57,7 +60,8 @@ impl ExpectFinished {
             && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
         {
             let ticket = master_secret.ticket(config.common.provider.sha256, &named);
-            if session.commit(proof, ticket, proven.and_then(|proven| proven.entry)).is_err() {
+            let entry = proven.and_then(|proven| proven.entry);
+            if session.client_at(output.client_address).commit(proof, ticket, entry).is_err() {
                 output.note("the cache could not be saved: the next handshake may be a full one");
             }
         }

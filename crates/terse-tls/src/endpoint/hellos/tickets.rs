@@ -1,0 +1,56 @@
+//! Whether a client's ticket stands for a cookie: a round trip less for who comes back (`caching`, rule 7).
+//!
+//! Until it is shown, only the client and the server know a ticket. Whoever sees it on the way may show it as well, and first:
+//! it gets what is left of the one time, three times what it sent, to the address that it forged.
+//!
+//! What must always hold: a ticket proves its address once, and only the IP address of the handshake that made it; it is spent
+//! before anything is answered; a store that is not sure says no; few are looked up.
+
+use core::net::SocketAddr;
+
+use super::Hellos;
+use crate::cache::{AddressId, Scheme, ServerStore, Ticket};
+use crate::config::ServerConfig;
+use crate::endpoint::limits::EndpointLimits;
+use crate::wire::{CachedInformationType, ClientCachedInfo, ClientHello, CompactOffer};
+
+/// How tickets are judged.
+pub(super) struct Tickets {
+    limits: EndpointLimits,
+}
+
+impl Tickets {
+    pub(super) const fn new(limits: &EndpointLimits) -> Self {
+        Self { limits: *limits }
+    }
+
+    /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, it is spent.
+    pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
+        let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
+        let takes_part = |scheme| cache.schemes.contains(scheme);
+        // The first of each scheme; a client has one. What is malformed is refused once its address is known.
+        let compact = hello.extensions.get_as(config.common.compact_cache).ok().flatten();
+        let compact = compact.and_then(|CompactOffer(ticket)| ticket).filter(|_| takes_part(Scheme::Compact));
+        let bithac = hello.extensions.get_as(config.common.client_cached_info).ok().flatten();
+        let bithac = bithac.and_then(|ClientCachedInfo(objects)| objects?.iter().next());
+        let bithac = bithac.filter(|object| object.kind == CachedInformationType::CERT && takes_part(Scheme::Bithac));
+        let bithac = bithac.and_then(|object| object.ticket.try_into().ok());
+        compact.into_iter().chain(bithac).any(|ticket| self.spend(&*cache.store, Ticket(ticket), address))
+    }
+
+    fn spend(&self, store: &dyn ServerStore, ticket: Ticket, address: AddressId) -> bool {
+        let kept = || store.find(&ticket).and_then(|row| row.address);
+        if self.limits.takes_spent_tickets() {
+            return kept() == Some(address);
+        }
+        let address = if self.limits.takes_tickets_from_anywhere() { kept() } else { Some(address) };
+        address.is_some_and(|address| store.spend(&ticket, address) == Ok(true))
+    }
+}
+
+impl Hellos {
+    /// What a cache knows an address by.
+    pub(in crate::endpoint) fn address_id(&self, address: SocketAddr) -> AddressId {
+        AddressId::new(address.ip(), self.hash)
+    }
+}

@@ -1,0 +1,321 @@
+//! What each defence of caching is for: the attack that it stops succeeds as soon as it is taken away.
+
+use alloc::sync::Arc;
+use std::sync::Mutex;
+
+use terse_pki::Usage;
+use terse_testkit::fault;
+use terse_testkit::pair::{Side, at};
+use terse_testkit::pki::{DAY, Pki};
+use terse_tls::cache::{AddressId, Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerStore, Ticket};
+use terse_tls::summary::CachedObject;
+use terse_tls::{CacheDefence, ClientAuthentication, ExtensionType, Fault, HandshakeType, Trust};
+
+use crate::issued::{self, client_leaf, crl, issue, leaf, other_pki, renew, server_leaf};
+use crate::messages::reply_of;
+use crate::world::*;
+
+#[test]
+fn each_defence_stops_an_attack() {
+    for defence in CacheDefence::ALL {
+        let mut attacked = 0;
+        for setting in SETTINGS {
+            println!("{defence:?}"); // is shown if a test fails
+            if let Some(succeeds) = attack(defence, setting, None) {
+                assert!(!succeeds, "{defence:?} is there");
+                assert_eq!(attack(defence, setting, Some(defence)), Some(true), "{defence:?} is not there");
+                attacked += 1;
+            }
+        }
+        assert!(attacked > 0, "{defence:?}");
+    }
+}
+
+/// Whether the attack that `defence` is against succeeds. `None`: there is none in this setting.
+fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>) -> Option<bool> {
+    let is_compact = setting.schemes == Schemes::COMPACT;
+    let mut world = cached(setting, without);
+    Some(match defence {
+        CacheDefence::TranscriptBinding => another_certificate_over_the_key(&mut world),
+        CacheDefence::Signature => ticket_without_its_key(&mut world),
+        CacheDefence::Finished => client_that_does_not_finish(&mut world),
+        CacheDefence::TwoSlots if setting.version == TLS13 => lost_last_flight(&mut world),
+        CacheDefence::Lineages if is_compact => thief_of_a_used_ticket(&mut world, without),
+        CacheDefence::Holding => parallel_connections(&mut world),
+        CacheDefence::DroppedTickets => broken_server(&mut world),
+        CacheDefence::Alternation => network_that_swallows_offers(&mut world),
+        CacheDefence::FreshTickets => watched_twice(&mut world),
+        CacheDefence::TrustPolicy => authority_that_is_believed_no_more(&mut world),
+        CacheDefence::ServerName => ticket_at_another_host(&mut world),
+        CacheDefence::Validity => expired_certificate(setting, without),
+        CacheDefence::Revocation => revoked_certificate(setting, without),
+        CacheDefence::Scopes => another_port(&mut world),
+        CacheDefence::SameObjects if is_compact => renewed_server(&mut world),
+        CacheDefence::Selection if is_compact => bit_of_no_meaning(&mut world),
+        CacheDefence::TwoSlots | CacheDefence::Lineages | CacheDefence::SameObjects | CacheDefence::Selection => {
+            return None;
+        }
+    })
+}
+
+/// A world after two connections.
+fn cached(setting: Setting, without: Option<CacheDefence>) -> World {
+    let mut world = World::new(setting);
+    go_without(&mut world, without);
+    for _ in 0..2 {
+        world.connect().unwrap();
+    }
+    world
+}
+
+fn go_without(world: &mut World, without: Option<CacheDefence>) {
+    for common in [&mut world.client.common, &mut world.server.common] {
+        common.without = without;
+    }
+}
+
+/// The client shows `ticket` instead of its own.
+fn show(setting: Setting, ticket: [u8; 8]) -> Arc<dyn Fault> {
+    fault::first(HandshakeType::CLIENT_HELLO, move |message| match setting.schemes {
+        Schemes::COMPACT => fault::set_extension(message, ExtensionType::COMPACT_CACHE, &ticket),
+        _ => {
+            let objects = [&[0, 10, 1, 8], &ticket[..]].concat();
+            fault::set_extension(message, ExtensionType::CLIENT_CACHED_INFO, &objects);
+        }
+    })
+}
+
+/// Two certificates over one key: the client means the second, and shows the ticket of the first.
+fn another_certificate_over_the_key(world: &mut World) -> bool {
+    let ticket = world.next_offer().ticket().expect("a ticket");
+    let mut options = client_leaf();
+    options.names = vec!["valve-3.plant.example".into()];
+    world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &options));
+    for _ in 0..2 {
+        world.connect().unwrap();
+    }
+    let (link, result) = world.connect_with(Side::Client, show(world.setting(), ticket));
+    let server = link.pair.server.summary();
+    assert!(server.cached.contains(&CachedObject::ClientCertificate), "the server did take up the ticket");
+    result.is_ok() && server.peer.name().as_deref() == Some(terse_testkit::pki::CLIENT_NAME)
+}
+
+/// The client's ticket and its Certificate, which is public, but not its key.
+fn ticket_without_its_key(world: &mut World) -> bool {
+    let spoil = fault::first(HandshakeType::CERTIFICATE_VERIFY, |message| {
+        *message.last_mut().expect("a signature") ^= 1;
+    });
+    let (link, result) = world.connect_with(Side::Client, spoil);
+    assert!(link.pair.server.summary().cached.contains(&CachedObject::ClientCertificate));
+    result.is_ok()
+}
+
+/// A handshake of which somebody changed something on the way.
+fn client_that_does_not_finish(world: &mut World) -> bool {
+    let rows = world.rows();
+    let spoil = fault::first(HandshakeType::FINISHED, |message| *message.last_mut().expect("a hash") ^= 1);
+    let _ = world.connect_with(Side::Client, spoil);
+    world.rows() != rows
+}
+
+/// Somebody takes the client's last flight away. The next handshake costs more for it.
+fn lost_last_flight(world: &mut World) -> bool {
+    world.connect_until(Until::ClientFlight).unwrap();
+    is_full_again(world)
+}
+
+/// Whether the client must send its Certificate again.
+fn is_full_again(world: &mut World) -> bool {
+    !world.connect().unwrap().server.cached.contains(&CachedObject::ClientCertificate)
+}
+
+/// A client with a certificate of its own shows a ticket that somebody else has used: in vain, but that the owner's newer one
+/// might go for it.
+fn thief_of_a_used_ticket(victim: &mut World, without: Option<CacheDefence>) -> bool {
+    let used = victim.connect().unwrap().offer.ticket().expect("a ticket");
+    let mut thief = World::beside(victim);
+    go_without(&mut thief, without);
+    thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
+    thief.client.send_server_name = false; // so that it is not taken for the owner, whose key it does not have
+    for _ in 0..2 {
+        thief.connect().unwrap();
+    }
+    let (link, result) = thief.connect_with(Side::Client, show(thief.setting(), used));
+    result.unwrap();
+    let server = link.pair.server.summary();
+    assert!(server.cached.contains(&CachedObject::ServerCertificate), "the server did take up the ticket");
+    is_full_again(victim)
+}
+
+/// Who watches sees that they are of one client.
+fn parallel_connections(world: &mut World) -> bool {
+    let mut links = [world.begin(), world.begin()];
+    let [first, second] = links.each_mut().map(|link| {
+        link.pair.transmit(Side::Client);
+        link.offer().ticket()
+    });
+    first.is_some() && first == second
+}
+
+/// The same, of one connection after the other.
+fn watched_twice(world: &mut World) -> bool {
+    let [first, second] = [0; 2].map(|_| world.connect().unwrap().offer.ticket());
+    first.is_some() && first == second
+}
+
+/// A server that fails whenever something is cached: the next connection should not fail for the same reason.
+fn broken_server(world: &mut World) -> bool {
+    let kind = match world.version() {
+        TLS12 => HandshakeType::SERVER_KEY_EXCHANGE,
+        _ => HandshakeType::CERTIFICATE_VERIFY,
+    };
+    let spoil = fault::first(kind, |message| *message.last_mut().expect("a signature") ^= 1);
+    let (_, result) = world.connect_with(Side::Server, spoil);
+    assert_eq!(result.unwrap_err().side, Side::Client);
+    world.next_offer().ticket().is_some()
+}
+
+/// A network that lets no ClientHello with a ticket through.
+fn network_that_swallows_offers(world: &mut World) -> bool {
+    (0..6).all(|_| {
+        let mut link = world.begin();
+        link.pair.transmit(Side::Client);
+        let is_swallowed = link.offer().ticket().is_some();
+        link.time_out();
+        is_swallowed
+    })
+}
+
+/// The client's CA is removed, and its client comes back.
+fn authority_that_is_believed_no_more(world: &mut World) -> bool {
+    world.server_trust(other_pki().trust(PROVIDER));
+    world.connect().is_ok()
+}
+
+/// Another virtual host, with the same store.
+fn ticket_at_another_host(world: &mut World) -> bool {
+    world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, |message| {
+        let name = b"second.plant.example";
+        let len = name.len() as u8;
+        fault::set_extension(message, ExtensionType::SERVER_NAME, &[&[0, len + 3, 0, 0, len], &name[..]].concat());
+    }));
+    !is_full_again(world)
+}
+
+/// The client's certificate expires, and the client comes back.
+fn expired_certificate(setting: Setting, without: Option<CacheDefence>) -> bool {
+    let (authority, client) = issued::short_lived(false, client_leaf());
+    let mut world = World::new(setting);
+    go_without(&mut world, without);
+    world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
+    world.client.credential = Some(client);
+    for _ in 0..2 {
+        world.connect().unwrap();
+    }
+    world.server_clock = at(10 * DAY + 1);
+    world.connect().is_ok()
+}
+
+/// The client's certificate is revoked, and the client comes back.
+fn revoked_certificate(setting: Setting, without: Option<CacheDefence>) -> bool {
+    let mut world = World::new(setting);
+    go_without(&mut world, without);
+    let pki = Pki::shared(CHAIN);
+    let trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+    world.server_trust(trust.clone());
+    for _ in 0..2 {
+        world.connect().unwrap();
+    }
+    trust.revocation().unwrap().replace(&[crl(&[&pki.client], 8)]).unwrap();
+    world.connect().is_ok()
+}
+
+/// Another server on the same host hears what the client knows of the first one.
+fn another_port(world: &mut World) -> bool {
+    world.address.port += 1;
+    !world.next_offer().is_first_contact()
+}
+
+/// The server's certificate was renewed: to leave it out would end in an error.
+fn renewed_server(world: &mut World) -> bool {
+    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    world.connect().is_err()
+}
+
+/// A server says more than the client understands.
+fn bit_of_no_meaning(world: &mut World) -> bool {
+    let reply = fault::first(reply_of(world.version()), |message| {
+        fault::set_extension(message, ExtensionType::COMPACT_CACHE, &[0b1000_0111]);
+    });
+    world.connect_with(Side::Server, reply).1.is_ok()
+}
+
+/// A store of as many rows that knows neither lineages nor who had no certificate.
+struct Plain {
+    rows: Mutex<Vec<(Ticket, Row)>>,
+}
+
+impl ServerStore for Plain {
+    fn find(&self, ticket: &Ticket) -> Option<Row> {
+        self.rows.lock().unwrap().iter().find(|(kept, _)| kept == ticket).map(|(_, row)| row.clone())
+    }
+
+    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+        let mut rows = self.rows.lock().unwrap();
+        if rows.len() == CAPACITY {
+            rows.remove(0);
+        }
+        rows.push((commit.ticket, commit.row));
+        Ok(())
+    }
+
+    fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {
+        Ok(false)
+    }
+
+    fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {
+        self.rows.lock().unwrap().retain(|(kept, _)| kept != ticket);
+        Ok(())
+    }
+}
+
+const CAPACITY: usize = 8;
+
+/// Whether somebody who connects again and again pushes out another client, by the store of the server.
+fn is_pushed_out(setting: Setting, store: Arc<dyn ServerStore>, as_somebody: bool) -> bool {
+    let mut worlds = [World::new(setting), World::new(setting)];
+    for world in &mut worlds {
+        world.server.cache.as_mut().expect("caching is on").store = store.clone();
+        let trust = Pki::shared(CHAIN).trust(PROVIDER);
+        world.server.client_authentication = ClientAuthentication::Optional(trust);
+    }
+    let [mut victim, mut other] = worlds;
+    other.set_seed(1_000);
+    victim.connect().unwrap();
+    victim.connect().unwrap();
+    if !as_somebody {
+        other.client.credential = None;
+    }
+    for _ in 0..2 * CAPACITY {
+        other.connect().unwrap();
+    }
+    is_full_again(&mut victim)
+}
+
+/// Old tickets go when their successors are used, so one client has two rows, however often it connects.
+#[test]
+fn rule_2_lineages_keep_a_client_from_pushing_out_others() {
+    for setting in SETTINGS {
+        assert!(!is_pushed_out(setting, Arc::new(MemoryServerStore::new(CAPACITY)), true));
+        assert!(is_pushed_out(setting, Arc::new(Plain { rows: Mutex::default() }), true));
+    }
+}
+
+/// Whoever has no certificate has rows of `compact` as well, and they have a quota of their own.
+#[test]
+fn rule_2_a_quota_keeps_nobodies_from_pushing_out_others() {
+    for setting in COMPACT {
+        assert!(!is_pushed_out(setting, Arc::new(MemoryServerStore::new(CAPACITY)), false));
+        assert!(is_pushed_out(setting, Arc::new(Plain { rows: Mutex::default() }), false));
+    }
+}
