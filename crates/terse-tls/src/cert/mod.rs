@@ -20,6 +20,8 @@ pub use credential::Credential;
 pub(crate) use fields::split_public_key;
 pub(crate) use issuers::Links;
 pub use ocsp::Stapling;
+#[cfg(feature = "testing")]
+pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;
 pub(crate) use revocation::{Doubt, RevocationCheck};

@@ -198,6 +198,12 @@ impl Staple {
     }
 }
 
+/// Whether a side with this leaf would staple `response`.
+#[cfg(feature = "testing")]
+pub(crate) fn can_staple(provider: &CryptoProvider, leaf: &[u8], response: &[u8]) -> bool {
+    Staple::new(provider, leaf, response).is_ok()
+}
+
 fn seconds(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }

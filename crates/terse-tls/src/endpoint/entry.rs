@@ -7,11 +7,15 @@ use super::hellos::{Hello, Shown};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use crate::connection::Connection;
+use crate::error::Error;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
 /// So many times what came may be sent to an address that is not proven (RFC 9147, 5.1).
 pub(super) const AMPLIFICATION: usize = 3;
+
+/// So many milliseconds after a flight would have been sent again: longer than clients wait between two attempts.
+const UNHEARD: u64 = 120_000;
 
 /// No record of a handshake is shorter.
 const LEAST_DATAGRAM: usize = 64;
@@ -27,6 +31,8 @@ pub(super) struct Entry {
     /// As the endpoint knows it.
     pub(super) timer: Option<Instant>,
     pub(super) has_failed: bool,
+    /// When a client is given up that has shown nothing, if it does not ask again.
+    give_up: Option<Instant>,
     /// Of the ClientHello.
     random: Random,
     message_seq: u16,
@@ -47,6 +53,7 @@ impl Entry {
             budget: (shown != Shown::Cookie).then_some(0),
             timer: None,
             has_failed: false,
+            give_up: None,
             random: hello.random,
             message_seq: hello.first.message_seq,
         };
@@ -61,6 +68,7 @@ impl Entry {
 
     /// So many bytes came from the address.
     pub(super) fn add_budget(&mut self, limits: &EndpointLimits, received: usize) {
+        self.give_up = None;
         if let Some(budget) = &mut self.budget {
             *budget = budget.saturating_add(AMPLIFICATION * received);
             if limits.amplifies() {
@@ -73,6 +81,25 @@ impl Entry {
     pub(super) fn limit(&mut self, limits: &EndpointLimits, received: usize) {
         self.budget = Some(0);
         self.add_budget(limits, received);
+    }
+
+    /// A timer ran out. A client that has shown nothing yet asks again itself: what comes unasked would go to a stranger, or
+    /// meet the next client there.
+    pub(super) fn unheard(&mut self, now: Now, limits: &EndpointLimits) -> Result<(), Error> {
+        if self.budget.is_none() || self.connection.is_connected() || self.has_failed {
+            self.give_up = None;
+            return Ok(());
+        }
+        if self.give_up.is_some_and(|time| time <= now.monotonic) {
+            self.connection.give_up(now);
+            self.give_up = None;
+            return Err(Error::TimedOut);
+        }
+        if self.give_up.is_none() {
+            self.limit(limits, 0);
+            self.give_up = Some(Instant(now.monotonic.0.saturating_add(UNHEARD)));
+        }
+        Ok(())
     }
 
     /// The last address that the peer was known to have.
@@ -91,12 +118,13 @@ impl Entry {
     /// When time has passed for the connection or for a check.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let check = self.check.as_ref().map(|check| check.deadline);
-        self.connection.poll_timeout().into_iter().chain(check).min()
+        self.connection.poll_timeout().into_iter().chain(check).chain(self.give_up).min()
     }
 
     /// The peer answered what was sent to the address.
     pub(super) fn proven(&mut self) {
         self.budget = None;
+        self.give_up = None;
     }
 
     pub(super) const fn is_limited(&self) -> bool {

@@ -15,6 +15,7 @@ use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
 use crate::record::datagram12::Header;
+use crate::time::Instant;
 use crate::wire::{ClientHello, ContentType, HandshakeType, Protocol, Random};
 
 mod cookies;
@@ -45,6 +46,8 @@ pub(super) struct Hellos {
     max_clients: usize,
     max_message: usize,
     max_datagram: usize,
+    /// After so many milliseconds a client sends all fragments again.
+    patience: u64,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Grows with each fragment.
     clock: u64,
@@ -54,8 +57,8 @@ pub(super) struct Hellos {
 struct Partial {
     message_seq: u16,
     messages: Reassembler,
-    /// When it was heard of.
-    touched: u64,
+    /// When it was heard of: by how many fragments came until then, and by time.
+    touched: (u64, Instant),
     /// As in [`FirstMessage`].
     datagrams: u32,
     bytes: usize,
@@ -71,6 +74,7 @@ pub(super) fn is_client_hello(header: &Header, datagram: &[u8]) -> bool {
 
 impl Hellos {
     pub(super) fn new(common: &Common, limits: &EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+        let settings = common.datagrams.unwrap_or_default();
         Ok(Self {
             secrets: CookieSecrets::new(rng)?,
             hash: common.provider.sha256,
@@ -79,7 +83,8 @@ impl Hellos {
             tickets: Tickets::new(limits),
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
-            max_datagram: common.datagrams.unwrap_or_default().max_datagram,
+            max_datagram: settings.max_datagram,
+            patience: settings.initial_timeout,
             partial: BTreeMap::new(),
             clock: 0,
         })
@@ -88,6 +93,7 @@ impl Hellos {
     /// Takes a datagram with a ClientHello, or a part of one. Returns the message if it is there as a whole.
     pub(super) fn put_together(
         &mut self,
+        now: Instant,
         from: SocketAddr,
         datagram: &[u8],
         counters: &mut EndpointCounters,
@@ -122,7 +128,8 @@ impl Hellos {
                 };
                 first = (length <= self.max_message).then_some(whole);
             } else {
-                first = self.insert(from, header.number, fragment, body, datagram.len(), counters).or(first);
+                let len = datagram.len();
+                first = self.insert((now, from), header.number, fragment, body, len, counters).or(first);
             }
         }
         let first = first?;
@@ -142,7 +149,7 @@ impl Hellos {
     /// Keeps a fragment, of a datagram of `len` bytes.
     fn insert(
         &mut self,
-        from: SocketAddr,
+        (now, from): (Instant, SocketAddr),
         number: u64,
         fragment: FragmentHeader,
         body: &[u8],
@@ -151,7 +158,12 @@ impl Hellos {
     ) -> Option<FirstMessage> {
         self.clock += 1;
         let message_seq = fragment.message_seq;
-        if self.partial.get(&from).is_some_and(|partial| partial.message_seq != message_seq) {
+        // What begins long after the end of one came may be the next client's there: the two are not to meet.
+        let begins = fragment.fragment_offset == 0;
+        let is_left =
+            |partial: &Partial| !partial.messages.has_begun() && now.since(partial.touched.1) >= self.patience;
+        let is_other = |partial: &Partial| partial.message_seq != message_seq || (begins && is_left(partial));
+        if self.partial.get(&from).is_some_and(is_other) {
             self.partial.remove(&from); // the client is at another one
         }
         if !self.partial.contains_key(&from) {
@@ -161,10 +173,10 @@ impl Hellos {
                 counters.hellos_dropped += 1;
             }
             let messages = Reassembler::new(self.max_message, message_seq);
-            self.partial.insert(from, Partial { message_seq, messages, touched: 0, datagrams: 1, bytes: len });
+            self.partial.insert(from, Partial { message_seq, messages, touched: (0, now), datagrams: 1, bytes: len });
         }
         let partial = self.partial.get_mut(&from)?;
-        partial.touched = self.clock;
+        partial.touched = (self.clock, now);
         if let fragment::Inserted::Dropped(_) = partial.messages.insert(fragment, body) {
             counters.malformed += 1;
             self.partial.remove(&from); // it is at odds with what came before: that, or this, was not the client

@@ -256,6 +256,50 @@ fn fragments_of_two_hellos_do_not_meet() {
     }
 }
 
+/// Nor are those of a client that is gone, and of the next one there.
+#[test]
+fn fragments_of_two_clients_do_not_meet() {
+    for version in BOTH_VERSIONS {
+        let setup = setup_of(version, Datagrams { max_datagram: 99, ..Datagrams::default() });
+        let mut world = World::new(setup, EndpointLimits::default());
+        let gone = world.client(address(1, 4000));
+        let hello = world.transmit(gone);
+        assert!(hello.len() >= 2);
+        for datagram in hello.into_iter().skip(1) {
+            world.hand_over(address(1, 4000), datagram);
+        }
+        world.clients.clear();
+        world.wait(1_000);
+        let (client, _) = world.connected(address(1, 4000));
+        assert_eq!(world.clients[client].connection.summary().retransmissions, 0);
+    }
+}
+
+/// A server sends its flight again to a client that is gone. The next one there does not take it for its own: nothing answers a
+/// ClientHello that was not sent yet.
+#[test]
+fn a_flight_for_the_client_before_is_not_taken() {
+    for version in BOTH_VERSIONS {
+        let mut world = World::new(setup_of(version, Datagrams::default()), EndpointLimits::default());
+        let gone = world.client(address(1, 4000));
+        let hello = with_cookie(&mut world, gone);
+        world.hand_over(address(1, 4000), hello);
+        let flight = world.answers();
+        assert!(!flight.is_empty());
+        world.clients.clear();
+        let client = world.client(address(1, 4000));
+        let first = world.transmit(client);
+        for (_, mut datagram) in flight {
+            world.hand_to_client(client, &mut datagram);
+        }
+        for datagram in first {
+            world.hand_over(address(1, 4000), datagram);
+        }
+        world.run();
+        assert!(world.clients[client].connection.is_connected());
+    }
+}
+
 /// RFC 9846, 4.2.4: the second one is one too many.
 #[test]
 fn a_client_answers_one_hello_retry_request() {

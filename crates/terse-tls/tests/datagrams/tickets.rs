@@ -385,6 +385,30 @@ fn rule_7_another_group_is_asked_for_with_a_cookie() {
     }
 }
 
+/// Who showed no more than a ticket asks again itself, if nothing comes: what is sent unasked goes to a stranger.
+#[test]
+fn rule_7_nothing_is_sent_unasked() {
+    for setting in settings() {
+        let mut scene = Scene::visited(setting, EndpointLimits::default());
+        let (client, hello) = scene.seen_hello(address(HOME, 4000));
+        assert!(scene.begins(address(HOME, 4000), &hello));
+        for _ in 0..20 {
+            scene.world.wait(60_000);
+            scene.world.endpoint.handle_timeout(scene.world.now);
+            assert_eq!(scene.world.answers(), []);
+        }
+        assert_eq!(scene.world.endpoint.connections().1, 0, "it is given up");
+        // Asked again, it is sent again.
+        let mut scene = Scene::visited(setting, EndpointLimits::default());
+        let again = scene.seen_hello(address(HOME, 4000)).0;
+        assert!(again == client && scene.begins(address(HOME, 4000), &scene.world.clients[again].sent[0].clone()));
+        scene.world.pass(1_000);
+        assert_eq!(scene.world.answers(), []);
+        scene.world.run();
+        assert!(scene.world.clients[again].connection.is_connected());
+    }
+}
+
 /// Whatever the server has to send: of a renewed certificate the whole chain. The client gets it all, with a pause.
 #[test]
 fn rule_7_until_the_client_answers_it_gets_three_times_what_it_sent() {

@@ -56,14 +56,15 @@ const STORY: &str = "
 full     Both sent their certificates, and each verified the chain of the other.
 rfc7924  The broker sent the SHA-256 of its Certificate and CertificateRequest instead of
          the messages: the sensor had them, and had verified the chain (RFC 7924).
-bithac   The sensor's chain was not sent either: an 8-byte ticket, which both had derived
-         in the full handshake, told the broker which one it had verified.
+compact  None of these was sent, nor the sensor's chain: one 8-byte ticket, which both had
+         derived in the full handshake, told the broker what the sensor had seen and shown.
 resumed  Nobody signed: both proved that they have the secret of an earlier session, which
          lasts a week at most. The sensor had asked for a ticket.
 Every time there was a fresh key exchange, and unless they resumed, both sides signed.
 DTLS cuts messages to packets of 1280 bytes, with a header of 12 bytes for each part; a round
-trip and a second ClientHello go to a cookie, which shows that the sensor is where it says;
-and the broker acknowledges the last flight, since packets get lost.";
+trip and a second ClientHello go to a cookie, which shows that the sensor is where it says,
+unless its ticket of compact shows that; and the broker acknowledges the last flight, since
+packets get lost.";
 
 /// A number of bytes of a step.
 type Size = fn(&Step) -> u64;

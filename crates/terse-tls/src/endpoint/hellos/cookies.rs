@@ -82,7 +82,8 @@ impl Hellos {
         let message = Message::new(&hello.first.message, Protocol::Dtls)?;
         let parsed = message.client_hello()?;
         // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
-        if let Ok(ProtocolVersion::TLS_1_3) = select_version(&config.common, &parsed) {
+        let version = select_version(&config.common, &parsed);
+        if let Ok(ProtocolVersion::TLS_1_3) = version {
             return match self.check13(now, rng, config, &origin, message, &parsed)? {
                 Verdict13::Accept(shown) => Ok(Verdict::Accept(shown)),
                 Verdict13::Again(retried, cookie) => {
@@ -106,7 +107,8 @@ impl Hellos {
         {
             return Ok(Verdict::Accept(Shown::Cookie));
         }
-        if cookie.is_empty() && origin.may_show_ticket && self.tickets.prove(config, &parsed, origin.id) {
+        let may_show_ticket = origin.may_show_ticket && cookie.is_empty() && version.is_ok();
+        if may_show_ticket && self.tickets.prove(config, &parsed, origin.id) {
             return Ok(Verdict::Accept(Shown::Ticket));
         }
         let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;

@@ -187,6 +187,11 @@ impl Reassembler {
         }
     }
 
+    /// Whether the beginning of the message that is due is there.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.frontier() != (self.next_seq, 0)
+    }
+
     /// Whether nothing is kept.
     pub(crate) const fn is_empty(&self) -> bool {
         self.partial.is_empty()

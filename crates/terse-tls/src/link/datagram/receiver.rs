@@ -429,6 +429,11 @@ impl Incoming for Receiver {
 
     fn answered(&mut self) {
         self.answered = Some(self.messages.next_seq());
+        if self.epochs.in_force().epoch() == 0 {
+            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next flight
+            // would be mistaken for it.
+            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+        }
         self.arrived = Arrived::default();
     }
 
