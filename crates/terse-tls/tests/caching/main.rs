@@ -14,7 +14,7 @@
 //! - [`defences`]: what each defence is for
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
-//! - [`model`]: random sequences
+//! - [`model`], [`model_datagrams`]: random sequences
 
 extern crate alloc;
 
@@ -27,6 +27,7 @@ mod faults_server;
 mod issued;
 mod messages;
 mod model;
+mod model_datagrams;
 mod rule1;
 mod rule2;
 mod rule2_failures;
