@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{stacks, table};
+use terse_bench::{cache_entries, stacks, table};
 
 mod caching;
 mod simulated;
@@ -51,6 +51,12 @@ struct Arguments {
 enum Command {
     /// List the stacks, and why some are absent
     Stacks,
+    /// What an entry of a cache takes, in memory and in a file
+    CacheEntries {
+        /// Write all numbers to a file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
     /// Simulate handshakes over a slow path with small packets, of which some are lost
     Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
@@ -93,6 +99,7 @@ fn main() -> ExitCode {
             list();
             Ok(())
         }
+        Some(Command::CacheEntries { json }) => cache_entries(json.as_deref()),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {
@@ -123,6 +130,15 @@ fn list() {
             Err(reason) => println!("{:<18} absent: {reason}", stack.name()),
         }
     }
+}
+
+fn cache_entries(json: Option<&Path>) -> Result<(), String> {
+    let mut entries = Vec::new();
+    for chain in cache_entries::CHAINS {
+        entries.extend(cache_entries::measure(chain)?);
+    }
+    print!("{}", cache_entries::render(&entries));
+    json.map_or(Ok(()), |path| write(path, &serde_json::json!({ "entries": entries })))
 }
 
 /// Those that are named, or all that are here.

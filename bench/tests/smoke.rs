@@ -3,7 +3,7 @@
 use terse_bench::measure::Warm;
 use terse_bench::probe::{HeapProbe, StackProbe, Unwatched};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::stacks;
+use terse_bench::{cache_entries, stacks};
 
 /// Those that are here. With `TERSE_REQUIRE_ALL=1` that is all of them.
 fn present() -> Vec<Box<dyn Stack>> {
@@ -101,3 +101,17 @@ fn ours_takes_fewer_bytes_than_others_and_cached_fewer_than_full() {
 }
 
 const OURS: &str = "terse-aws-lc";
+
+/// What the design asks for, and that a file is no larger than memory.
+#[test]
+fn entries_of_a_cache_keep_to_their_budget() {
+    for (chain, most) in cache_entries::CHAINS.into_iter().zip([128, 128, 340]) {
+        let entries = cache_entries::measure(chain).expect("a measurement");
+        for entry in entries {
+            assert!((96..=most).contains(&entry.heap) && entry.file <= entry.heap, "{entry:?}");
+            assert!((8..=16).contains(&entry.second_ticket) && entry.names > 20, "{entry:?}");
+        }
+        assert!((40..80).contains(&entries[0].request), "{entries:?}");
+        assert!(cache_entries::render(&entries).contains(&format!("| {chain}, server")));
+    }
+}

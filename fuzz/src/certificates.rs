@@ -1,5 +1,5 @@
-//! The fuzz target `certificates`: certificates, revocation lists and raw public keys of any bytes, from a peer and from
-//! the configuration. Signatures are believed unless they end in a zero.
+//! The fuzz target `certificates`: certificates, revocation lists, raw public keys and OCSP responses of any bytes, from a
+//! peer and from the configuration. Signatures are believed unless they end in a zero.
 //!
 //! ```text
 //! what(1) time(1) { length(2) der }*
@@ -9,10 +9,10 @@ use core::time::Duration;
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer, UnixTime};
 use terse_testkit::pki::{DAY, NOW, server_address};
-use terse_tls::fuzzing::{verify_chain, verify_raw_public_key};
-use terse_tls::{Credential, Trust};
+use terse_tls::fuzzing::{verify_chain, verify_raw_public_key, verify_staple};
+use terse_tls::{Credential, Stapling, Trust};
 
-use crate::pki::{self, SERVER};
+use crate::pki::{self, INTERMEDIATE, SERVER};
 use crate::provider::{self, Key};
 
 /// Runs one input.
@@ -26,6 +26,15 @@ pub fn run(data: &[u8]) {
     let name = (what & 0x10 == 0).then_some(&address.name);
     let chain: Vec<_> = items.iter().map(|der| CertificateDer::from(*der)).collect();
     let first = items.first().copied().unwrap_or_default();
+    if what & 0x80 != 0 {
+        // The first is the response. Without a chain it is about the server's certificate.
+        let trust = pki::trust(&provider).with_stapling(&provider, Stapling::Require).accept_without_clock();
+        let known = [SERVER, INTERMEDIATE].map(CertificateDer::from);
+        let chain = if chain.len() > 1 { &chain[1..] } else { &known[..] };
+        verify_staple(&provider, &trust, chain, name, first, time);
+        let _ = pki::credential(&provider, SERVER, false).set_staple(&provider, Some(first));
+        return;
+    }
     match what % 6 {
         0 => drop(verify_chain(&provider, &pki::trust(&provider), &chain, name, time)),
         1 => drop(verify_chain(&provider, &pki::trust_with_crl(&provider).accept_without_clock(), &chain, name, time)),

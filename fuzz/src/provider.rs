@@ -57,6 +57,7 @@ const fn provider(
             ],
         },
         sha256,
+        sha1: Some(|_| [0; 20]),
         load_key: |_| Err(KeyError::UnsupportedAlgorithm), // see `Key`
     }
 }

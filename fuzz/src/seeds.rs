@@ -15,6 +15,7 @@ use crate::modes::{Mode, TRANSPARENT, Tweaks};
 use crate::{pki, records};
 
 mod datagrams;
+mod staples;
 
 /// A name and an input.
 pub type Seed = (String, Vec<u8>);
@@ -272,7 +273,11 @@ fn files() -> Vec<Seed> {
 /// Chains, lists and keys as they are meant.
 fn certificates() -> Vec<Seed> {
     let raw = pki::public_key(pki::SERVER);
-    let lists: [(&str, u8, &[&[u8]]); 9] = [
+    let (by_issuer, by_delegate) = (staples::response(None), staples::response(Some(pki::SERVER)));
+    let lists: [(&str, u8, &[&[u8]]); 12] = [
+        ("staple", 0x80, &[&by_issuer]),
+        ("staple-delegated", 0x80, &[&by_delegate]),
+        ("staple-client", 0x90, &[&by_issuer, pki::CLIENT, pki::INTERMEDIATE]),
         ("server", 0, &[pki::SERVER, pki::INTERMEDIATE]),
         ("client", 0x10, &[pki::CLIENT, pki::INTERMEDIATE]),
         ("revoked", 0x11, &[pki::CLIENT, pki::INTERMEDIATE]),

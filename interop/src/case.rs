@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use terse_net::Clock;
-use terse_pki::KeyAlgorithm;
+use terse_pki::{KeyAlgorithm, OcspStatus};
 use terse_tls::cache::{ClientCache, ServerCache};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::{
@@ -12,7 +12,7 @@ use terse_tls::resume::{
 };
 use terse_tls::{
     CipherSuite, ClientAuthentication, ClientConfig, Common, Credential, MaxFragmentLength, NamedGroup,
-    ProtocolVersion, ServerAddress, ServerConfig, SignatureScheme, Trace, Trust,
+    ProtocolVersion, ServerAddress, ServerConfig, SignatureScheme, Stapling, Trace, Trust,
 };
 
 use crate::datagrams::Datagrams;
@@ -133,6 +133,10 @@ pub struct Case {
     pub datagrams: Option<Datagrams>,
     /// Who hears of our messages.
     pub trace: Option<Arc<dyn Trace>>,
+    /// What the server staples to its certificate, if it can.
+    pub staple: Option<OcspStatus>,
+    /// What our side asks of the peer beside its certificate.
+    pub stapling: Stapling,
     /// Our client's cache.
     pub client_cache: Option<ClientCache>,
     /// Our server's cache.
@@ -182,6 +186,8 @@ impl Case {
             no_tickets: false,
             datagrams: None,
             trace: None,
+            staple: None,
+            stapling: Stapling::Off,
             client_cache: None,
             server_cache: None,
             client_resumption: None,
@@ -235,6 +241,11 @@ impl Case {
         files
     }
 
+    /// What the server staples.
+    pub fn ocsp_response(&self) -> Option<Vec<u8>> {
+        self.staple.map(|status| self.pki().ocsp_response(Side::Server, status))
+    }
+
     /// The version that both sides must agree on: the highest that both have.
     pub fn version(&self) -> Option<ProtocolVersion> {
         self.our_versions.iter().filter(|version| self.peer_versions.contains(version)).max().copied()
@@ -270,6 +281,9 @@ impl Case {
         let certified = self.pki().credential(self.provider, Side::Server, self.server);
         let mut config = ServerConfig::new(self.provider, certified);
         config.credentials = self.credential(Side::Server, self.server).into_iter().collect();
+        for (credential, response) in config.credentials.iter().zip(self.ocsp_response()) {
+            credential.set_staple(self.provider, Some(&response)).expect("it is about the server's certificate");
+        }
         if self.means == Means::PreSharedKey {
             config.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
         }
@@ -289,7 +303,7 @@ impl Case {
 
     fn trust(&self, side: Side) -> Trust {
         match self.means {
-            Means::Certificates => self.pki().trust(self.provider),
+            Means::Certificates => self.pki().trust(self.provider).with_stapling(self.provider, self.stapling),
             Means::RawPublicKeys => self.pki().raw_trust(self.provider, side),
             Means::PreSharedKey => Trust::nobody(self.provider),
         }

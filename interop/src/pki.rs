@@ -10,7 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use tempfile::TempDir;
-use terse_pki::{Authority, AuthorityOptions, KeyAlgorithm, LeafOptions, Usage, Validity, to_pem};
+use terse_pki::{
+    Authority, AuthorityOptions, KeyAlgorithm, LeafOptions, OcspOptions, OcspStatus, Usage, Validity, to_pem,
+};
 use terse_tls::crypto::{CryptoProvider, SigningKey};
 use terse_tls::{Credential, Trust};
 
@@ -162,6 +164,15 @@ impl Pki {
             }
         });
         files
+    }
+
+    /// An OCSP response about the certificate of `side`, from yesterday on. `Revoked` is since then.
+    pub fn ocsp_response(&self, side: Side, status: OcspStatus) -> Vec<u8> {
+        let Validity { not_before, .. } = validity(Holder::Expired);
+        let status = if let OcspStatus::Revoked(_) = status { OcspStatus::Revoked(not_before) } else { status };
+        let options = OcspOptions { status, ..OcspOptions::good(not_before, 9) };
+        let issued = self.issued(side, Holder::Member);
+        self.authority.ocsp_response(issued.leaf(), &options).expect("it is of this CA")
     }
 
     /// Files with public keys: that of `side`, whose private key is in its credential, and the other side's.

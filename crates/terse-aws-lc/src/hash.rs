@@ -1,4 +1,4 @@
-//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869).
+//! SHA-256 and SHA-384 (FIPS 180-4), with HMAC (RFC 2104) and HKDF (RFC 5869); and SHA-1, for names in OCSP responses.
 
 use aws_lc_rs::{digest, hkdf, hmac};
 use terse_tls::crypto::{CryptoError, Digest, Hash, HashContext, Secret};
@@ -8,6 +8,13 @@ pub static SHA256: &dyn Hash = &Sha2 { digest: &digest::SHA256, hmac: hmac::HMAC
 
 /// SHA-384.
 pub static SHA384: &dyn Hash = &Sha2 { digest: &digest::SHA384, hmac: hmac::HMAC_SHA384, hkdf: hkdf::HKDF_SHA384 };
+
+/// SHA-1, which no signature and no secret depends on here: see [`terse_tls::crypto::CryptoProvider::sha1`].
+pub fn sha1(data: &[u8]) -> [u8; 20] {
+    let mut hash = [0; 20];
+    hash.copy_from_slice(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref()); // which has 20 bytes
+    hash
+}
 
 struct Sha2 {
     digest: &'static digest::Algorithm,

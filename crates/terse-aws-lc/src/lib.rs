@@ -40,6 +40,7 @@ const fn provider() -> CryptoProvider {
         groups: group::ALL,
         signatures: verify::ALL,
         sha256: hash::SHA256,
+        sha1: Some(hash::sha1),
         load_key: sign::load_key,
     }
 }

@@ -15,8 +15,8 @@ use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};
 
 /// A [`ClientStore`] and [`ServerStore`] that keeps its contents in a file, with mode 0600.
 ///
-/// For one process at a time: of two that write the same file, the last one wins. That costs full handshakes, never
-/// connections.
+/// Of two processes with the same file, the last one that writes wins. That costs full handshakes, never connections. A
+/// server whose tickets prove addresses must have a file of its own: each process would take such a proof once.
 pub struct CacheFile {
     file: SavedFile,
     client: MemoryClientStore,
@@ -26,10 +26,11 @@ pub struct CacheFile {
 static FORMAT: Format = Format { name: "cache file", magic: *b"terse$c\n", version: snapshot::VERSION, secret: false };
 
 impl CacheFile {
-    /// Opens the file, or prepares to create it, for at most `capacity` scopes and as many tickets.
+    /// Opens the file, or prepares to create it, for at most `capacity` scopes and as many clients.
     ///
     /// An error says that the path cannot be used. Otherwise the second value says why the content was not used, if
-    /// there was some; the file is then overwritten when there is something to save.
+    /// there was some; the file is then overwritten when there is something to save. A disk that is full or read-only is no
+    /// error: [`Self::take_error`] tells of it.
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
         let decode = |bytes: &[u8]| snapshot::decode(bytes, capacity).ok();
         let (file, tables, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
@@ -43,9 +44,19 @@ impl CacheFile {
         self.file.path()
     }
 
-    /// Why the last change that was not saved was not; what the traits report as [`NotSaved`].
+    /// Why changes cannot be saved, which the traits report as [`NotSaved`]: once, until one could be saved again.
     pub fn take_error(&self) -> Option<SavedFileError> {
         self.file.take_error()
+    }
+
+    /// What is kept as a client, to look at.
+    pub const fn client(&self) -> &MemoryClientStore {
+        &self.client
+    }
+
+    /// What is kept as a server, to look at.
+    pub const fn server(&self) -> &MemoryServerStore {
+        &self.server
     }
 
     fn save(&self) -> Result<(), NotSaved> {

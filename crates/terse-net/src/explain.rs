@@ -4,7 +4,9 @@ use core::fmt;
 use std::io::ErrorKind;
 
 use terse_tls::crypto::CryptoError;
-use terse_tls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+use terse_tls::{
+    AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError,
+};
 
 use crate::{NetError, NoAnswer};
 
@@ -109,6 +111,7 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
         CertificateError::Revoked => "issue a new certificate for it",
         CertificateError::UnknownRevocationStatus => "give the CRL of the CA that issued it",
         CertificateError::CrlExpired => "fetch a new CRL from the CA",
+        CertificateError::Staple(error) => staple_advice(error)?,
         CertificateError::WrongUsage => {
             "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client"
         }
@@ -117,6 +120,28 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
             "check that it was the trusted CA that issued it, and not one of the same name"
         }
         CertificateError::ConstraintViolated => "check path length and name constraints of its CA",
+        _ => return None,
+    })
+}
+
+fn staple_advice(error: &StapleError) -> Option<&'static str> {
+    Some(match error {
+        StapleError::Missing => {
+            "have it staple one (terse server --staple FILE, and TLS 1.3 for clients), or only ask for one"
+        }
+        StapleError::OutOfDate(_) => "have it fetch a new one, or set this machine's clock if it is wrong",
+        StapleError::NotYetValid(_) => "wait until then, or set the clock",
+        StapleError::NotFromIssuer => {
+            "check that it comes from the responder of the CA that issued the certificate, and that a responder of its own \
+             has the extended key usage OCSPSigning"
+        }
+        StapleError::OtherCertificate => {
+            "have it fetch one for the certificate that it sends; it may have been renewed"
+        }
+        StapleError::Malformed | StapleError::NotSuccessful | StapleError::UnknownStatus => {
+            "have it fetch a new one from the responder of its CA"
+        }
+        StapleError::UnsupportedAlgorithm => "have the responder sign with P-256, P-384, Ed25519 or RSA, and SHA-2",
         _ => return None,
     })
 }
@@ -133,6 +158,9 @@ fn alert_advice(alert: AlertDescription) -> Option<&'static str> {
             "it does not accept this side's certificate; its log says why"
         }
         AlertDescription::CERTIFICATE_EXPIRED => "this side's certificate has expired, or the peer's clock is wrong",
+        AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE => {
+            "it wants a good and current OCSP response with this side's certificate: staple one, or a newer one"
+        }
         AlertDescription::CERTIFICATE_REVOKED => "this side's certificate was revoked: it needs a new one",
         AlertDescription::HANDSHAKE_FAILURE | AlertDescription::INSUFFICIENT_SECURITY => {
             "the two sides share no suite, group or signature algorithm, or it wants a certificate or a pre-shared key: \

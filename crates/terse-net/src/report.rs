@@ -1,9 +1,9 @@
 //! A connection's summary as the JSON object that `terse client` and `terse server` print (the contract of the command
-//! line): these fields, in this order. What was dropped is there over datagrams alone.
+//! line): these fields, in this order. What was dropped is there over datagrams alone, the peer's `staple` where there was one.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use terse_tls::HandshakeType;
-use terse_tls::summary::{self, CachedObject, Summary, Traffic, Transport};
+use terse_tls::summary::{self, CachedObject, Staple, Summary, Traffic, Transport};
 
 /// A [`Summary`] that serializes as the JSON object of the command line.
 #[derive(Debug, serde::Serialize)]
@@ -33,6 +33,8 @@ pub struct Report<'a> {
 struct Peer {
     name: Option<String>,
     authenticated_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    staple: Option<&'static str>,
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -62,7 +64,11 @@ impl<'a> Report<'a> {
             group: summary.group.map(|group| group.to_string()),
             mode: summary.mode.name(),
             cached: summary.cached.iter().copied().map(CachedObject::name).collect(),
-            peer: Peer { name: summary.peer.name(), authenticated_by: summary.peer.authenticated_by.name() },
+            peer: Peer {
+                name: summary.peer.name(),
+                authenticated_by: summary.peer.authenticated_by.name(),
+                staple: (summary.peer.staple != Staple::None).then(|| summary.peer.staple.name()),
+            },
             signatures_verified: summary.signatures_verified,
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,

@@ -1,8 +1,10 @@
-//! What a program wants to have again after a restart, in a file: the part that is the same whatever it is. The contents live in memory; each change that matters writes the whole file anew. The file is
-//! a mark, the version of the format, a SHA-256 over everything else, and the contents.
+//! What a program wants to have again after a restart, in a file: the part that is the same whatever it is. The contents
+//! live in memory; each change that matters writes the whole file anew. The file is a mark, the version of the format, a
+//! SHA-256 over everything else, and the contents.
 //!
 //! What must always hold:
-//! - Power lost at any byte leaves the old file or the new one, whole.
+//! - Power lost at any byte leaves the old file or the new one, whole. So does a disk that is full.
+//! - A disk that cannot be written to is reported once, until it can be; the contents in memory go on.
 //! - Content that is damaged, or that another user could have written, is reported and not used; nor are secrets that
 //!   another user could have read.
 //! - Nobody but the owner can read the file.
@@ -13,7 +15,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 use terse_tls::cache::NotSaved;
@@ -37,14 +39,22 @@ pub(crate) struct Format {
 
 /// The file behind contents that live in memory.
 ///
-/// For one process at a time: of two that write the same file, the last one wins.
+/// Two processes never spoil each other's file, but do not see each other's changes: the last one that writes wins.
 pub(crate) struct SavedFile {
     format: &'static Format,
     path: PathBuf,
     /// How many changes were made in memory, and how many of them the file has.
     changes: AtomicU64,
     saved: Mutex<u64>,
-    error: Mutex<Option<SavedFileError>>,
+    trouble: Mutex<Trouble>,
+}
+
+/// What is to be told of a file that cannot be written.
+#[derive(Debug, Default)]
+struct Trouble {
+    /// Since when it is known, nothing could be saved.
+    lasts: bool,
+    untold: Option<SavedFileError>,
 }
 
 impl SavedFile {
@@ -63,14 +73,16 @@ impl SavedFile {
             let path = path.clone();
             move |source| SavedFileError { format, path, doing, source }
         };
-        let owner = atomic::probe(&path).map_err(error(Doing::Write))?;
+        let (owner, trouble) = atomic::probe(&path).map_err(error(Doing::Write))?;
+        let trouble = Trouble { lasts: trouble.is_some(), untold: trouble.map(error(Doing::Write)) };
         let content = read(format, &path, owner).map_err(error(Doing::Read))?;
         let decoded = content.map(|bytes| format.unwrap(&bytes?).and_then(|body| decode(body).ok_or(What::Content)));
         let (decoded, damage) = match decoded.transpose() {
             Ok(decoded) => (decoded, None),
             Err(what) => (None, Some(Damage { format, path: path.clone(), what })),
         };
-        let file = Self { format, path, changes: AtomicU64::new(0), saved: Mutex::new(0), error: Mutex::new(None) };
+        let file =
+            Self { format, path, changes: AtomicU64::new(0), saved: Mutex::new(0), trouble: Mutex::new(trouble) };
         Ok((file, decoded, damage))
     }
 
@@ -78,9 +90,13 @@ impl SavedFile {
         &self.path
     }
 
-    /// Why the last change that was not saved was not.
+    /// Why changes cannot be saved: once, until one could be saved again.
     pub(crate) fn take_error(&self) -> Option<SavedFileError> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.trouble().untold.take()
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Trouble> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Saves what was changed in memory up to now, which `contents` collects, unless another thread has done so while
@@ -98,11 +114,16 @@ impl SavedFile {
         } else {
             atomic::replace(&self.path, &bytes)
         };
+        let mut trouble = self.trouble();
         written.map_err(|source| {
-            let error = SavedFileError { format: self.format, path: self.path.clone(), doing: Doing::Write, source };
-            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            if !trouble.lasts {
+                let (format, path) = (self.format, self.path.clone());
+                trouble.untold = Some(SavedFileError { format, path, doing: Doing::Write, source });
+            }
+            trouble.lasts = true;
             NotSaved
         })?;
+        trouble.lasts = false;
         *saved = included;
         Ok(())
     }
@@ -129,20 +150,26 @@ enum What {
     ReadableByOthers,
 }
 
+impl Damage {
+    /// What is wrong, for those who do not start afresh.
+    pub fn cause(&self) -> String {
+        let Format { name, version, .. } = self.format;
+        let what = match self.what {
+            What::TooLong => "it is longer than 64 MiB",
+            What::OtherFile => &format!("it does not begin like a {name}"),
+            What::OtherVersion(found) => &format!("its format is version {found}, not {version}"),
+            What::Checksum => "its checksum does not match",
+            What::Content => "its content makes no sense",
+            What::WritableByOthers => "other users can write to it",
+            What::ReadableByOthers => "other users can read the secrets in it",
+        };
+        format!("{name} {}: {what}", self.path.display())
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Format { name, version, .. } = self.format;
-        write!(f, "{name} {}: ", self.path.display())?;
-        match self.what {
-            What::TooLong => f.write_str("it is longer than 64 MiB"),
-            What::OtherFile => write!(f, "it does not begin like a {name}"),
-            What::OtherVersion(found) => write!(f, "its format is version {found}, not {version}"),
-            What::Checksum => f.write_str("its checksum does not match"),
-            What::Content => f.write_str("its content makes no sense"),
-            What::WritableByOthers => f.write_str("other users can write to it"),
-            What::ReadableByOthers => f.write_str("other users can read the secrets in it"),
-        }?;
-        f.write_str("; starting afresh")
+        write!(f, "{}; starting afresh", self.cause())
     }
 }
 

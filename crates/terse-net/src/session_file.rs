@@ -21,7 +21,7 @@ pub struct SessionFile {
     sessions: MemoryClientSessions,
 }
 
-static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 1, secret: true };
+static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 2, secret: true };
 
 impl SessionFile {
     /// Opens the file, or prepares to create it, for the sessions of at most `capacity` scopes.
@@ -40,8 +40,8 @@ impl SessionFile {
         self.file.path()
     }
 
-    /// Why the last change that was not saved was not. The session is then used all the same, but forgotten, or offered
-    /// again, after a restart.
+    /// Why changes cannot be saved: once, until one could be saved again. Sessions are then used all the same, but forgotten,
+    /// or offered again, after a restart.
     pub fn take_error(&self) -> Option<SavedFileError> {
         self.file.take_error()
     }

@@ -20,6 +20,11 @@ impl Revocation {
         Ok(Self { serial: parse(certificate)?.raw_serial().to_vec(), time })
     }
 
+    /// When it was revoked, in UNIX seconds.
+    pub(crate) fn time(&self) -> u64 {
+        self.time
+    }
+
     /// Whether both name the same certificate of one issuer.
     pub fn same_certificate(&self, other: &Self) -> bool {
         self.serial == other.serial

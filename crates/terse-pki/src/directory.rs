@@ -13,7 +13,7 @@ use rcgen::KeyPair;
 use zeroize::Zeroizing;
 
 use crate::authority::Level;
-use crate::{Authority, Error, Revocation, Validity, to_pem};
+use crate::{Authority, Error, OcspStatus, Revocation, Validity, to_pem};
 
 impl Authority {
     /// Writes the CA into a directory, which is made if it is not there. Returns the files, root certificate first.
@@ -64,14 +64,7 @@ impl Authority {
         validity: Validity,
     ) -> Result<PathBuf, Error> {
         let path = directory.join("crl.pem");
-        let mut revoked = vec![Vec::new(); self.levels().len()];
-        if path.exists() {
-            for crl in CertificateRevocationListDer::pem_file_iter(&path).map_err(|e| pem_error(&path, e))? {
-                let crl = crl.map_err(|e| pem_error(&path, e))?;
-                let (issuer, entries) = self.read_crl(&crl).map_err(|e| Error::file(&path, e))?;
-                revoked[issuer] = entries; // `read_crl` returns the number of a level
-            }
-        }
+        let mut revoked = self.revoked(&path)?;
         for certificate in certificates {
             if certificate == self.root() {
                 return Err(Error::Root);
@@ -88,6 +81,28 @@ impl Authority {
         }
         write_file(&path, pem.as_bytes(), false, true)?;
         Ok(path)
+    }
+
+    /// What `crl.pem` says of a certificate of this CA: good, unless it is listed.
+    pub fn status(&self, directory: &Path, certificate: &CertificateDer<'_>) -> Result<OcspStatus, Error> {
+        let issuer = self.issuer_of(certificate)?;
+        let wanted = Revocation::new(certificate, 0)?;
+        let listed = self.revoked(&directory.join("crl.pem"))?;
+        let entry = listed[issuer].iter().find(|entry| entry.same_certificate(&wanted)); // a list for each level
+        Ok(entry.map_or(OcspStatus::Good, |entry| OcspStatus::Revoked(entry.time())))
+    }
+
+    /// What the CRLs in a file list, for each CA; nothing, if there is no such file.
+    fn revoked(&self, path: &Path) -> Result<Vec<Vec<Revocation>>, Error> {
+        let mut revoked = vec![Vec::new(); self.levels().len()];
+        if path.exists() {
+            for crl in CertificateRevocationListDer::pem_file_iter(path).map_err(|e| pem_error(path, e))? {
+                let crl = crl.map_err(|e| pem_error(path, e))?;
+                let (issuer, entries) = self.read_crl(&crl).map_err(|e| Error::file(path, e))?;
+                revoked[issuer] = entries; // `read_crl` returns the number of a level
+            }
+        }
+        Ok(revoked)
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Usage {
     /// Either.
     #[default]
     Both,
+    /// Nobody: it signs OCSP responses for its CA (RFC 6960, 4.2.2.2).
+    OcspSigning,
 }
 
 /// What a leaf certificate is issued with.
@@ -51,6 +53,7 @@ impl LeafOptions {
         params.extended_key_usages = match self.usage {
             Usage::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
             Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+            Usage::OcspSigning => vec![ExtendedKeyUsagePurpose::OcspSigning],
             Usage::Both => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
         };
         Ok(params)

@@ -32,6 +32,7 @@ mod crl;
 mod directory;
 mod error;
 mod leaf;
+mod ocsp;
 
 pub use algorithm::{Chain, KeyAlgorithm};
 pub use authority::{Authority, AuthorityOptions, Validity};
@@ -40,6 +41,7 @@ pub use crl::Revocation;
 pub use directory::write_file;
 pub use error::Error;
 pub use leaf::{LeafOptions, Usage};
+pub use ocsp::{OcspHash, OcspOptions, OcspStatus};
 pub use pki_types;
 
 /// Encodes one PEM block (RFC 7468).

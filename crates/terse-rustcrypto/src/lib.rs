@@ -18,6 +18,7 @@
 //!         by_scheme: &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
 //!     },
 //!     sha256: hash::SHA256,
+//!     sha1: None,
 //!     load_key: sign::load_p256_key,
 //! };
 //! ```
@@ -62,5 +63,6 @@ pub static PROVIDER: CryptoProvider = CryptoProvider {
     groups: group::ALL,
     signatures: verify::ALL,
     sha256: hash::SHA256,
+    sha1: Some(hash::sha1),
     load_key: sign::load_key,
 };

@@ -50,7 +50,8 @@ pub struct Connection {
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
-    cache: Option<ClientSession>,
+    /// In a box: most connections have none.
+    cache: Option<Box<ClientSession>>,
     agreed: Agreed,
     client_address: Option<AddressId>,
     summary: Summary,
@@ -124,7 +125,7 @@ impl Connection {
             summary: &mut connection.summary,
             agreed: &mut connection.agreed,
             client_address: None,
-            cache: connection.cache.as_mut(),
+            cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
             receive: Receive::default(),
         };
@@ -453,12 +454,14 @@ impl core::fmt::Debug for Connection {
 
 /// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
 /// (`caching`, rule 6).
-fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<ClientSession>, Option<Begun>) {
+fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box<ClientSession>>, Option<Begun>) {
     let common = &config.common;
     let scope = sessions::scope(config, server);
-    let trust_id = sessions::trust_id(config, server, now);
+    let trust_id = sessions::trust_id(config, server);
+    let revocation = sessions::revocation_check(config, now);
+    let revocation = revocation.as_ref();
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
-    let demands = Demands { now, trust_id, is_enabled: &is_enabled };
+    let demands = Demands { now, trust_id, revocation, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
     let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
@@ -466,6 +469,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
     let context = cache::Context {
         now,
         trust_id,
+        revocation,
         certificate_types: config.trust.certificate_types(),
         own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
         answer: &|request| caching::answer(config, request),
@@ -474,7 +478,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Cli
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    (config.cache.as_ref().map(|cache| ClientSession::begin(cache, scope, context)), begun)
+    (config.cache.as_ref().map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }
 
 /// For calls that need none.

@@ -8,10 +8,12 @@ use crate::wire::{AlertDescription, EncodeError, ProtocolVersion};
 mod certificate;
 mod misuse;
 mod peer;
+mod staple;
 
 pub use certificate::CertificateError;
 pub use misuse::ApiMisuse;
 pub use peer::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
+pub use staple::StapleError;
 
 /// Why a connection is over, or a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

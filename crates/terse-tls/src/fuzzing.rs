@@ -7,7 +7,7 @@ mod datagrams;
 mod messages;
 mod records;
 
-pub use certificates::{verify_chain, verify_raw_public_key};
+pub use certificates::{verify_chain, verify_raw_public_key, verify_staple};
 pub use datagrams::{reassemble, repeated, window};
 pub use messages::{MESSAGES, message};
 pub use records::{Keys, loopback, receive};

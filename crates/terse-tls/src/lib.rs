@@ -33,7 +33,7 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{CertificateIdentity, Credential, PeerIdentity, Trust, Validity, VerifiedPeer};
+pub use cert::{CertificateIdentity, Credential, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer};
 #[cfg(feature = "testing")]
 pub use config::{CacheDefence, Defence, Fault};
 pub use config::{
@@ -43,13 +43,13 @@ pub use connection::{Connection, Event};
 #[cfg(feature = "testing")]
 pub use endpoint::Undefended;
 pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
-pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError};
 pub use handshake::SignatureRequest;
 pub use memory::Memory;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{
-    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ConnectionIdUsage,
-    ContentType, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
-    SignatureScheme,
+    AlertDescription, CachedInformationType, CertificateStatusType, CertificateType, CipherSuite,
+    ClientCertificateType, ConnectionIdUsage, ContentType, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup,
+    ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };

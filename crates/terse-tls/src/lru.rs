@@ -1,4 +1,4 @@
-//! A map of bounded size that forgets what was not used for longest: under every store in memory.
+//! A map of bounded size that forgets what was not used for longest: under the stores of sessions in memory.
 //!
 //! What must always hold: never more than `capacity` values.
 
@@ -23,10 +23,6 @@ impl<K: Ord + Clone, V> Lru<K, V> {
 
     pub(crate) fn len(&self) -> usize {
         self.values.len()
-    }
-
-    pub(crate) fn contains(&self, key: &K) -> bool {
-        self.values.contains_key(key)
     }
 
     /// The value, which stays as old as it is.

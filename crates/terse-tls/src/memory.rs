@@ -26,7 +26,7 @@ pub struct Memory {
     pub max_record: usize,
     /// [`Common::max_send_buffer`].
     pub max_send_buffer: usize,
-    /// The longest flight that this side sends: its chain and about 500 more.
+    /// The longest flight that this side sends: its chain, what is stapled to it, and about 500 more.
     pub own_flight: usize,
     /// Whether TLS 1.2 is enabled. It signs the handshake's messages, not their hash, so they are kept until then.
     pub tls12: bool,
@@ -95,8 +95,9 @@ impl Memory {
 /// What a record has besides its content: a header, a type, and what an AEAD may add (RFC 9846, 5.2).
 const OVERHEAD: usize = 5 + 1 + 255;
 
-/// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, ServerKeyExchange, CertificateRequest.
-const MESSAGES_KEPT: usize = 4;
+/// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, CertificateStatus, ServerKeyExchange,
+/// CertificateRequest.
+const MESSAGES_KEPT: usize = 5;
 
 /// How many messages are put together at once over datagrams.
 const MESSAGES: usize = 9;

@@ -210,6 +210,8 @@ pub struct Peer {
     /// The scheme that it signed this handshake with; `None` where it signs nothing: in a session that is resumed, or with
     /// a pre-shared key.
     pub signature_scheme: Option<SignatureScheme>,
+    /// What the OCSP response that was stapled to its certificate in this handshake says.
+    pub staple: Staple,
     /// The identity's certificate was accepted although the device does not know the time.
     pub time_unchecked: bool,
 }
@@ -219,6 +221,27 @@ impl Peer {
     pub fn name(&self) -> Option<String> {
         let key = self.psk_identity.as_deref().map(|name| String::from_utf8_lossy(name).into_owned());
         self.identity.as_ref().map(ToString::to_string).or(key)
+    }
+}
+
+/// What a stapled OCSP response says (RFC 6066, 8). One that says anything but good ends the handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Staple {
+    /// There was none, or it was not asked for.
+    #[default]
+    None,
+    /// The certificate is good.
+    Good,
+}
+
+impl Staple {
+    /// As in reports: `none`, `good`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Good => "good",
+        }
     }
 }
 

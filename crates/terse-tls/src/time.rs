@@ -21,3 +21,10 @@ pub struct Now {
     /// Wall-clock time, for certificates; `None` on a device that does not know it.
     pub unix: Option<UnixTime>,
 }
+
+impl Now {
+    /// Wall-clock time in seconds since 1970, where one day in 2106 is as good as a later one; 0 if it is not known.
+    pub(crate) fn seconds(&self) -> u32 {
+        self.unix.map_or(0, |time| u32::try_from(time.as_secs()).unwrap_or(u32::MAX))
+    }
+}

@@ -18,11 +18,13 @@ use terse_tls::summary::{EarlyDataStatus, Transport};
 use terse_tls::{ClientConfig, Connection, Error, ServerAddress, Summary};
 
 use crate::credentials::warn_unsaved;
+use crate::crls::CrlFiles;
 use crate::export;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
+use crate::staples::Staples;
 use crate::trace::TraceLog;
 
 mod channel;
@@ -108,6 +110,8 @@ struct Client {
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
     session_file: Option<Arc<SessionFile>>,
+    staples: Staples,
+    crl_files: Option<CrlFiles>,
 }
 
 impl Client {
@@ -125,10 +129,12 @@ impl Client {
             let advice = "give --ca, or --peer-key, or --psk-identity with --psk-file";
             return Err(Failure::Usage(format!("there is nothing to know the server by; {advice}")));
         }
-        let mut config = ClientConfig::new(shared.crypto.provider(), shared.trust(args.ca.as_deref())?);
+        let (trust, crl_files) = shared.trust(args.ca.as_deref())?;
+        let mut config = ClientConfig::new(shared.crypto.provider(), trust);
         if let Some(key) = &args.key {
             config.credential = Some(shared.credential(args.cert.as_deref(), key)?);
         }
+        let staples = Staples::load(shared.crypto.provider(), &shared.staples, config.credential.as_slice())?;
         config.psks = shared.psk.load()?.into_iter().collect();
         let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
         config.resumption = session_file.clone().map(|store| ClientResumption {
@@ -149,11 +155,12 @@ impl Client {
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
         let clock = shared.clock();
         let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, json, args })
+        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, crl_files, staples, json, args })
     }
 
     /// One connection, from the socket to close_notify, and its report.
     fn connect_once(&self, number: u32) -> Result<(), Failure> {
+        self.crl_files.iter().for_each(CrlFiles::refresh);
         let mut channel = match self.open() {
             Ok(channel) => channel,
             Err(error) => {
@@ -182,6 +189,7 @@ impl Client {
     }
 
     fn open(&self) -> Result<Channel, NetError> {
+        self.staples.refresh();
         let HostPort { host, port } = &self.args.connect;
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(NetError::Io)?;
         let addresses: Vec<SocketAddr> = addresses.collect();

@@ -10,14 +10,15 @@ use terse_net::pki_types::CertificateDer;
 use terse_net::{CacheFile, KeyLogFile, SavedFileError, files};
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::SigningKey;
-use terse_tls::{ApiMisuse, Common, Credential, Trust};
+use terse_tls::{ApiMisuse, Common, Credential, Stapling, Trust};
 
+use crate::crls::CrlFiles;
 use crate::failure::Failure;
 use crate::options::{CacheMode, Shared};
 use crate::output;
 
 /// How many servers a client remembers, and how many clients a server does.
-const CACHE_CAPACITY: usize = 4096;
+pub(crate) const CACHE_CAPACITY: usize = 4096;
 
 impl Shared {
     /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.
@@ -51,32 +52,29 @@ impl Shared {
         (self.crypto.provider().load_key)(&der).map_err(|error| in_file(key, error))
     }
 
-    /// Trust in the CAs of a file, if one was given, and in the raw public keys that were.
-    pub(crate) fn trust(&self, anchors: Option<&Path>) -> Result<Trust, Failure> {
+    /// Trust in the CAs of a file, if one was given, and in the raw public keys that were; and what keeps its CRLs up to
+    /// date.
+    pub(crate) fn trust(&self, anchors: Option<&Path>) -> Result<(Trust, Option<CrlFiles>), Failure> {
         let provider = self.crypto.provider();
         let trust = match anchors {
-            Some(path) => self.trust_in_cas(path)?,
-            None if self.crls.is_empty() => Trust::nobody(provider),
+            Some(path) => {
+                let certificates: Vec<CertificateDer<'_>> = files::read_certificates(path).map_err(failed)?;
+                let trust = Trust::new(provider, &certificates).map_err(|error| in_file(path, error))?;
+                trust.with_stapling(provider, self.stapling())
+            }
+            None if self.crls.is_empty() && self.stapling() == Stapling::Off => Trust::nobody(provider),
+            None if self.crls.is_empty() => {
+                let problem = "--ask-staple and --require-staple need the CA that issues the certificates";
+                return Err(Failure::Usage(format!("{problem}; give --ca or --client-ca")));
+            }
             None => return Err(Failure::Usage("--crl needs the CA that issued it; give --ca or --client-ca".into())),
         };
-        self.peer_keys.iter().try_fold(trust, |trust, path| {
+        let (trust, crl_files) = CrlFiles::open(provider, trust, &self.crls)?;
+        let trust = self.peer_keys.iter().try_fold(trust, |trust, path| {
             let keys = files::read_public_keys(path).map_err(failed)?;
             trust.with_raw_public_keys(provider, &keys).map_err(|error| in_file(path, error))
-        })
-    }
-
-    fn trust_in_cas(&self, anchors: &Path) -> Result<Trust, Failure> {
-        let provider = self.crypto.provider();
-        let certificates: Vec<CertificateDer<'_>> = files::read_certificates(anchors).map_err(failed)?;
-        let trust = Trust::new(provider, &certificates).map_err(|error| in_file(anchors, error))?;
-        if self.crls.is_empty() {
-            return Ok(trust);
-        }
-        let mut crls = Vec::new();
-        for path in &self.crls {
-            crls.extend(files::read_crls(path).map_err(failed)?);
-        }
-        trust.with_crls(provider, &crls).map_err(|error| in_file(&self.crls[0], error)) // not empty, see above
+        })?;
+        Ok((trust, crl_files))
     }
 
     /// The cache file, if there is one to use. A damaged one is worth a warning, not a failure: it costs one full
@@ -156,6 +154,6 @@ pub(crate) fn failed(error: impl core::fmt::Display) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
+pub(crate) fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
     Failure::Failed(format!("{}: {error}", path.display()))
 }

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod cache;
 mod client;
 mod credentials;
+mod crls;
 mod demo;
 mod export;
 mod failure;
@@ -16,6 +18,7 @@ mod output;
 mod pki;
 mod server;
 mod sessions;
+mod staples;
 mod trace;
 
 #[derive(Debug, Parser)]
@@ -36,6 +39,9 @@ enum Command {
     Client(Box<client::ClientArgs>),
     /// Serve TLS or DTLS to any client, and say what each handshake cost
     Server(Box<server::ServerArgs>),
+    /// What a cache file holds, and why it was not used
+    #[command(subcommand)]
+    Cache(cache::CacheCommand),
     /// A small CA for trying things
     #[command(subcommand)]
     Pki(pki::PkiCommand),
@@ -51,6 +57,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, json),
         Command::Client(args) => client::run(*args, json),
         Command::Server(args) => server::run(*args, json),
+        Command::Cache(command) => cache::run(command, json),
         Command::Pki(command) => pki::run(command, json),
     };
     match result {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use terse_net::Clock;
 use terse_net::pki_types::UnixTime;
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{CipherSuite, Datagrams, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme};
+use terse_tls::{CipherSuite, Datagrams, MaxFragmentLength, NamedGroup, ProtocolVersion, SignatureScheme, Stapling};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -35,9 +35,21 @@ pub(crate) struct Shared {
     #[arg(long, value_name = "FILE", help_heading = "Caching")]
     pub(crate) cache_file: Option<PathBuf>,
 
-    /// Accept only certificates that a CRL in this file covers (PEM or DER; repeatable)
+    /// Accept only certificates that a CRL in this file covers (PEM or DER; repeatable). It is read again before a
+    /// connection if it has changed: what it then revokes is cached no more, and nor are its sessions. If it is damaged
+    /// or gone, the CRLs that it had stay in force until their nextUpdate
     #[arg(long = "crl", value_name = "FILE", help_heading = "Certificates")]
     pub(crate) crls: Vec<PathBuf>,
+    /// Ask peers to staple an OCSP response to their certificate (RFC 6066); one that comes must be good
+    #[arg(long, help_heading = "Certificates")]
+    ask_staple: bool,
+    /// The same, and refuse peers whose certificate comes without one; in TLS 1.2 no client can send one
+    #[arg(long, help_heading = "Certificates")]
+    require_staple: bool,
+    /// Staple the OCSP response (DER) in this file to the own certificate that it is about, for peers that ask; it is read
+    /// again when it changes (repeatable)
+    #[arg(long = "staple", value_name = "FILE", help_heading = "Certificates")]
+    pub(crate) staples: Vec<PathBuf>,
     /// The passphrase of an encrypted private key is the first line of this file
     #[arg(long, value_name = "FILE", help_heading = "Certificates")]
     pub(crate) passphrase_file: Option<PathBuf>,
@@ -140,6 +152,15 @@ impl Shared {
                 version.example()
             ))),
             _ => Ok(versions.into_iter().map(Version::code_point).collect()),
+        }
+    }
+
+    /// What peers are asked for beside their certificates.
+    pub(crate) const fn stapling(&self) -> Stapling {
+        match (self.require_staple, self.ask_staple) {
+            (true, _) => Stapling::Require,
+            (false, true) => Stapling::Ask,
+            (false, false) => Stapling::Off,
         }
     }
 

@@ -7,7 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use terse_net::files::{read_certificates, read_passphrase};
-use terse_pki::{Authority, AuthorityOptions, Chain, Error, KeyAlgorithm, LeafOptions, Usage, Validity, write_file};
+use terse_pki::{
+    Authority, AuthorityOptions, Chain, Error, KeyAlgorithm, LeafOptions, OcspOptions, Usage, Validity, write_file,
+};
 
 use crate::failure::Failure;
 
@@ -32,6 +34,10 @@ pub(crate) enum PkiCommand {
     #[command(after_help = "Example: terse pki crl --ca plant-ca --days 7\n\
         writes plant-ca/crl.pem, for `terse client --crl plant-ca/crl.pem`.")]
     Crl(Crl),
+    /// Make an OCSP response about a certificate, to be stapled to it: good, unless the CRL names it
+    #[command(after_help = "Example: terse pki ocsp broker.plant.example --ca plant-ca --days 7\n\
+        writes broker.plant.example.ocsp, for `terse server --staple broker.plant.example.ocsp`.")]
+    Ocsp(Ocsp),
 }
 
 #[derive(Debug, Args)]
@@ -108,12 +114,29 @@ pub(crate) struct Crl {
     days: u32,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Ocsp {
+    /// The certificate file, or the name that it was issued for
+    #[arg(value_name = "NAME|FILE")]
+    target: PathBuf,
+    /// The directory of the CA
+    #[arg(long, value_name = "DIR", default_value = "ca")]
+    ca: PathBuf,
+    /// After how many days the next response is due
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    days: u32,
+    /// Where to write it [default: beside the certificate, with the ending .ocsp]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 pub(crate) fn run(command: PkiCommand, json: bool) -> Result<(), Failure> {
     let written = match command {
         PkiCommand::Init(init) => init.run()?,
         PkiCommand::Issue(issue) => issue.run()?,
         PkiCommand::Revoke(revoke) => revoke.run()?,
         PkiCommand::Crl(crl) => crl.run(None)?,
+        PkiCommand::Ocsp(ocsp) => ocsp.run()?,
     };
     report(&written, json).map_err(|e| Failure::Failed(format!("standard output: {e}")))
 }
@@ -180,12 +203,36 @@ impl Issue {
 
 impl Revoke {
     fn run(self) -> Result<Vec<Written>, Failure> {
-        let named = self.target.to_str().map(|name| PathBuf::from(file_name(name, "pem")));
-        let path = match named {
-            Some(path) if !self.target.exists() && path.exists() => path,
-            _ => self.target,
-        };
+        let path = certificate_file(self.target);
         self.crl.run(Some(&path))
+    }
+}
+
+/// The file that is named, or the one that was written for a name.
+fn certificate_file(target: PathBuf) -> PathBuf {
+    let named = target.to_str().map(|name| PathBuf::from(file_name(name, "pem")));
+    match named {
+        Some(path) if !target.exists() && path.exists() => path,
+        _ => target,
+    }
+}
+
+impl Ocsp {
+    fn run(self) -> Result<Vec<Written>, Failure> {
+        let authority = Authority::load(&self.ca).map_err(failure)?;
+        let path = certificate_file(self.target);
+        let certificates = read_certificates(&path).map_err(failed)?;
+        let leaf = &certificates[0]; // a file without any is refused
+        let about = |e| Failure::Failed(format!("{}: {e}", path.display()));
+        let now = now()?;
+        let options = OcspOptions {
+            status: authority.status(&self.ca, leaf).map_err(about)?,
+            ..OcspOptions::good(now.saturating_sub(SLOW_CLOCK), self.days)
+        };
+        let response = authority.ocsp_response(leaf, &options).map_err(about)?;
+        let out = self.out.unwrap_or_else(|| path.with_extension("ocsp"));
+        write_file(&out, &response, false, true).map_err(failure)?;
+        Ok(vec![Written { path: out, content: "OCSP response" }])
     }
 }
 

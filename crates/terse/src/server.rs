@@ -13,12 +13,14 @@ use std::thread;
 use clap::Args;
 use terse_net::{CacheFile, Clock, NetError, explain};
 use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
-use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Summary};
+use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Stapling, Summary};
 
+use crate::crls::CrlFiles;
 use crate::failure::Failure;
 use crate::options::{HostPort, Shared};
 use crate::output::{self, Ended};
 use crate::sessions;
+use crate::staples::Staples;
 
 mod datagrams;
 mod streams;
@@ -27,6 +29,7 @@ const EXAMPLE: &str = "Example:
   terse server --listen 127.0.0.1:4433 --cert broker.pem --key broker.key \\
       --client-ca ca.pem --require-client-cert --echo
 With
+  --staple broker.ocsp                                       an OCSP response, for clients that ask for one
   --cert broker-rsa.pem --key broker-rsa.key                 a second certificate, for clients that need RSA
   --dtls --mtu 576 --connection-id 8                         over UDP, in small packets, to clients that may move
   --stateful-tickets --early-data-size 0                     short tickets, and no early data
@@ -130,6 +133,8 @@ struct Server {
     config: ServerConfig,
     clock: Clock,
     cache_file: Option<Arc<CacheFile>>,
+    staples: Staples,
+    crl_files: Option<Arc<CrlFiles>>,
 }
 
 impl Server {
@@ -160,6 +165,7 @@ impl Server {
                 return Err(Failure::Usage(format!("{problem}; {advice}")));
             }
         };
+        let staples = Staples::load(provider, &shared.staples, &credentials)?;
         config.credentials = credentials;
         config.psks = psks;
         if !args.no_tickets {
@@ -170,11 +176,17 @@ impl Server {
             config.early_data = (early_data > 0).then(|| ServerEarlyData::new(early_data));
         }
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
+        if shared.stapling() != Stapling::Off && !knows_clients {
+            let problem = "--ask-staple and --require-staple are for certificates of clients";
+            return Err(Failure::Usage(format!("{problem}; give --client-ca, or leave them out")));
+        }
         if args.require_client_cert && !knows_clients {
             return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
         }
+        let mut crl_files = None;
         if knows_clients {
-            let trust = shared.trust(args.client_ca.as_deref())?;
+            let trust;
+            (trust, crl_files) = shared.trust(args.client_ca.as_deref())?;
             config.client_authentication = match args.require_client_cert {
                 true => ClientAuthentication::Required(trust),
                 false => ClientAuthentication::Optional(trust),
@@ -187,7 +199,8 @@ impl Server {
         shared.configure(&mut config.common)?;
         config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { clock: shared.clock(), config, cache_file, json, args })
+        let crl_files = crl_files.map(Arc::new);
+        Ok(Self { clock: shared.clock(), config, cache_file, crl_files, staples, json, args })
     }
 
     /// What `bind` makes of the address to listen on.

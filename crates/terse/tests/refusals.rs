@@ -207,7 +207,7 @@ fn wrong_use_is_exit_code_2() {
         "--mtu 500",
         "--psk-identity x",
         "--identity-key x",
-        "--cache compact",
+        "--cache everything",
         "--crypto openssl",
         "--record-size-limit 63",
         "--max-fragment-length 1000",

@@ -17,6 +17,7 @@ mod hello_retry;
 mod keys;
 mod refusals;
 mod resumption;
+mod staples;
 mod traffic;
 mod versions;
 
@@ -125,7 +126,7 @@ impl Cell {
         Self::all(table).filter(move |cell| match cell.peer {
             Peer::BouncyCastle => is_about_shared_keys,
             Peer::Dimpl => is_for_dimpl,
-            _ => true,
+            _ => staples::is_tried(feature.name, *cell),
         })
     }
 
@@ -217,6 +218,7 @@ pub fn all() -> Vec<Feature> {
         resumption::features(),
         refusals::features(),
         caching::features(),
+        staples::features(),
         datagrams::features(),
     ]
     .into_iter()

@@ -54,6 +54,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.early_data {
         command.args(["--earlydata", "--maxearlydata", "1024"]);
     }
+    if let Some(response) = case.ocsp_response() {
+        command.arg("--ignore-ocsp-response-errors").arg("--ocsp-response").arg(files.write("response.der", response));
+    }
     let mut process = Process::start(command, files);
     let port = process.listening_port(if case.datagrams.is_some() { &UDP } else { &TCP });
     (process, port)
@@ -251,6 +254,10 @@ impl Remote for Program {
             return; // it does not say, but has `--alpn-fatal`
         }
         self.running.process.wait_for(&format!("- Application protocol: {name}"));
+    }
+
+    fn expect_staple(&mut self) {
+        self.running.process.wait_for("OCSP status request");
     }
 
     fn closes_on(&self) -> Option<&'static [u8]> {

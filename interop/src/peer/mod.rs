@@ -303,6 +303,11 @@ pub trait Remote {
         cannot()
     }
 
+    /// It saw a good OCSP response that was stapled to our certificate.
+    fn expect_staple(&mut self) {
+        cannot()
+    }
+
     /// What our side must send for the peer to close, if it takes no other orders.
     fn closes_on(&self) -> Option<&'static [u8]> {
         None

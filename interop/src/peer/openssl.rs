@@ -52,6 +52,9 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     if case.early_data {
         command.arg("-early_data");
     }
+    if let Some(response) = case.ocsp_response() {
+        command.arg("-status_file").arg(files.write("response.der", response));
+    }
     let process = Process::start(command, files);
     let address = process.wait_for_line("ACCEPT ");
     let port = address.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -83,6 +86,9 @@ fn client_with(case: &Case, port: u16, files: Arc<Files>) -> Process {
     }
     if case.early_data && files.session.exists() {
         command.arg("-early_data").arg(files.write("early", EARLY_DATA));
+    }
+    if case.staple.is_some() {
+        command.arg("-status");
     }
     if case.connections > 1 {
         command.arg("-sess_out").arg(&files.session);
@@ -233,6 +239,10 @@ impl Remote for Program {
             Role::Client => self.running.process.wait_for(&format!("ALPN protocols selected: {name}")),
             Role::Server => self.running.process.wait_for(&format!("ALPN protocol: {name}")),
         }
+    }
+
+    fn expect_staple(&mut self) {
+        self.running.process.wait_for("Cert Status: good");
     }
 
     fn closes_on(&self) -> Option<&'static [u8]> {

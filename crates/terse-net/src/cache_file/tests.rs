@@ -16,6 +16,9 @@ use terse_tls::summary::Transport;
 use super::{CacheFile, Damage, FORMAT};
 use crate::saved_file::MAX_LEN;
 
+#[cfg(target_os = "linux")]
+mod disk;
+
 fn vector<const N: usize>(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u64).to_be_bytes()[8 - N..], content].concat()
 }
@@ -25,19 +28,26 @@ fn scope() -> Scope {
     Scope { server, port: 443, transport: Transport::Stream, credential: Some(Fingerprint([1; 32])) }
 }
 
+/// A record with the numbers of its shared values.
+fn record(shared: &[u8], body: &[u8]) -> Vec<u8> {
+    let len = (2 + shared.len() + body.len()) as u16;
+    [&len.to_be_bytes(), shared, body].concat()
+}
+
 /// A record of [`scope`] with a confirmed ticket, and a row under ticket 1, as a snapshot writes them.
 fn example() -> (ScopeRecord, Row) {
-    let server = vector::<2>(b"\x01device.example");
-    let scope = [server.as_slice(), &443_u16.to_be_bytes(), &[0, 1], &[1; 32]].concat();
-    let confirmed = [[1; 1].as_slice(), &[9; 8], &[1], &[1; 32], &[0]].concat();
-    let record = [[0, 0, 0].as_slice(), &confirmed, &[0, 0, 0]].concat();
-    let validity = [0_u64.to_be_bytes().as_slice(), &[0], &u64::MAX.to_be_bytes(), &[1]].concat();
-    let identity = [[0].as_slice(), &vector::<2>(&[0x30; 20]), &vector::<2>(&[])].concat();
-    let peer = [identity, vector::<2>(&[4; 91]), validity, vec![2]].concat();
-    let entry = [[1; 32].as_slice(), &[7; 8], &server, &peer].concat();
-    let row = [ticket(1).0.as_slice(), &[0, 0, 0, 1], &[0; 4], &[0, 0]].concat();
-    let tables = [[scope, record].concat(), entry, Vec::new(), row];
-    let bytes = tables.map(|table| vector::<4>(&table)).concat();
+    let server = vector::<1>(b"\x01device.example");
+    let times = [0; 8];
+    let scope = [&[0, 2, 0][..], &443_u16.to_be_bytes(), &server, &times, &[0], &[9; 8]].concat();
+    let identity = [vector::<1>(&[0x30; 20]), vector::<1>(&[])].concat();
+    let validity = [&0_u32.to_be_bytes()[..], &u32::MAX.to_be_bytes(), &[1, 2]].concat();
+    let peer = [vec![0], vector::<2>(&[4; 91]), validity, identity].concat();
+    let client = [&[2][..], &times, &ticket(1).0, &server, &[1; 32], &peer].concat();
+    let trust_id = [&[7; 8][..], &[0; 24]].concat();
+    let table = |shared: &[u8], record: &[u8]| [&[1], shared, &vector::<4>(record)].concat();
+    let scopes = table(&[1; 32], &record(&[0, 1], &scope));
+    let clients = table(&trust_id, &record(&[1, 0, 0, 0, 0], &client));
+    let bytes = [scopes, clients, vec![0; 5]].concat();
 
     let (client, server) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
     (record_of(&client), server.find(&ticket(1)).expect("it is there"))
@@ -73,8 +83,8 @@ fn filled() -> (TempDir, PathBuf) {
         Save::Now
     })
     .expect("writable");
-    file.commit(Commit { ticket: ticket(1), row: row.clone(), parent: None }).expect("writable");
-    file.commit(Commit { ticket: ticket(2), row, parent: Some(ticket(1)) }).expect("writable");
+    file.commit(Commit { ticket: ticket(1), row: row.clone(), parent: None, time: None }).expect("writable");
+    file.commit(Commit { ticket: ticket(2), row, parent: Some(ticket(1)), time: None }).expect("writable");
     (directory, path)
 }
 
@@ -189,7 +199,7 @@ fn reports_say_what_is_wrong() {
     assert_eq!(report(&FORMAT.wrap(&nothing)), None);
     for (bytes, expected) in [
         (b"not a cache".as_slice(), "cache file FILE: it does not begin like a cache file; starting afresh"),
-        (&other, "cache file FILE: its format is version 9, not 4; starting afresh"),
+        (&other, &format!("cache file FILE: its format is version 9, not {}; starting afresh", snapshot::VERSION)),
         (&flipped, "cache file FILE: its checksum does not match; starting afresh"),
         (&FORMAT.wrap(&[1]), "cache file FILE: its content makes no sense; starting afresh"),
     ] {
@@ -212,7 +222,7 @@ fn damaged_file_is_replaced_by_the_next_change() {
     fs::write(&path, b"rubbish").expect("writable");
     let (file, damage) = open(&path);
     assert!(damage.is_some());
-    file.commit(Commit { ticket: ticket(5), row: example().1, parent: None }).expect("writable");
+    file.commit(Commit { ticket: ticket(5), row: example().1, parent: None, time: None }).expect("writable");
     let (file, damage) = open(&path);
     assert_eq!(damage, None);
     assert!(file.find(&ticket(5)).is_some());
@@ -243,7 +253,8 @@ fn replacing_is_atomic() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for n in 10..100 {
-                file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None }).expect("writable");
+                file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None })
+                    .expect("writable");
             }
             done.store(true, Ordering::SeqCst);
         });
@@ -263,7 +274,8 @@ fn parallel_changes_are_all_saved() {
             let (file, row) = (&file, &row);
             threads.spawn(move || {
                 for n in 0..20 {
-                    let commit = Commit { ticket: ticket(thread * 100 + n), row: row.clone(), parent: None };
+                    let commit =
+                        Commit { ticket: ticket(thread * 100 + n), row: row.clone(), parent: None, time: None };
                     file.commit(commit).expect("writable");
                     // Another process would find it by now.
                     let (saved, _) = CacheFile::open(file.path(), 1000).expect("usable");
@@ -308,7 +320,7 @@ fn failed_save_keeps_the_change_and_its_reason() {
     let (directory, path) = filled();
     let (file, _) = open(&path);
     fs::remove_dir_all(directory.path()).expect("own directory");
-    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None });
+    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None, time: None });
     assert!(commit(3).is_err());
     assert!(file.find(&ticket(3)).is_some());
     assert!(file.take_error().expect("a reason").to_string().contains("cannot be written: "));
@@ -326,7 +338,7 @@ fn spent_ticket_stays_spent() {
     let (file, _) = open(&path);
     for n in 2..5 {
         let row = Row { address: Some(here), ..example().1 };
-        file.commit(Commit { ticket: ticket(n), row, parent: None }).expect("writable");
+        file.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).expect("writable");
     }
     assert_eq!(
         [elsewhere, here, here].map(|address| file.spend(&ticket(2), address)),
@@ -349,7 +361,7 @@ fn link_stays_a_link() {
     let link = directory.path().join("link");
     std::os::unix::fs::symlink(&path, &link).expect("a file system with links");
     let (file, _) = open(&link);
-    file.commit(Commit { ticket: ticket(7), row: example().1, parent: None }).expect("writable");
+    file.commit(Commit { ticket: ticket(7), row: example().1, parent: None, time: None }).expect("writable");
     assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
     assert!(open(&path).0.find(&ticket(7)).is_some());
 }
@@ -358,8 +370,12 @@ fn link_stays_a_link() {
 fn least_recently_used_goes_first_over_restarts() {
     let (_directory, path) = filled();
     let (file, _) = CacheFile::open(&path, 2).expect("usable");
-    file.commit(Commit { ticket: ticket(3), row: example().1, parent: None }).expect("writable");
-    assert_eq!([1, 2, 3].map(|n| file.find(&ticket(n)).is_some()), [false, true, true]);
+    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None, time: None });
+    let known = || [1, 2, 3, 4].map(|n| file.find(&ticket(n)).is_some());
+    commit(3).expect("writable");
+    assert_eq!(known(), [true, true, true, false], "two clients");
+    commit(4).expect("writable");
+    assert_eq!(known(), [false, false, true, true]);
 }
 
 #[test]

@@ -23,6 +23,31 @@ fn an_expired_certificate_says_whose_and_since_when() {
 }
 
 #[test]
+fn a_staple_says_what_is_wrong_with_it() {
+    assert_eq!(
+        line(Error::Certificate(CertificateError::Staple(StapleError::Missing))),
+        "the stapled OCSP response for the certificate of broker.plant.example is missing, and one is required; \
+         have it staple one (terse server --staple FILE, and TLS 1.3 for clients), or only ask for one"
+    );
+    let since = UnixTime::since_unix_epoch(Duration::from_secs(1_772_323_200));
+    for (error, expected) in [
+        (StapleError::Malformed, "does not parse; have it fetch"),
+        (StapleError::NotSuccessful, "had no answer; have it fetch"),
+        (StapleError::OtherCertificate, "another certificate; have it fetch"),
+        (StapleError::NotFromIssuer, "a responder of the issuer; check"),
+        (StapleError::UnsupportedAlgorithm, "an algorithm that is refused; have the responder"),
+        (StapleError::OutOfDate(since), "is out of date since 2026-03-01; have it fetch"),
+        (StapleError::NotYetValid(since), "is valid from 2026-03-01 on; is the clock right?; wait"),
+        (StapleError::UnknownStatus, "does not know the certificate; have it fetch"),
+    ] {
+        let line = line(Error::Certificate(CertificateError::Staple(error)));
+        assert!(line.contains(expected), "{line}");
+    }
+    let heard = line(Error::AlertReceived(AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE));
+    assert!(heard.contains("staple one"), "{heard}");
+}
+
+#[test]
 fn an_unknown_key_is_shown_by_its_end() {
     assert_eq!(
         line(Error::Certificate(CertificateError::UnknownPublicKey { end: [0x9f, 0x3c, 0x21, 0xaa] })),

@@ -16,11 +16,21 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Finds out whether [`replace`] would work, and clears away what a lost power left of earlier calls.
-pub(super) fn probe(path: &Path) -> io::Result<Owner> {
+/// Finds out whether [`replace`] would work, and clears away what a lost power left of earlier calls. A disk that is full or
+/// read-only may not be so for ever, and what is on it can be used: that error comes beside the result.
+pub(super) fn probe(path: &Path) -> io::Result<(Owner, Option<io::Error>)> {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     clear_away(path);
-    let temporary = Temporary::create(path)?;
-    Ok(Owner::of(&temporary.file.metadata()?))
+    match Temporary::create(path) {
+        Ok(temporary) => Ok((Owner::of(&temporary.file.metadata()?), None)),
+        Err(error) if [QuotaExceeded, ReadOnlyFilesystem, StorageFull].contains(&error.kind()) => {
+            match Owner::of_process() {
+                Some(owner) => Ok((owner, Some(error))),
+                None => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The user whose files this process creates.
@@ -35,6 +45,11 @@ impl Owner {
     fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self { user: metadata.uid() }
+    }
+
+    /// Where the system says it without writing.
+    fn of_process() -> Option<Self> {
+        fs::metadata("/proc/self").ok().map(|metadata| Self::of(&metadata))
     }
 
     /// Whether only this user, or root, can have written to the file.
@@ -54,6 +69,10 @@ impl Owner {
 impl Owner {
     const fn of(_: &Metadata) -> Self {
         Self {}
+    }
+
+    const fn of_process() -> Option<Self> {
+        Some(Self {})
     }
 
     /// Left to the directory's access list.

@@ -16,10 +16,10 @@ fn scope(port: u16) -> Scope {
 
 /// A session as it is written: TLS 1.2 with this ticket.
 fn session(ticket: u8) -> Vec<u8> {
-    let head = [&[1, 0xc0, 0x2b, 0x03, 0x03, 1, 0][..], &[48], &[0x5e; 48], &[0, 1, ticket]].concat();
+    let head = [&[2, 0xc0, 0x2b, 0x03, 0x03, 1, 0][..], &[48], &[0x5e; 48], &[0, 1, ticket]].concat();
     let times =
         [&1_772_323_200_u64.to_be_bytes()[..], &3600_u32.to_be_bytes(), &1_772_323_200_u64.to_be_bytes()].concat();
-    let origin = [&[2; 8][..], &[0, 0, 2, 0x30, 0], &[0, 0], &[0; 9], &[0xff; 8], &[0, 2, 0]].concat();
+    let origin = [&[2; 8][..], &[0, 0, 2, 0x30, 0], &[0, 0], &[0; 9], &[0xff; 8], &[0, 2, 0, 0]].concat();
     [head, times, origin].concat()
 }
 
@@ -75,7 +75,7 @@ fn damage_is_reported_and_replaced() {
     let good = fs::read(&path).expect("readable");
     for (place, expected) in [
         (0, "it does not begin like a session file"),
-        (9, "its format is version 0, not 1"),
+        (9, "its format is version 3, not 2"),
         (20, "its checksum does not match"),
         (good.len() - 1, "its checksum does not match"),
     ] {

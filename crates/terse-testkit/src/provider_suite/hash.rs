@@ -1,8 +1,15 @@
-//! SHA-256 and SHA-384 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869).
+//! SHA-1, SHA-256 and SHA-384 (FIPS 180-4), HMAC (RFC 4231) and HKDF (RFC 5869).
 
 use terse_tls::crypto::{CryptoError, CryptoProvider, Hash};
 
 use super::hex;
+
+/// The digest of FIPS 180-4's first example, and that of nothing.
+pub fn sha1(provider: &CryptoProvider) {
+    let sha1 = provider.sha1.expect("for OCSP responses");
+    assert_eq!(sha1(b"abc")[..], hex("a9993e364706816aba3e25717850c26c9cd0d89d"));
+    assert_eq!(sha1(b"")[..], hex("da39a3ee5e6b4b0d3255bfef95601890afd80709"));
+}
 
 /// The digests of FIPS 180-4's examples.
 pub fn sha2(provider: &CryptoProvider) {

@@ -8,14 +8,14 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::health::{Health, Permission};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
-    ScopeRecord, Ticket, TrustId,
+    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
+    Scope, ScopeRecord, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
@@ -39,8 +39,10 @@ impl fmt::Debug for ClientCache {
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
-    /// What a server's chain would be verified under. `None`: nothing verified here may be cached.
-    pub(crate) trust_id: Option<TrustId>,
+    /// What a server's chain would be verified under.
+    pub(crate) trust_id: TrustId,
+    /// Where that checks it.
+    pub(crate) revocation: Option<&'a RevocationCheck>,
     /// What the server's Certificate may carry.
     pub(crate) certificate_types: &'static [CertificateType],
     /// The Certificate that this side would send.
@@ -62,6 +64,8 @@ pub(crate) struct Selection {
     /// What it answered.
     pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
+    /// `compact`: that one is sent all the same, reduced to its live extensions.
+    pub(crate) reduced: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
 }
@@ -72,9 +76,14 @@ impl Selection {
         self.server_certificate || self.certificate_request || self.client_certificate
     }
 
-    /// Whether what is cached is not sent at all.
+    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
     pub(crate) const fn leaves_out(&self) -> bool {
         matches!(self.scheme, Some(Scheme::Compact))
+    }
+
+    /// Whether the server's Certificate is not sent at all.
+    pub(crate) const fn leaves_out_certificate(&self) -> bool {
+        self.leaves_out() && self.server_certificate && !self.reduced
     }
 
     /// Whether the server knows the ticket that was offered.
@@ -111,13 +120,15 @@ pub(crate) struct ClientSession {
     /// `None`: caching is off.
     cache: Option<ClientCache>,
     scope: Arc<Scope>,
-    trust_id: Option<TrustId>,
+    /// When, in seconds since 1970; 0 without a clock.
+    begun: u32,
+    trust_id: TrustId,
     own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
     compact: bool,
     offer: Offer,
-    reason: Option<&'static str>,
+    reason: Option<Reason>,
     selection: Selection,
     /// The server's Certificate and CertificateRequest in this handshake, sent or cached.
     certificate: Option<Fingerprint>,
@@ -160,6 +171,7 @@ impl ClientSession {
         let mut session = Self {
             cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
             scope: Arc::new(scope),
+            begun: context.now.seconds(),
             trust_id: context.trust_id,
             own_certificate: context.own_certificate,
             bithac: false,
@@ -180,9 +192,9 @@ impl ClientSession {
 
     fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
         if record.is_empty() {
-            self.reason = Some("first contact");
+            self.reason = Some(Reason::FirstContact);
         }
-        let health = record.health;
+        let before = (record.health, record.history.reason);
         let permission = if context.resumes {
             record.health.beside_resumption()
         } else {
@@ -211,24 +223,23 @@ impl ClientSession {
             }
             Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
         }
-        if record.health == health { Save::Later } else { Save::Now }
+        record.history.reason = self.reason;
+        let is_same = (record.health, record.history.reason) == before;
+        if is_same || record.is_empty() { Save::Later } else { Save::Now }
     }
 
-    /// The server's Certificate, if it passes its checks. What expired is deleted.
+    /// The server's Certificate, if it passes its checks. What expired or was revoked is deleted.
     fn usable_certificate(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Option<Arc<PeerEntry>> {
         let entry = record.server_certificate()?.clone();
-        let Some(trust_id) = context.trust_id else {
-            self.reason = Some("verification here is not cached");
-            return None;
-        };
-        let Context { now, certificate_types, without_clock, versions, defences, .. } = context;
+        let Context { now, trust_id, revocation, certificate_types, without_clock, versions, defences, .. } = context;
         let server = &self.scope.server;
-        let conditions = Conditions { trust_id, certificate_types, versions, server, now, without_clock, defences };
+        let conditions =
+            Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
             Err(unusable) => {
                 self.reason = Some(unusable.reason());
-                if unusable == Unusable::Expired {
+                if unusable.is_final() {
                     record.forget_certificate();
                 }
                 None
@@ -240,7 +251,7 @@ impl ClientSession {
     /// as it did.
     fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(certificate) = self.usable_certificate(record, context) else {
-            self.reason = self.reason.or(Some("no ticket"));
+            self.reason = self.reason.or(Some(Reason::NoTicket));
             return;
         };
         let can_be_offered = |slot: &Slot| {
@@ -264,9 +275,9 @@ impl ClientSession {
 
     fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
         match record.ticket(can_be_offered) {
-            None => self.reason = self.reason.or(Some("no ticket")),
+            None => self.reason = self.reason.or(Some(Reason::NoTicket)),
             Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
-                self.reason = self.reason.or(Some("ticket in use by another connection"));
+                self.reason = self.reason.or(Some(Reason::TicketInUse));
             }
             Some(slot) => {
                 self.offer.slot = Some(slot);
@@ -333,7 +344,7 @@ impl ClientSession {
         peer: VerifiedPeer,
     ) -> Option<PeerEntry> {
         self.cache.as_ref()?;
-        Some(PeerEntry::new(fingerprint, version, self.trust_id?, self.scope.server.clone(), peer))
+        Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
     /// The server's Certificate in this handshake, sent or cached.
@@ -360,8 +371,8 @@ impl ClientSession {
     }
 
     /// Why less than everything was offered.
-    pub(crate) const fn reason(&self) -> Option<&'static str> {
-        self.reason
+    pub(crate) fn reason(&self) -> Option<&'static str> {
+        self.reason.map(Reason::text)
     }
 
     /// The server's selection was read. It is not authenticated yet.
@@ -378,6 +389,7 @@ impl ClientSession {
                 record.known(ticket);
             } else if unknown {
                 record.unknown(ticket);
+                record.history.reason = Some(Reason::TicketUnknown);
             }
             Save::Later // `finished` follows; until it does, the older slot does as well
         });
@@ -389,6 +401,9 @@ impl ClientSession {
         self.change(|session, record| {
             session.stage = Stage::Finished { before: record.health };
             record.health.succeeded(!session.offer.is_empty());
+            if session.selection.any() {
+                record.history.used = session.begun;
+            }
             if session.bithac || session.compact {
                 record.scheme = session.selection.scheme; // of a server that was asked
             }
@@ -397,6 +412,9 @@ impl ClientSession {
             }
             if let Some(request) = certificate_request.filter(RequestEntry::fits) {
                 record.learn_request(request);
+            }
+            if record.history.made == 0 {
+                record.history.made = session.begun;
             }
             session.own_ticket = ticket;
             if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {

@@ -4,14 +4,47 @@
 
 use alloc::vec::Vec;
 
-use super::{Fingerprint, ServerId, TrustId};
-use crate::cert::VerifiedPeer;
+use super::shared::Value;
+use super::{Fingerprint, Reason, ServerId, TrustId};
+use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
 
 /// A peer's Certificate that was verified once: its fingerprint, what it was verified for, and what is kept of it.
+///
+/// Only a handshake makes one, when the peer's Finished was verified. A store can look at it, and keep it,
+///
+/// ```
+/// use terse_tls::cache::{Fingerprint, PeerEntry, Row};
+///
+/// fn of(row: &Row) -> Option<Fingerprint> {
+///     row.entry.as_deref().map(PeerEntry::fingerprint)
+/// }
+/// ```
+///
+/// but nobody else makes one, or changes it, or has what it is made of:
+///
+/// ```compile_fail,E0603
+/// use terse_tls::cache::FinishedProof;
+/// ```
+///
+/// ```compile_fail,E0616
+/// # use terse_tls::cache::{Fingerprint, PeerEntry};
+/// fn other(mut entry: PeerEntry) -> PeerEntry {
+///     entry.fingerprint = Fingerprint([0; 32]);
+///     entry
+/// }
+/// ```
+///
+/// ```compile_fail,E0624
+/// let entry = terse_tls::cache::PeerEntry::new;
+/// ```
+///
+/// ```compile_fail,E0624
+/// let peer = terse_tls::VerifiedPeer::of_raw_public_key;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerEntry {
     fingerprint: Fingerprint,
@@ -25,13 +58,14 @@ pub struct PeerEntry {
 impl PeerEntry {
     /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
     /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
-    pub(crate) const fn new(
+    pub(crate) fn new(
         fingerprint: Fingerprint,
         version: ProtocolVersion,
         trust_id: TrustId,
         server: ServerId,
         peer: VerifiedPeer,
     ) -> Self {
+        let peer = peer.without_issuers();
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(version),
@@ -62,7 +96,8 @@ impl PeerEntry {
 
     /// Whether the entry may stand for its Certificate under `conditions`.
     pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
-        let Conditions { trust_id, certificate_types, versions, server, now, without_clock, defences } = *conditions;
+        let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
+            *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             _ if defences.lack(CacheDefence::Validity) => {}
@@ -81,7 +116,11 @@ impl PeerEntry {
         if self.server != *server && !defences.lack(CacheDefence::ServerName) {
             return Err(Unusable::OtherServerName);
         }
-        Ok(())
+        let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
+        match revocation.filter(|_| is_revocable) {
+            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
+            None => Ok(()),
+        }
     }
 
     /// Whether the entry is small enough to be kept. The peer chooses its certificate, and a cache is bounded in bytes
@@ -99,6 +138,8 @@ impl PeerEntry {
 pub(super) struct Conditions<'a> {
     /// What a chain or key would be verified under.
     pub(super) trust_id: TrustId,
+    /// Where that checks it.
+    pub(super) revocation: Option<&'a RevocationCheck>,
     /// What the Certificate may carry.
     pub(super) certificate_types: &'a [CertificateType],
     /// What may be negotiated.
@@ -114,7 +155,7 @@ pub(super) struct Conditions<'a> {
 /// Why an entry is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Past the chain's first notAfter: the entry is to be deleted.
+    /// Past the chain's first notAfter.
     Expired,
     /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
     ClockNotPlausible,
@@ -123,17 +164,24 @@ pub(super) enum Unusable {
     /// Or a raw public key in another version.
     OtherCertificateType,
     OtherServerName,
+    Revocation(Doubt),
 }
 
 impl Unusable {
-    pub(super) const fn reason(self) -> &'static str {
+    /// Whether it is so for good, and the entry is to be deleted.
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
+    }
+
+    pub(super) const fn reason(self) -> Reason {
         match self {
-            Self::Expired => "entry expired",
-            Self::ClockNotPlausible => "clock is earlier than the entry",
-            Self::ClockUnknown => "time unknown",
-            Self::TrustChanged => "trust changed",
-            Self::OtherCertificateType => "certificate type or version changed",
-            Self::OtherServerName => "server name changed",
+            Self::Expired => Reason::Expired,
+            Self::ClockNotPlausible => Reason::ClockNotPlausible,
+            Self::ClockUnknown => Reason::ClockUnknown,
+            Self::TrustChanged => Reason::TrustChanged,
+            Self::OtherCertificateType => Reason::OtherCertificateType,
+            Self::OtherServerName => Reason::OtherServerName,
+            Self::Revocation(doubt) => doubt.reason(),
         }
     }
 }
@@ -145,6 +193,8 @@ pub(crate) struct RequestEntry {
     pub(crate) version: ProtocolVersion,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) signature_algorithms: Vec<SignatureScheme>,
+    /// It asks for a stapled OCSP response, in TLS 1.3.
+    pub(crate) asks_status: bool,
     /// Length of the message in full, header included.
     pub(crate) length: u16,
 }
@@ -169,11 +219,22 @@ impl RequestEntry {
     const MAX_SCHEMES: usize = 128;
 }
 
-impl Parse<'_> for PeerEntry {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+/// In a record, which has the trust ID among its shared values, and where the server's name has a place of its own.
+impl PeerEntry {
+    pub(super) fn encode_without_context(&self, writer: &mut Writer<'_>) {
+        self.fingerprint.encode(writer);
+        self.peer.encode(writer);
+        if let Some(version) = self.version {
+            version.encode(writer);
+        }
+    }
+
+    pub(super) fn parse_with(
+        trust_id: TrustId,
+        server: ServerId,
+        reader: &mut Reader<'_>,
+    ) -> Result<Self, InvalidMessage> {
         let fingerprint = Fingerprint::parse(reader)?;
-        let trust_id = TrustId::parse(reader)?;
-        let server = ServerId::parse(reader)?;
         let peer = VerifiedPeer::parse(reader)?;
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
@@ -181,17 +242,17 @@ impl Parse<'_> for PeerEntry {
         };
         Ok(Self { fingerprint, trust_id, server, peer, version })
     }
-}
 
-impl Encode for PeerEntry {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.fingerprint.encode(writer);
-        self.trust_id.encode(writer);
-        self.server.encode(writer);
-        self.peer.encode(writer);
-        if let Some(version) = self.version {
-            version.encode(writer);
-        }
+    /// The server that a client connected to, or that a server was called by the client.
+    pub const fn server(&self) -> &ServerId {
+        &self.server
+    }
+
+    pub(super) fn shared_trust_id(&self) -> Value {
+        let mut value = Value::default();
+        let TrustId(trust_id) = self.trust_id;
+        value.iter_mut().zip(trust_id).for_each(|(to, from)| *to = from);
+        value
     }
 }
 
@@ -204,7 +265,8 @@ impl Parse<'_> for RequestEntry {
         while !schemes.is_empty() {
             signature_algorithms.push(SignatureScheme(schemes.u16()?));
         }
-        Ok(Self { version, fingerprint, signature_algorithms, length: reader.u16()? })
+        let length = reader.u16()?;
+        Ok(Self { version, fingerprint, signature_algorithms, asks_status: reader.u8()? != 0, length })
     }
 }
 
@@ -214,5 +276,6 @@ impl Encode for RequestEntry {
         self.fingerprint.encode(writer);
         writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
         writer.u16(self.length);
+        writer.u8(self.asks_status.into());
     }
 }

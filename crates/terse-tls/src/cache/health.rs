@@ -3,8 +3,9 @@
 //!
 //! What must always hold: of two connections in a row at most one fails because of an offer, once two have.
 
+use super::Reason;
 use crate::error::InvalidMessage;
-use crate::wire::{Encode, Parse, Reader, Writer};
+use crate::wire::{Reader, Writer};
 
 /// What the next connection may do, by what became of earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +26,9 @@ pub(super) enum Permission {
     /// Offer what there is.
     Offer,
     /// Say that caching is supported, and offer nothing. So the full attempt brings a ticket for the next one.
-    Support(&'static str),
+    Support(Reason),
     /// Send no extension of a caching scheme.
-    Nothing(&'static str),
+    Nothing(Reason),
 }
 
 impl Health {
@@ -38,11 +39,21 @@ impl Health {
     const OFF_CONNECTIONS: u8 = 24;
     const MAX_UNANSWERED: u8 = 2;
 
+    /// As in reports.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Working { .. } => "working",
+            Self::Alternating { .. } => "alternating",
+            Self::OnTrial => "on trial",
+            Self::Off { .. } => "off",
+        }
+    }
+
     /// Before a connection. `now` is in seconds.
     pub(super) fn begin(&mut self, now: Option<u64>) -> Permission {
         match self {
             Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Permission::Offer,
-            Self::Alternating { cached_next: false } => Permission::Support("full attempt after unanswered offers"),
+            Self::Alternating { cached_next: false } => Permission::Support(Reason::FullAttempt),
             Self::Off { until, connections } => {
                 let over = match (now, until) {
                     (Some(now), Some(until)) => {
@@ -57,7 +68,7 @@ impl Health {
                     }
                 };
                 if !over {
-                    return Permission::Nothing("switched off after repeated failures");
+                    return Permission::Nothing(Reason::SwitchedOff);
                 }
                 *self = Self::OnTrial;
                 Permission::Offer
@@ -68,8 +79,8 @@ impl Health {
     /// Before a connection that offers a session. It decides nothing about the scheme.
     pub(super) const fn beside_resumption(self) -> Permission {
         match self {
-            Self::Off { .. } => Permission::Nothing("switched off after repeated failures"),
-            _ => Permission::Support("a session is offered"),
+            Self::Off { .. } => Permission::Nothing(Reason::SwitchedOff),
+            _ => Permission::Support(Reason::SessionOffered),
         }
     }
 
@@ -107,9 +118,30 @@ impl Default for Health {
     }
 }
 
-impl Parse<'_> for Health {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(match reader.u8()? {
+/// In a record: a number, and for some of them more.
+impl Health {
+    /// Below 8.
+    pub(super) const fn number(&self) -> u8 {
+        match *self {
+            Self::Working { unanswered } => unanswered,
+            Self::Alternating { cached_next: false } => 2,
+            Self::Alternating { cached_next: true } => 3,
+            Self::OnTrial => 4,
+            Self::Off { until: Some(_), .. } => 5,
+            Self::Off { until: None, .. } => 6,
+        }
+    }
+
+    /// What the number leaves open.
+    pub(super) fn encode_rest(&self, writer: &mut Writer<'_>) {
+        if let Self::Off { until, connections } = *self {
+            until.into_iter().for_each(|until| writer.u64(until));
+            writer.u8(connections);
+        }
+    }
+
+    pub(super) fn parse(number: u8, reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(match number {
             unanswered @ 0..Self::MAX_UNANSWERED => Self::Working { unanswered },
             2 => Self::Alternating { cached_next: false },
             3 => Self::Alternating { cached_next: true },
@@ -118,21 +150,6 @@ impl Parse<'_> for Health {
             6 => Self::Off { until: None, connections: reader.u8()? },
             _ => return Err(InvalidMessage::IllegalValue),
         })
-    }
-}
-
-impl Encode for Health {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        match *self {
-            Self::Working { unanswered } => writer.u8(unanswered),
-            Self::Alternating { cached_next } => writer.u8(if cached_next { 3 } else { 2 }),
-            Self::OnTrial => writer.u8(4),
-            Self::Off { until, connections } => {
-                writer.u8(if until.is_some() { 5 } else { 6 });
-                until.into_iter().for_each(|until| writer.u64(until));
-                writer.u8(connections);
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use pki_types::ServerName;
 use subtle::ConstantTimeEq;
@@ -73,6 +73,13 @@ impl TrustId {
     /// The first bytes of `digest`.
     pub(crate) fn from_digest(digest: Digest) -> Self {
         Self(first(digest))
+    }
+
+    /// What a record has, which is filled up with zeros.
+    pub(super) fn from_shared(value: [u8; 32]) -> Self {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
+        Self(bytes)
     }
 }
 
@@ -148,6 +155,36 @@ impl ServerId {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
+
+    /// For records.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What [`Self::as_bytes`] gave.
+    pub(super) fn from_bytes(tagged: &[u8]) -> Result<Self, InvalidMessage> {
+        match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
+            Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
+            _ => Err(InvalidMessage::IllegalValue),
+        }
+    }
+}
+
+/// The name or address; `any name` where a client named none.
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_first() {
+            Some((&Self::NAME, name)) => {
+                name.utf8_chunks().try_for_each(|chunk| write!(f, "{}", chunk.valid().escape_debug()))
+            }
+            Some((&Self::ADDRESS, address)) => match (<[u8; 4]>::try_from(address), <[u8; 16]>::try_from(address)) {
+                (Ok(address), _) => write!(f, "{}", Ipv4Addr::from(address)),
+                (_, Ok(address)) => write!(f, "{}", Ipv6Addr::from(address)),
+                _ => f.write_str("no address"),
+            },
+            _ => f.write_str("any name"),
+        }
+    }
 }
 
 /// What separates the entries of a client: the server, how it is reached, and who the client is to it.
@@ -213,11 +250,7 @@ impl Encode for TrustId {
 
 impl Parse<'_> for ServerId {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        let tagged = reader.vec16()?;
-        match tagged.split_first().map(|(tag, name)| (*tag, name.len())) {
-            Some((Self::NONE, 0) | (Self::NAME, _) | (Self::ADDRESS, 4 | 16)) => Ok(Self(tagged.into())),
-            _ => Err(InvalidMessage::IllegalValue),
-        }
+        Self::from_bytes(reader.vec16()?)
     }
 }
 

@@ -1,32 +1,49 @@
-//! Stores in memory, of fixed capacity: for devices, for tests, and under the stores that save.
+//! Stores in memory: for devices, for tests, and under the stores that save.
 //!
-//! What must always hold: never more than `capacity` records or rows, and as many rows of clients without a certificate;
-//! the least recently used goes first.
+//! What must always hold: never more than `capacity` scopes or clients, and as many tickets of clients without a
+//! certificate, nor more bytes than were set for them; the least recently used goes first.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use spin::Mutex;
 
+use super::lineage::{self, Lineages, TicketRow};
+use super::record::{self, Scopes};
 use super::store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
-use super::{AddressId, Scope, ScopeRecord, Ticket};
-use crate::lru::Lru;
+use super::table::{Place, Table, Use};
+use super::{AddressId, Lineage, Scope, ScopeRecord, Ticket};
+
+/// Bytes that a store has, if nothing else is said: of each entry what one takes with an RSA key of 4,096 bits and long
+/// names, and beside them what the largest takes.
+const fn default_bytes(capacity: usize) -> usize {
+    const EACH: usize = 1024;
+    const LARGEST: usize = 0x8000;
+    capacity.saturating_mul(EACH).saturating_add(LARGEST)
+}
 
 /// What a client keeps, in memory.
 pub struct MemoryClientStore {
-    records: Mutex<Lru<Arc<Scope>, ScopeRecord>>,
+    table: Mutex<ScopeTable>,
 }
 
+type ScopeTable = Table<Scopes, { record::SHARED }>;
+
 impl MemoryClientStore {
-    /// An empty store for at most `capacity` scopes.
+    /// An empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled, in small
+    /// steps.
     pub fn new(capacity: usize) -> Self {
-        Self { records: Mutex::new(Lru::new(capacity)) }
+        Self { table: Mutex::new(Table::new(capacity, default_bytes(capacity))) }
+    }
+
+    /// The same, of `bytes` altogether, all of which it takes at once. A change then needs memory only while it is made.
+    pub fn fixed(capacity: usize, bytes: usize) -> Self {
+        Self { table: Mutex::new(Table::fixed(capacity, bytes)) }
     }
 
     /// How many scopes have a record.
     pub fn len(&self) -> usize {
-        self.records.lock().len()
+        self.table.lock().len()
     }
 
     /// Whether no scope has a record.
@@ -34,30 +51,38 @@ impl MemoryClientStore {
         self.len() == 0
     }
 
-    /// All records, least recently used first, without holds.
-    pub(super) fn records(&self) -> Vec<(Arc<Scope>, ScopeRecord)> {
-        let records = self.records.lock();
-        (records.oldest_first())
-            .map(|(scope, record)| (scope.clone(), record.without_holds()))
+    /// All records, least recently used first.
+    pub fn records(&self) -> Vec<(Scope, ScopeRecord)> {
+        let table = self.table.lock();
+        let records = table.iter().filter_map(|view| ScopeRecord::from_packed(view).ok());
+        records
+            .map(|(scope, record)| (scope, record.without_holds()))
             .filter(|(_, record)| !record.is_empty())
             .collect()
     }
 
     /// Adds a record as the most recently used.
-    pub(super) fn insert(&self, scope: Scope, record: ScopeRecord) {
-        self.records.lock().insert(Arc::new(scope), record);
+    pub(super) fn insert(&self, scope: &Scope, record: &ScopeRecord) {
+        insert(&mut self.table.lock(), scope, record);
+    }
+}
+
+/// Keeps `record`, unless it is empty or too large.
+fn insert(table: &mut ScopeTable, scope: &Scope, record: &ScopeRecord) {
+    let old = table.find(scope.into()).map(|(place, _)| place);
+    match record.to_packed(scope) {
+        Ok(packed) if !record.is_empty() => table.put(old, &packed, Use::Now),
+        _ => old.into_iter().for_each(|old| table.remove(old)),
     }
 }
 
 impl ClientStore for MemoryClientStore {
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
-        let mut records = self.records.lock();
-        let (scope, mut record) =
-            records.remove(scope).unwrap_or_else(|| (Arc::new(scope.clone()), ScopeRecord::default()));
+        let mut table = self.table.lock();
+        let kept = table.find(scope.into()).and_then(|(place, _)| ScopeRecord::from_packed(table.view(place)).ok());
+        let mut record = kept.map(|(_, record)| record).unwrap_or_default();
         change(&mut record);
-        if !record.is_empty() {
-            records.insert(scope, record);
-        }
+        insert(&mut table, scope, &record);
         Ok(())
     }
 }
@@ -73,47 +98,67 @@ pub struct MemoryServerStore {
     tables: Mutex<Tables>,
 }
 
-/// Rows by ticket.
+/// Lineages by ticket.
 struct Tables {
     /// Of clients with a certificate.
-    rows: Lru<Ticket, LinkedRow>,
+    clients: LineageTable,
     /// Of those without, who cannot push out the others. These stand alone.
-    anonymous: Lru<Ticket, Row>,
+    anonymous: LineageTable,
 }
 
-/// A row with its place in its lineage. A ticket has one child at most: the next one replaces it.
-#[derive(Debug)]
-struct LinkedRow {
-    row: Row,
-    parent: Option<Ticket>,
-    child: Option<Ticket>,
-}
+type LineageTable = Table<Lineages, { lineage::SHARED }>;
+
+/// Bytes that a ticket without a client certificate takes, without what many have in common.
+const BYTES_PER_ANONYMOUS: usize = 48;
 
 impl Tables {
-    const fn new(capacity: usize) -> Self {
-        Self { rows: Lru::new(capacity), anonymous: Lru::new(capacity) }
+    /// The lineage with `ticket`, its table, and the place there.
+    fn find(&mut self, ticket: &Ticket) -> Option<(&mut LineageTable, Found)> {
+        for table in [&mut self.clients, &mut self.anonymous] {
+            if let Some((place, number)) = table.find(*ticket) {
+                let lineage = Lineage::from_packed(table.view(place)).ok()?;
+                return Some((table, Found { place, number, lineage }));
+            }
+        }
+        None
     }
 
-    /// Adds a row that stands alone.
-    fn insert(&mut self, ticket: Ticket, row: Row) {
-        if row.entry.is_some() {
-            self.rows.insert(ticket, LinkedRow { row, parent: None, child: None });
-        } else {
-            self.anonymous.insert(ticket, row);
+    fn insert(&mut self, old: Option<Place>, lineage: &Lineage) {
+        let table = if lineage.entry.is_some() { &mut self.clients } else { &mut self.anonymous };
+        if let Ok(packed) = lineage.to_packed() {
+            table.put(old, &packed, Use::Now);
         }
     }
 }
 
+struct Found {
+    place: Place,
+    /// Which of its tickets it was found by.
+    number: usize,
+    lineage: Lineage,
+}
+
 impl MemoryServerStore {
-    /// An empty store for at most `capacity` tickets, and as many that were made without a client certificate.
+    /// An empty store for at most `capacity` clients, of 1 KiB each on average, and as many tickets that were made
+    /// without a client certificate. It takes memory as it is filled, in small steps.
     pub fn new(capacity: usize) -> Self {
-        Self { tables: Mutex::new(Tables::new(capacity)) }
+        let clients = Table::new(capacity, default_bytes(capacity));
+        let anonymous = Table::new(capacity, capacity.saturating_mul(BYTES_PER_ANONYMOUS));
+        Self { tables: Mutex::new(Tables { clients, anonymous }) }
+    }
+
+    /// The same, of `bytes` altogether for clients and `anonymous` tickets without a client certificate, all of which it
+    /// takes at once. A change then needs memory only while it is made.
+    pub fn fixed(capacity: usize, bytes: usize, anonymous: usize) -> Self {
+        let clients = Table::fixed(capacity, bytes);
+        let anonymous = Table::fixed(anonymous, anonymous.saturating_mul(BYTES_PER_ANONYMOUS));
+        Self { tables: Mutex::new(Tables { clients, anonymous }) }
     }
 
     /// How many tickets are kept.
     pub fn len(&self) -> usize {
         let tables = self.tables.lock();
-        tables.rows.len() + tables.anonymous.len()
+        tables.clients.keys() + tables.anonymous.keys()
     }
 
     /// Whether no ticket is kept.
@@ -121,40 +166,21 @@ impl MemoryServerStore {
         self.len() == 0
     }
 
-    /// All rows, least recently used first.
-    pub(super) fn commits(&self) -> Vec<Commit> {
+    /// All that is kept: of clients with a certificate, then of those without, each least recently used first.
+    pub fn lineages(&self) -> Vec<Lineage> {
         let tables = self.tables.lock();
-        let rows = (tables.rows.oldest_first()).map(|(ticket, linked)| Commit {
-            ticket: *ticket,
-            row: linked.row.clone(),
-            parent: linked.parent,
-        });
-        let anonymous = (tables.anonymous.oldest_first()).map(|(ticket, row)| Commit {
-            ticket: *ticket,
-            row: row.clone(),
-            parent: None,
-        });
-        rows.chain(anonymous).collect()
+        let views = tables.clients.iter().chain(tables.anonymous.iter());
+        views.filter_map(|view| Lineage::from_packed(view).ok()).collect()
     }
 
-    /// A store with `commits`, least recently used first, as [`Self::commits`] gave them.
-    pub(super) fn from_commits(capacity: usize, commits: Vec<Commit>) -> Self {
-        let mut tables = Tables::new(capacity);
-        let mut links = Vec::new();
-        for Commit { ticket, row, parent } in commits {
-            tables.insert(ticket, row);
-            links.extend(parent.map(|parent| (parent, ticket)));
+    /// Adds a lineage as the most recently used, unless one of its tickets is known.
+    pub(super) fn insert(&self, lineage: &Lineage) {
+        let mut tables = self.tables.lock();
+        let known = |tables: &mut Tables| lineage.tickets().any(|ticket| tables.find(&ticket).is_some());
+        let is_twice = lineage.parent.is_some_and(|parent| parent.ticket == lineage.latest.ticket);
+        if !known(&mut tables) && !is_twice {
+            tables.insert(None, lineage);
         }
-        let rows = &mut tables.rows;
-        for (parent, child) in links {
-            // What no lineage looks like is left unlinked.
-            if !rows.contains(&child) || rows.peek(&parent).is_none_or(|row| row.child.is_some() || parent == child) {
-                continue;
-            }
-            rows.peek(&parent).into_iter().for_each(|row| row.child = Some(child));
-            rows.peek(&child).into_iter().for_each(|row| row.parent = Some(parent));
-        }
-        Self { tables: Mutex::new(tables) }
     }
 }
 
@@ -162,39 +188,50 @@ impl ServerStore for MemoryServerStore {
     fn find(&self, ticket: &Ticket) -> Option<Row> {
         // Only `commit` counts as a use: whoever shows a ticket has proven nothing yet.
         let mut tables = self.tables.lock();
-        let row = tables.rows.peek(ticket).map(|linked| linked.row.clone());
-        row.or_else(|| tables.anonymous.peek(ticket).cloned())
+        let (_, found) = tables.find(ticket)?;
+        found.lineage.row(found.number)
     }
 
     fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        let Commit { ticket, row, parent } = commit;
+        let Commit { ticket, row: Row { entry, seen, address }, parent, time } = commit;
         let mut tables = self.tables.lock();
-        let rows = &mut tables.rows;
-        let parent = parent.filter(|parent| row.entry.is_some() && *parent != ticket && rows.contains(parent));
-        if let Some(linked) = parent.and_then(|parent| rows.touch(&parent)) {
-            let obsolete = [linked.parent.take(), linked.child.replace(ticket)];
-            for ticket in obsolete.into_iter().flatten() {
-                rows.remove(&ticket);
+        // A ticket is new, but for one in 2^64: then nobody's lineage has it any more.
+        if let Some((table, found)) = tables.find(&ticket) {
+            table.remove(found.place);
+        }
+        let time = time.map_or(0, |time| u32::try_from(time.as_secs()).unwrap_or(u32::MAX));
+        let latest = TicketRow { ticket, seen, address };
+        let parent = parent.filter(|_| entry.is_some()).and_then(|parent| tables.find(&parent));
+        let (old, parent, made) = match parent {
+            Some((_, Found { place, number, lineage })) if lineage.entry.is_some() => {
+                let row = if number == 0 { Some(lineage.latest) } else { lineage.parent };
+                (Some(place), row, lineage.made)
             }
-        }
-        tables.insert(ticket, row);
-        if let Some(linked) = tables.rows.peek(&ticket) {
-            linked.parent = parent;
-        }
+            _ => (None, None, time),
+        };
+        tables.insert(old, &Lineage { entry, latest, parent, made, used: time });
         Ok(())
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
         let mut tables = self.tables.lock();
-        let Tables { rows, anonymous } = &mut *tables;
-        let row = rows.peek(ticket).map(|linked| &mut linked.row).or_else(|| anonymous.peek(ticket));
-        Ok(row.is_some_and(|row| row.address.take_if(|own| *own == address).is_some()))
+        let Some((table, Found { place, number, mut lineage })) = tables.find(ticket) else { return Ok(false) };
+        let row = if number == 0 { Some(&mut lineage.latest) } else { lineage.parent.as_mut() };
+        let is_proof = row.is_some_and(|row| row.address.take_if(|own| *own == address).is_some());
+        if is_proof {
+            let packed = lineage.to_packed().map_err(|_| NotSaved)?;
+            table.put(Some(place), &packed, Use::Same);
+        }
+        Ok(is_proof)
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {
         let mut tables = self.tables.lock();
-        tables.rows.remove(ticket);
-        tables.anonymous.remove(ticket);
+        let Some((table, Found { place, number, lineage })) = tables.find(ticket) else { return Ok(()) };
+        match lineage.without(number).map(|rest| rest.to_packed()) {
+            Some(Ok(rest)) => table.put(Some(place), &rest, Use::Same),
+            _ => table.remove(place),
+        }
         Ok(())
     }
 }

@@ -16,12 +16,16 @@ mod client;
 mod entry;
 mod health;
 mod ids;
+mod lineage;
 mod memory;
 mod named;
+mod reason;
 mod record;
 mod server;
+mod shared;
 pub mod snapshot;
 mod store;
+mod table;
 
 #[cfg(test)]
 mod model_tests;
@@ -33,8 +37,10 @@ pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
 pub use entry::PeerEntry;
 pub(crate) use entry::RequestEntry;
 pub use ids::{AddressId, Fingerprint, Scope, ServerId, Ticket, TrustId};
+pub use lineage::Lineage;
 pub use memory::{MemoryClientStore, MemoryServerStore};
 pub(crate) use named::{Named, Parts};
+pub use reason::Reason;
 pub use record::ScopeRecord;
 pub use server::ServerCache;
 pub(crate) use server::{Asked, Proven, ServerSession};

@@ -228,7 +228,7 @@ fn rule_2_a_device_without_clock_that_restarts_for_each_connection_is_not_off_fo
     let mut world = World::new(Scheme::Bithac);
     let mut record = ScopeRecord::default();
     record.health = health::Health::Off { until: None, connections: 3 };
-    world.client.memory.insert(scope(), record);
+    world.client.memory.insert(&scope(), &record);
     let mut off = 0;
     for _ in 0..10 {
         let context = Context { now: no_clock(), ..context() };

@@ -7,9 +7,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::health::Health;
-use super::{Fingerprint, Named, Parts, PeerEntry, RequestEntry, Scheme, Ticket};
-use crate::error::InvalidMessage;
-use crate::wire::{Encode, Parse, ProtocolVersion, Reader, Writer};
+use super::{Fingerprint, Named, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket};
+use crate::wire::ProtocolVersion;
+
+mod packed;
+pub(super) use packed::{SHARED, Scopes};
 
 /// What a client keeps of one scope. A store holds it without looking inside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +26,20 @@ pub struct ScopeRecord {
     /// How many handshakes used `confirmed` since `newer` was first set.
     confirmed_uses: u8,
     pub(super) health: Health,
+    pub(super) history: History,
     /// How many running connections hold a ticket. Never saved: it ends with the process.
     pub(super) holders: u32,
+}
+
+/// What only people want to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct History {
+    /// When the first entry was made, in seconds since 1970; 0 if that is not known.
+    pub(super) made: u32,
+    /// When something was last left out.
+    pub(super) used: u32,
+    /// Why the last connection offered less than everything.
+    pub(super) reason: Option<Reason>,
 }
 
 /// A ticket, and what it stands for.
@@ -54,7 +68,47 @@ impl ScopeRecord {
 
     /// Whether there is anything to keep.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        Self { history: History::default(), ..self.clone() } == Self::default()
+    }
+
+    /// The server's Certificate.
+    pub fn server_entry(&self) -> Option<&PeerEntry> {
+        self.server_certificate.as_deref()
+    }
+
+    /// How many tickets there are: two at most, of which one is known to be good.
+    pub fn tickets(&self) -> usize {
+        [self.confirmed, self.newer].iter().flatten().count()
+    }
+
+    /// How many of the server's CertificateRequests there are.
+    pub const fn certificate_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// What the server answered last.
+    pub const fn scheme(&self) -> Option<Scheme> {
+        self.scheme
+    }
+
+    /// How offers fare: `working`, `alternating`, `on trial`, `off`.
+    pub const fn health(&self) -> &'static str {
+        self.health.name()
+    }
+
+    /// When the record was made, in seconds since 1970, where there was a clock.
+    pub fn made(&self) -> Option<u64> {
+        Some(self.history.made.into()).filter(|time| *time != 0)
+    }
+
+    /// When something was last left out.
+    pub fn last_used(&self) -> Option<u64> {
+        Some(self.history.used.into()).filter(|time| *time != 0)
+    }
+
+    /// Why the last connection offered less than everything.
+    pub const fn reason(&self) -> Option<Reason> {
+        self.history.reason
     }
 
     /// What of it outlives the process.
@@ -167,90 +221,5 @@ impl ScopeRecord {
         self.confirmed = None;
         self.newer = None;
         self.confirmed_uses = 0;
-    }
-}
-
-impl Parse<'_> for Slot {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            ticket: Ticket::parse(reader)?,
-            own_certificate: Option::parse(reader)?,
-            entries: Option::parse(reader)?,
-        })
-    }
-}
-
-impl Encode for Slot {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.ticket.encode(writer);
-        self.own_certificate.encode(writer);
-        self.entries.encode(writer);
-    }
-}
-
-impl Parse<'_> for Entries {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self { request: Option::parse(reader)? })
-    }
-}
-
-impl Encode for Entries {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.request.encode(writer);
-    }
-}
-
-impl Parse<'_> for Scheme {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        match reader.u8()? {
-            0 => Ok(Self::Rfc7924),
-            1 => Ok(Self::Bithac),
-            2 => Ok(Self::Compact),
-            _ => Err(InvalidMessage::IllegalValue),
-        }
-    }
-}
-
-impl Encode for Scheme {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        writer.u8(match self {
-            Self::Rfc7924 => 0,
-            Self::Bithac => 1,
-            Self::Compact => 2,
-        });
-    }
-}
-
-impl Parse<'_> for ScopeRecord {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        let server_certificate = Option::parse(reader)?.map(Arc::new);
-        let count = reader.u8()?;
-        if usize::from(count) > Self::MAX_REQUESTS {
-            return Err(InvalidMessage::IllegalLength);
-        }
-        let requests = (0..count).map(|_| RequestEntry::parse(reader).map(Arc::new)).collect::<Result<_, _>>()?;
-        Ok(Self {
-            server_certificate,
-            requests,
-            scheme: Option::parse(reader)?,
-            confirmed: Option::parse(reader)?,
-            newer: Option::parse(reader)?,
-            confirmed_uses: reader.u8()?,
-            health: Health::parse(reader)?,
-            holders: 0,
-        })
-    }
-}
-
-impl Encode for ScopeRecord {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.server_certificate.encode(writer);
-        writer.u8(self.requests.len() as u8); // at most MAX_REQUESTS
-        self.requests.iter().for_each(|request| request.encode(writer));
-        self.scheme.encode(writer);
-        self.confirmed.encode(writer);
-        self.newer.encode(writer);
-        writer.u8(self.confirmed_uses);
-        self.health.encode(writer);
     }
 }

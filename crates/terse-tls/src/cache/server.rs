@@ -1,17 +1,17 @@
 //! One connection's dealings with a server's cache: which ticket it selects, and what it commits.
 //!
 //! What must always hold (`caching`, rules 2 and 5): a selected entry passed its checks in this handshake, and a failed
-//! handshake changes nothing, but that an expired entry is gone.
+//! handshake changes nothing, but that an entry that expired or was revoked is gone.
 
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::entry::{Conditions, Unusable};
+use super::entry::Conditions;
 use super::{
     AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen,
     Selection, ServerId, ServerStore, Ticket, TrustId,
 };
-use crate::cert::VerifiedPeer;
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
@@ -39,6 +39,8 @@ pub(crate) struct Asked {
     /// What it is to carry.
     pub(crate) certificate_type: CertificateType,
     pub(crate) version: ProtocolVersion,
+    /// It is to have live extensions, so that it cannot be left out.
+    pub(crate) has_extensions: bool,
 }
 
 /// The Certificate that a client proved.
@@ -68,6 +70,7 @@ pub(crate) struct ServerSession {
     /// Where the client is, over datagrams.
     address: Option<AddressId>,
     defences: Defences,
+    now: Now,
 }
 
 /// A ticket that was selected, and what was found under it.
@@ -87,6 +90,7 @@ struct Policy {
     server: ServerId,
     now: Now,
     without_clock: bool,
+    revocation: Option<RevocationCheck>,
 }
 
 impl ServerSession {
@@ -105,11 +109,11 @@ impl ServerSession {
         let server = ServerId::from_host_name(host_name);
         let policy = match (asked, server, cache.schemes.contains(Scheme::Bithac)) {
             (Some(asked), Some(server), true) => {
-                Some(Policy { cache: cache.clone(), asked, server, now, without_clock })
+                Some(Policy { cache: cache.clone(), asked, server, now, without_clock, revocation: None })
             }
             _ => None,
         };
-        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default() }
+        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default(), now }
     }
 
     /// The same of `compact`, where `own` is what this side shows in this handshake.
@@ -134,7 +138,15 @@ impl ServerSession {
         self
     }
 
-    /// The index of the first of `tickets` that can be used. What expired is deleted.
+    /// The same where clients' certificates are checked for revocation.
+    pub(crate) fn checking(mut self, revocation: Option<RevocationCheck>) -> Self {
+        if let Some(policy) = &mut self.policy {
+            policy.revocation = revocation;
+        }
+        self
+    }
+
+    /// The index of the first of `tickets` that can be used. What expired or was revoked is deleted.
     pub(crate) fn select(&mut self, tickets: impl Iterator<Item = Ticket>) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
@@ -165,6 +177,7 @@ impl ServerSession {
         selection.certificate_request = own.request.is_some() && (seen.request == own.request || is_lax);
         if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
             match policy.check(ticket, entry, self.defences) {
+                Ok(()) if policy.asked.has_extensions => self.reason = Some("an OCSP response is asked for"),
                 Ok(()) => selection.client_certificate = true,
                 Err(reason) => self.reason = Some(reason),
             }
@@ -236,10 +249,8 @@ impl ServerSession {
         };
         let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
         let used = self.used.take().filter(joins);
-        let (parent, shared) = used.map(|used| (used.ticket, used.row.entry)).unzip();
-        let shared = shared.flatten().filter(|shared| Some(&**shared) == entry.as_ref());
-        let entry = shared.or_else(|| entry.map(Arc::new));
-        store.commit(Commit { ticket, row: Row { entry, seen, address: self.address }, parent })
+        let row = Row { entry: entry.map(Arc::new), seen, address: self.address };
+        store.commit(Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix })
     }
 }
 
@@ -252,11 +263,12 @@ impl Policy {
         Ok(row)
     }
 
-    /// Whether the entry under `ticket` can be used. What expired is deleted.
+    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
     fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
-        let Asked { trust_id, certificate_type, version } = self.asked;
+        let Asked { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
+            revocation: self.revocation.as_ref(),
             certificate_types: &[certificate_type],
             versions: &[version],
             server: &self.server,
@@ -265,11 +277,11 @@ impl Policy {
             defences,
         };
         entry.usable(&conditions).map_err(|unusable| {
-            if unusable == Unusable::Expired {
+            if unusable.is_final() {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }
-            unusable.reason()
+            unusable.reason().text()
         })
     }
 }

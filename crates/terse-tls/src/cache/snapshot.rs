@@ -1,144 +1,99 @@
 //! The contents of the stores in memory as bytes, for stores that save: `CacheFile` of `terse-net` is one.
 //!
+//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says how
+//! many) and its records, least recently used first, as [`super::table`] keeps them, behind their length in four bytes.
+//!
 //! The bytes carry no checksum; whoever keeps them adds one. Whoever can write them can name peers as verified, so they
 //! must come from a place that only this program writes.
 //!
 //! What must always hold: [`decode`] never panics, and allocates no more than a small multiple of its input.
 
-use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::lineage;
 use super::memory::{MemoryClientStore, MemoryServerStore};
-use super::store::{Commit, NotSaved, Row, Seen};
-use super::{Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
+use super::record;
+use super::shared::{Record, Shared, View};
+use super::store::NotSaved;
+use super::{Lineage, ScopeRecord};
 use crate::error::InvalidMessage;
-use crate::wire::{Encode, Parse, Reader, Writer};
+use crate::wire::{EncodeError, Reader};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Everything in `client` and `server`, with the order of use. Holds of running connections are left out.
 ///
 /// Fails only past 4 GiB.
 pub fn encode(client: &MemoryClientStore, server: &MemoryServerStore) -> Result<Vec<u8>, NotSaved> {
-    Snapshot { records: client.records(), commits: server.commits() }.to_vec().map_err(|_| NotSaved)
+    let scopes = client.records();
+    let (clients, anonymous): (Vec<_>, Vec<_>) =
+        server.lineages().into_iter().partition(|lineage| lineage.entry().is_some());
+    let mut bytes = Vec::new();
+    write_table(scopes.iter().map(|(scope, record)| record.to_packed(scope)), &mut bytes)?;
+    write_table(clients.iter().map(Lineage::to_packed), &mut bytes)?;
+    write_table(anonymous.iter().map(Lineage::to_packed), &mut bytes)?;
+    Ok(bytes)
 }
 
-/// The stores that [`encode`] got, now for `capacity` scopes and as many tickets. If that is less than before, the
-/// least recently used are left out.
+/// The stores that [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the least
+/// recently used are left out.
 pub fn decode(bytes: &[u8], capacity: usize) -> Result<(MemoryClientStore, MemoryServerStore), InvalidMessage> {
-    let Snapshot { records, commits } = Snapshot::parse_all(bytes)?;
-    let client = MemoryClientStore::new(capacity);
-    for (scope, record) in records {
-        client.insert(scope, record);
-    }
-    Ok((client, MemoryServerStore::from_commits(capacity, commits)))
+    decode_into(bytes, MemoryClientStore::new(capacity), MemoryServerStore::new(capacity))
 }
 
-/// Both tables, least recently used first.
-struct Snapshot<S> {
-    records: Vec<(S, ScopeRecord)>,
-    commits: Vec<Commit>,
-}
-
-impl Parse<'_> for Snapshot<Scope> {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        let records = list(reader, |reader| Ok((Scope::parse(reader)?, ScopeRecord::parse(reader)?)))?;
-        let entries = list(reader, |reader| PeerEntry::parse(reader).map(Arc::new))?;
-        let seen = list(reader, Seen::parse)?;
-        let commits = list(reader, |reader| {
-            let ticket = Ticket::parse(reader)?;
-            let entry = indexed(&entries, reader)?;
-            let seen = indexed(&seen, reader)?;
-            let row = Row { entry, seen, address: Option::parse(reader)? };
-            Ok(Commit { ticket, row, parent: Option::parse(reader)? })
+/// The same, into empty stores.
+pub fn decode_into(
+    bytes: &[u8],
+    client: MemoryClientStore,
+    server: MemoryServerStore,
+) -> Result<(MemoryClientStore, MemoryServerStore), InvalidMessage> {
+    let mut reader = Reader::new(bytes);
+    read_table::<{ record::SHARED }>(&mut reader, |view| {
+        let (scope, record) = ScopeRecord::from_packed(view)?;
+        client.insert(&scope, &record);
+        Ok(())
+    })?;
+    for has_entry in [true, false] {
+        read_table::<{ lineage::SHARED }>(&mut reader, |view| {
+            let lineage = Lineage::from_packed(view)?;
+            if lineage.entry().is_some() != has_entry || (!has_entry && lineage.parent.is_some()) {
+                return Err(InvalidMessage::IllegalValue);
+            }
+            server.insert(&lineage);
+            Ok(())
         })?;
-        Ok(Self { records, commits })
     }
+    reader.finish()?;
+    Ok((client, server))
 }
 
-impl Encode for Snapshot<Arc<Scope>> {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        writer.vec::<4>(|writer| {
-            for (scope, record) in &self.records {
-                scope.encode(writer);
-                record.encode(writer);
-            }
-        });
-        // The rows of a lineage share an entry, and most rows have seen the same: each is written once, in the order of the
-        // first row that has it. Indices count from 1, and never exceed the bytes of their vector.
-        let mut entries = BTreeMap::new();
-        writer.vec::<4>(|writer| {
-            for entry in self.commits.iter().filter_map(|commit| commit.row.entry.as_ref()) {
-                let next = entries.len() as u32 + 1;
-                entries.entry(Arc::as_ptr(entry)).or_insert_with(|| {
-                    entry.encode(writer);
-                    next
-                });
-            }
-        });
-        let mut all_seen = BTreeMap::new();
-        writer.vec::<4>(|writer| {
-            for seen in self.commits.iter().filter_map(|commit| commit.row.seen) {
-                let next = all_seen.len() as u32 + 1;
-                all_seen.entry(seen).or_insert_with(|| {
-                    seen.encode(writer);
-                    next
-                });
-            }
-        });
-        writer.vec::<4>(|writer| {
-            for Commit { ticket, row, parent } in &self.commits {
-                ticket.encode(writer);
-                let entry = row.entry.as_ref().and_then(|entry| entries.get(&Arc::as_ptr(entry)));
-                let seen = row.seen.and_then(|seen| all_seen.get(&seen));
-                for index in [entry, seen] {
-                    writer.bytes(&index.copied().unwrap_or(NONE).to_be_bytes());
-                }
-                row.address.encode(writer);
-                parent.encode(writer);
-            }
-        });
+fn write_table<const R: usize>(
+    records: impl Iterator<Item = Result<Record<R>, EncodeError>>,
+    bytes: &mut Vec<u8>,
+) -> Result<(), NotSaved> {
+    let (mut shared, mut packed) = (Shared::of_file(), Vec::new());
+    for record in records {
+        packed.extend_from_slice(&record.map_err(|_| NotSaved)?.pack(&mut shared, |_| true));
     }
+    bytes.push(shared.values().len() as u8); // there are not more
+    shared.values().iter().for_each(|value| bytes.extend_from_slice(value));
+    bytes.extend_from_slice(&u32::try_from(packed.len()).map_err(|_| NotSaved)?.to_be_bytes());
+    bytes.extend_from_slice(&packed);
+    Ok(())
 }
 
-impl Parse<'_> for Seen {
-    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
-        Ok(Self { certificate: Fingerprint::parse(reader)?, request: Option::parse(reader)? })
-    }
-}
-
-impl Encode for Seen {
-    fn encode(&self, writer: &mut Writer<'_>) {
-        self.certificate.encode(writer);
-        self.request.encode(writer);
-    }
-}
-
-/// The index of what is not there.
-const NONE: u32 = 0;
-
-/// One of `values`, by an index that counts from 1, or none.
-fn indexed<T: Clone>(values: &[T], reader: &mut Reader<'_>) -> Result<Option<T>, InvalidMessage> {
-    match u32::from_be_bytes(reader.array()?) {
-        NONE => Ok(None),
-        index => Ok(Some(values.get(index as usize - 1).ok_or(InvalidMessage::IllegalValue)?.clone())),
-    }
-}
-
-/// The values of a vector with a length of four bytes.
-fn list<'a, T>(
+fn read_table<'a, const R: usize>(
     reader: &mut Reader<'a>,
-    parse: impl Fn(&mut Reader<'a>) -> Result<T, InvalidMessage>,
-) -> Result<Vec<T>, InvalidMessage> {
-    let len = u32::from_be_bytes(reader.array()?) as usize;
-    let mut reader = Reader::new(reader.take(len)?);
-    let mut values = Vec::new();
-    while !reader.is_empty() {
-        values.push(parse(&mut reader)?);
+    mut each: impl FnMut(View<'_, R>) -> Result<(), InvalidMessage>,
+) -> Result<(), InvalidMessage> {
+    let shared = Shared::parse(reader)?;
+    let len = reader.u32()? as usize;
+    let mut records = Reader::new(reader.take(len)?);
+    while !records.is_empty() {
+        each(View::parse(&mut records, &shared)?)?;
     }
-    Ok(values)
+    Ok(())
 }
 
 #[cfg(test)]

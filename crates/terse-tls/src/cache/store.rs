@@ -5,6 +5,8 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use pki_types::UnixTime;
+
 use super::{AddressId, Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
 
 /// What a client keeps, by scope.
@@ -54,8 +56,8 @@ pub trait ServerStore: Send + Sync {
 /// What a server keeps under one ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The client's Certificate, if it proved one that may be kept. Shared by the rows of a lineage. Rows without one have
-    /// a quota of their own: whoever connects can make them.
+    /// The client's Certificate, if it proved one that may be kept. Rows without one have a quota of their own: whoever
+    /// connects can make them.
     pub entry: Option<Arc<PeerEntry>>,
     /// For a ticket of `compact`: what the client has seen.
     pub seen: Option<Seen>,
@@ -89,6 +91,8 @@ pub struct Commit {
     pub row: Row,
     /// The ticket that the handshake used.
     pub parent: Option<Ticket>,
+    /// When that was, where there is a clock.
+    pub time: Option<UnixTime>,
 }
 
 /// A change was made, but could not be saved. The store knows the reason.

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use pki_types::{ServerName, UnixTime};
@@ -15,8 +16,12 @@ use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
 
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
-pub(super) const ASKED: Asked =
-    Asked { trust_id: TRUST, certificate_type: CertificateType::X509, version: ProtocolVersion::TLS_1_3 };
+pub(super) const ASKED: Asked = Asked {
+    trust_id: TRUST,
+    certificate_type: CertificateType::X509,
+    version: ProtocolVersion::TLS_1_3,
+    has_extensions: false,
+};
 pub(super) const OWN: Fingerprint = fingerprint(1);
 pub(super) const SERVER: Fingerprint = fingerprint(2);
 pub(super) const REQUEST: Fingerprint = fingerprint(3);
@@ -75,6 +80,7 @@ pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
 
 pub(super) fn request(length: u16) -> RequestEntry {
     RequestEntry {
+        asks_status: false,
         version: ProtocolVersion::TLS_1_3,
         fingerprint: REQUEST,
         signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],
@@ -85,7 +91,8 @@ pub(super) fn request(length: u16) -> RequestEntry {
 pub(super) fn context() -> Context<'static> {
     Context {
         now: at(TODAY),
-        trust_id: Some(TRUST),
+        trust_id: TRUST,
+        revocation: None,
         certificate_types: &[CertificateType::X509],
         own_certificate: Some(OWN),
         answer: &|_| Some(OWN),
@@ -110,8 +117,25 @@ pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
 }
 
 pub(super) const ALL: Selection = Selection {
+    reduced: false,
     scheme: Some(Scheme::Bithac),
     server_certificate: true,
     certificate_request: true,
     client_certificate: true,
 };
+
+/// All rows with their parents, least recently used lineage first, and in each the older ticket first.
+pub(super) fn commits(store: &MemoryServerStore) -> Vec<Commit> {
+    let commits = |lineage: Lineage| {
+        let parent = lineage.parent.map(|parent| parent.ticket);
+        let tickets: Vec<_> = lineage.tickets().enumerate().collect();
+        let commit = move |(number, ticket)| Commit {
+            ticket,
+            row: lineage.row(number).expect("there"),
+            parent: parent.filter(|_| number == 0),
+            time: None,
+        };
+        tickets.into_iter().rev().map(commit)
+    };
+    store.lineages().into_iter().flat_map(commits).collect()
+}

@@ -4,9 +4,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
+use pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
+use spin::Mutex;
 use webpki::EndEntityCert;
 
+use super::ocsp::Staple;
 use super::split_public_key;
 use crate::cache::Fingerprint;
 use crate::crypto::{CryptoProvider, SigningKey};
@@ -28,6 +30,7 @@ struct Inner {
     fingerprint: Fingerprint,
     /// In TLS 1.2.
     fingerprint12: Fingerprint,
+    staple: Mutex<Option<Staple>>,
 }
 
 impl Credential {
@@ -43,7 +46,8 @@ impl Credential {
             return Err(ApiMisuse::KeyDoesNotMatchCertificate);
         }
         let fingerprint = Fingerprint::of_chain(provider.sha256, chain.iter().map(AsRef::as_ref));
-        let inner = Inner { chain, raw_public_key: None, key, fingerprint, fingerprint12: fingerprint };
+        let staple = Mutex::new(None);
+        let inner = Inner { chain, raw_public_key: None, key, fingerprint, fingerprint12: fingerprint, staple };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -59,6 +63,7 @@ impl Credential {
             fingerprint12: fingerprint(ProtocolVersion::TLS_1_2),
             raw_public_key: Some(public_key),
             key,
+            staple: Mutex::new(None),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -89,6 +94,33 @@ impl Credential {
     /// The private key.
     pub fn key(&self) -> &dyn SigningKey {
         &*self.inner.key
+    }
+
+    /// Staples an OCSP response in DER (RFC 6960, 4.2.1) to the certificate, for peers that ask for one (RFC 6066, 8), or
+    /// none. It takes the place of the one before at once, in all clones and in configurations that are in use: responses
+    /// last for days. One that is out of date is not sent.
+    ///
+    /// Checks that it is about the leaf. That the issuer signed it, and what it says, is for peers to judge.
+    pub fn set_staple(&self, provider: &CryptoProvider, response: Option<&[u8]>) -> Result<(), ApiMisuse> {
+        let leaf = self.chain().first().ok_or(ApiMisuse::StapleOfOtherCertificate);
+        let staple = response.map(|response| Staple::new(provider, leaf?, response)).transpose()?;
+        *self.inner.staple.lock() = staple;
+        Ok(())
+    }
+
+    /// Staples whatever bytes, as a hostile side can.
+    #[cfg(feature = "testing")]
+    pub fn set_any_staple(&self, response: &[u8]) {
+        *self.inner.staple.lock() = Some(Staple::of_anything(response));
+    }
+
+    pub(crate) fn has_staple(&self) -> bool {
+        self.inner.staple.lock().is_some()
+    }
+
+    /// The response that is stapled, if it counts at `time`.
+    pub(crate) fn staple_at(&self, time: Option<UnixTime>) -> Option<Arc<[u8]>> {
+        self.inner.staple.lock().as_ref().and_then(|staple| staple.current_at(time))
     }
 
     /// The fingerprint of the Certificate message of `version` (RFC 7924, 5). A chain has the same in every version, a

@@ -1,5 +1,5 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): validity, subjectAltName, keyUsage,
-//! and the two halves of a SubjectPublicKeyInfo; and when a CRL ends. Read in place; nothing is decided here.
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, issuer, validity, the
+//! whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
@@ -16,6 +16,14 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
 /// What is read of a certificate.
 pub(super) struct Fields<'a> {
+    /// The contents of a DER INTEGER.
+    pub(super) serial_number: &'a [u8],
+    /// A DER `Name`.
+    pub(super) issuer: &'a [u8],
+    /// A DER `Name`.
+    pub(super) subject: &'a [u8],
+    /// A DER SubjectPublicKeyInfo.
+    pub(super) public_key: &'a [u8],
     /// Seconds since 1970.
     pub(super) not_before: u64,
     /// Seconds since 1970.
@@ -31,16 +39,21 @@ impl<'a> Fields<'a> {
         let certificate = sequence(certificate)?;
         let tbs_certificate = sequence(tlv(&mut reader(certificate)?)?)?;
         let mut tbs = reader(tbs_certificate)?;
-        let first = tlv(&mut tbs)?;
-        if first.first() == Some(&0xa0) {
-            tlv(&mut tbs)?; // the version came first, this is serialNumber
+        let mut serial_number = tlv(&mut tbs)?;
+        if serial_number.first() == Some(&0xa0) {
+            serial_number = tlv(&mut tbs)?; // the version came first
         }
         tlv(&mut tbs)?; // signature
-        tlv(&mut tbs)?; // issuer
+        let issuer = tlv(&mut tbs)?;
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
-        tlv(&mut tbs)?; // subject
-        tlv(&mut tbs)?; // subjectPublicKeyInfo
+        let subject = tlv(&mut tbs)?;
+        let public_key = tlv(&mut tbs)?;
+        let serial_number = AnyRef::from_der(serial_number).map_err(malformed)?.value();
         let mut fields = Self {
+            serial_number,
+            issuer,
+            subject,
+            public_key,
             not_before: validity.not_before.to_unix_duration().as_secs(),
             not_after: validity.not_after.to_unix_duration().as_secs(),
             subject_alt_name: &[],
@@ -58,14 +71,34 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// When the next version of a CRL is due (RFC 5280, 5.1.2.5), in seconds since 1970.
-pub(super) fn next_update(crl: &[u8]) -> Result<u64, CertificateError> {
-    let tbs_cert_list = sequence(tlv(&mut reader(sequence(crl)?)?)?)?;
-    let mut tbs = reader(tbs_cert_list)?;
-    for _field in ["version", "signature", "issuer", "thisUpdate"] {
-        tlv(&mut tbs)?;
+/// What is read of a CRL (RFC 5280, 5.1).
+pub(super) struct CrlFields<'a> {
+    /// What is signed.
+    pub(super) tbs_cert_list: &'a [u8],
+    /// A DER `Name`.
+    pub(super) issuer: &'a [u8],
+    /// When the next version is due (5.1.2.5), in seconds since 1970.
+    pub(super) next_update: u64,
+    /// The contents of the AlgorithmIdentifier, as `pki-types` compares them.
+    pub(super) signature_algorithm: &'a [u8],
+    pub(super) signature: &'a [u8],
+}
+
+impl<'a> CrlFields<'a> {
+    pub(super) fn read(crl: &'a [u8]) -> Result<Self, CertificateError> {
+        let mut list = reader(sequence(crl)?)?;
+        let tbs_cert_list = tlv(&mut list)?;
+        let signature_algorithm = sequence(tlv(&mut list)?)?;
+        let signature = BitStringRef::from_der(tlv(&mut list)?).map_err(malformed)?;
+        let mut tbs = reader(sequence(tbs_cert_list)?)?;
+        tlv(&mut tbs)?; // version
+        tlv(&mut tbs)?; // signature
+        let issuer = tlv(&mut tbs)?;
+        tlv(&mut tbs)?; // thisUpdate
+        let next_update = Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs();
+        let signature = signature.as_bytes().ok_or(CertificateError::Malformed)?;
+        Ok(Self { tbs_cert_list, issuer, next_update, signature_algorithm, signature })
     }
-    Ok(Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs())
 }
 
 /// The contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the key.
@@ -114,17 +147,17 @@ fn for_each_extension<'a>(
     Ok(())
 }
 
-fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {
+pub(super) fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> {
     SliceReader::new(bytes).map_err(malformed)
 }
 
 /// The next element, header and all.
-fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
+pub(super) fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
     reader.tlv_bytes().map_err(malformed)
 }
 
 /// The contents of a SEQUENCE that fills `bytes`.
-fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
+pub(super) fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
     let mut reader = reader(bytes)?;
     let header = Header::decode(&mut reader).map_err(malformed)?;
     header.tag().assert_eq(Tag::Sequence).map_err(malformed)?;

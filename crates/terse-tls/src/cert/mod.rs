@@ -1,10 +1,15 @@
 //! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a verified one.
 
 mod credential;
+mod crls;
 mod fields;
 mod fingerprint;
+mod issuers;
+mod ocsp;
+mod packed_key;
 mod peer;
 mod raw_public_keys;
+mod revocation;
 mod signatures;
 mod trust;
 
@@ -13,6 +18,12 @@ mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
+pub(crate) use issuers::Links;
+pub use ocsp::Stapling;
+#[cfg(feature = "testing")]
+pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
+pub use revocation::Revocation;
+pub(crate) use revocation::{Doubt, RevocationCheck};
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

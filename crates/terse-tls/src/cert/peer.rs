@@ -1,10 +1,11 @@
-//! What is kept of a verified chain: the leaf's key, the narrowest validity, and the identity that the application
-//! sees (`caching`: the chain itself is dropped). Of a raw public key that is the key.
+//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees, and
+//! where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a raw public key that is the key.
 //!
 //! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
 //! the cache. Nothing else makes one.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 use core::fmt::Write as _;
 
@@ -14,7 +15,8 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
-use super::fields;
+use super::issuers::{Issued, Issuer, Link, Links};
+use super::{fields, packed_key};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
@@ -27,6 +29,8 @@ pub struct VerifiedPeer {
     pub(crate) identity: PeerIdentity,
     /// How many signatures were verified on the way to the trust anchor.
     pub(crate) signatures: u8,
+    /// Where revocation is checked. Boxed: most entries have none.
+    pub(super) issued: Option<Box<Issued>>,
 }
 
 impl VerifiedPeer {
@@ -36,15 +40,20 @@ impl VerifiedPeer {
         identity: CertificateIdentity,
         signatures: u8,
     ) -> Self {
-        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures }
+        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures, issued: None }
+    }
+
+    /// The same, of a chain whose revocation is checked at every use.
+    pub(super) fn issued(self, issued: Option<Issued>) -> Self {
+        Self { issued: issued.map(Box::new), ..self }
     }
 
     pub(crate) fn of_raw_public_key(key: Box<[u8]>) -> Self {
         let identity = PeerIdentity::RawPublicKey(key);
-        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0 }
+        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0, issued: None }
     }
 
-    /// The peer's SubjectPublicKeyInfo, DER.
+    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed one.
     pub fn public_key(&self) -> &[u8] {
         self.identity.raw_public_key_der().unwrap_or(&self.public_key)
     }
@@ -52,6 +61,16 @@ impl VerifiedPeer {
     /// What the Certificate message carried.
     pub const fn certificate_type(&self) -> CertificateType {
         self.identity.certificate_type()
+    }
+
+    /// When it may be believed.
+    pub const fn validity(&self) -> &Validity {
+        &self.validity
+    }
+
+    /// How many signatures were verified on the way to the trust anchor.
+    pub const fn signatures(&self) -> u8 {
+        self.signatures
     }
 
     /// Who the peer is.
@@ -64,9 +83,27 @@ impl VerifiedPeer {
         time.is_none() && !self.validity.is_unbounded()
     }
 
-    /// How many bytes of it have no fixed size.
+    /// How many bytes of it have no fixed size, but by its depth.
     pub(crate) fn len(&self) -> usize {
         self.public_key.len() + self.identity.len()
+    }
+
+    /// The certificates of its chain, leaf first, where revocation is checked.
+    pub(crate) fn links(&self) -> &[Link] {
+        self.issued.as_ref().map_or(&[], |issued| issued.links.as_slice())
+    }
+
+    /// The CAs to be learned from it, if it was verified just now.
+    pub(super) fn issuers(&self) -> &[Issuer] {
+        self.issued.as_ref().map_or(&[], |issued| &issued.issuers)
+    }
+
+    /// As it is kept: without the CAs, which are learned once for all.
+    pub(crate) fn without_issuers(mut self) -> Self {
+        if let Some(issued) = &mut self.issued {
+            issued.issuers = Vec::new();
+        }
+        self
     }
 }
 
@@ -84,6 +121,16 @@ impl Validity {
     /// That of a raw public key: it ends with the trust in it.
     pub(crate) const UNBOUNDED: Self =
         Self { not_before: 0, not_before_depth: 0, not_after: u64::MAX, not_after_depth: 0 };
+
+    /// The greatest notBefore of the chain, in seconds since 1970.
+    pub const fn not_before(&self) -> u64 {
+        self.not_before
+    }
+
+    /// The smallest notAfter of the chain, in seconds since 1970.
+    pub const fn not_after(&self) -> u64 {
+        self.not_after
+    }
 
     /// Whether it holds at any time, so that no clock is needed.
     pub fn is_unbounded(&self) -> bool {
@@ -243,35 +290,51 @@ impl Encode for PeerIdentity {
     }
 }
 
+/// The packed form in which caches keep it. Dates have 32 bits: a later end is one of 2106.
 impl<'a> Parse<'a> for VerifiedPeer {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        let identity = match PeerIdentity::parse(reader)? {
-            PeerIdentity::Certificate(identity) => identity,
-            PeerIdentity::RawPublicKey(key) => return Ok(Self::of_raw_public_key(key)),
-        };
-        let public_key = reader.vec16()?.into();
+        let (public_key, is_raw) = packed_key::parse(reader)?;
+        if is_raw {
+            return Ok(Self::of_raw_public_key(public_key));
+        }
+        let (not_before, not_after, depths) = (reader.u32()?, reader.u32()?, reader.u8()?);
         let validity = Validity {
-            not_before: reader.u64()?,
-            not_before_depth: reader.u8()?,
-            not_after: reader.u64()?,
-            not_after_depth: reader.u8()?,
+            not_before: not_before.into(),
+            not_before_depth: depths >> 4,
+            not_after: not_after.into(),
+            not_after_depth: depths & 0xf,
         };
-        Ok(Self::of_chain(public_key, validity, identity, reader.u8()?))
+        let signatures = reader.u8()?;
+        let [subject, subject_alt_name] = [reader.short_vec()?.into(), reader.short_vec()?.into()];
+        let links = if signatures & HAS_LINKS == 0 { None } else { Some(Links::parse(reader)?) };
+        let issued = links.map(|links| Issued { links, issuers: Vec::new() });
+        let identity = CertificateIdentity { subject, subject_alt_name };
+        Ok(Self::of_chain(public_key, validity, identity, signatures & !HAS_LINKS).issued(issued))
     }
 }
 
 /// A raw public key is all that there is to know of its peer.
 impl Encode for VerifiedPeer {
     fn encode(&self, writer: &mut Writer<'_>) {
-        self.identity.encode(writer);
-        if let PeerIdentity::RawPublicKey(_) = self.identity {
-            return;
+        match &self.identity {
+            PeerIdentity::RawPublicKey(key) => packed_key::encode(key, true, writer),
+            PeerIdentity::Certificate(CertificateIdentity { subject, subject_alt_name }) => {
+                packed_key::encode(&self.public_key, false, writer);
+                let Validity { not_before, not_before_depth, not_after, not_after_depth } = self.validity;
+                writer.u32(u32::try_from(not_before).unwrap_or(u32::MAX));
+                writer.u32(u32::try_from(not_after).unwrap_or(u32::MAX));
+                writer.u8(not_before_depth.min(0xf) << 4 | not_after_depth.min(0xf)); // eight certificates at most
+                let links = if self.issued.is_some() { HAS_LINKS } else { 0 };
+                writer.u8(self.signatures & !HAS_LINKS | links);
+                writer.short_vec(subject);
+                writer.short_vec(subject_alt_name);
+                if let Some(issued) = &self.issued {
+                    issued.links.encode(writer);
+                }
+            }
         }
-        writer.vec16(&self.public_key);
-        writer.u64(self.validity.not_before);
-        writer.u8(self.validity.not_before_depth);
-        writer.u64(self.validity.not_after);
-        writer.u8(self.validity.not_after_depth);
-        writer.u8(self.signatures);
     }
 }
+
+/// Beside the number of signatures, which is eight at most: [`Links`] follow.
+const HAS_LINKS: u8 = 0x80;

@@ -15,7 +15,7 @@ use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, unix_time, val
 use terse_testkit::rng::SeededRng;
 use webpki::EndEntityCert;
 
-use super::fields::{self, Fields};
+use super::fields::{CrlFields, Fields};
 use super::*;
 use crate::CertificateError;
 use crate::crypto::{CryptoProvider, KeyError, SignatureAlgorithms};
@@ -41,6 +41,7 @@ pub(super) fn provider() -> CryptoProvider {
         groups: &[],
         signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
         sha256: SHA256,
+        sha1: terse_rustcrypto::PROVIDER.sha1,
         load_key: |_| Err(KeyError::UnsupportedAlgorithm),
     }
 }
@@ -54,7 +55,7 @@ fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(Verif
 /// All that is ever read of a certificate, in every way in which it is read.
 fn read_everything(der: &[u8]) {
     let _ = Fields::read(der);
-    let _ = fields::next_update(der);
+    let _ = CrlFields::read(der);
     let _ = split_public_key(der);
     let certificate = CertificateIdentity { subject: der.into(), subject_alt_name: der.into() };
     for identity in [PeerIdentity::Certificate(certificate), PeerIdentity::RawPublicKey(der.into())] {
@@ -78,11 +79,13 @@ fn fields_of_a_certificate() {
 }
 
 #[test]
-fn the_next_update_of_a_crl() {
+fn fields_of_a_crl() {
     let crl = pki().authority.crl(0, &[], validity()).unwrap();
-    assert_eq!(fields::next_update(&crl), Ok(NOW + 180 * DAY));
+    let root = pki().root();
+    let fields = CrlFields::read(&crl).unwrap();
+    assert_eq!((fields.issuer, fields.next_update), (Fields::read(&root).unwrap().issuer, NOW + 180 * DAY));
     for len in 0..crl.len() {
-        assert_eq!(fields::next_update(&crl[..len]), Err(CertificateError::Malformed));
+        assert_eq!(CrlFields::read(&crl[..len]).err(), Some(CertificateError::Malformed));
     }
 }
 
@@ -148,7 +151,7 @@ proptest! {
             let place = place.index(crl.len());
             crl[place] = byte;
         }
-        let _ = fields::next_update(&crl);
+        let _ = CrlFields::read(&crl);
         let trust = Trust::new(&provider(), &[pki().root()]).unwrap();
         let _ = trust.with_crls(&provider(), &[crl.into()]);
     }
@@ -163,9 +166,10 @@ proptest! {
     #[test]
     fn a_verified_peer_is_kept_as_it_is(
         (public_key, subject, subject_alt_name) in (bytes(), bytes(), bytes()),
-        (not_before, not_after) in any::<(u64, u64)>(),
-        (not_before_depth, not_after_depth, signatures) in any::<(u8, u8, u8)>(),
+        (not_before, not_after) in any::<(u32, u32)>(),
+        (not_before_depth, not_after_depth, signatures) in (0..8_u8, 0..8_u8, 0..0x80_u8),
     ) {
+        let (not_before, not_after) = (not_before.into(), not_after.into());
         let validity = Validity { not_before, not_before_depth, not_after, not_after_depth };
         let identity = CertificateIdentity { subject, subject_alt_name };
         let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures);
@@ -176,6 +180,18 @@ proptest! {
         }
         prop_assert!(VerifiedPeer::parse_all(&[&encoded[..], &[0]].concat()).is_err());
     }
+}
+
+/// Such as IEEE 802.1AR has for certificates without an end.
+#[test]
+fn an_end_after_2106_is_kept_as_one_of_2106() {
+    let end_of_9999 = 253_402_300_799;
+    let validity = Validity { not_before: 0, not_before_depth: 0, not_after: end_of_9999, not_after_depth: 2 };
+    let identity = CertificateIdentity { subject: Box::default(), subject_alt_name: Box::default() };
+    let peer = VerifiedPeer::of_chain(Box::from([1, 2, 3]), validity, identity, 2);
+    let again = VerifiedPeer::parse_all(&peer.to_vec().unwrap()).unwrap();
+    assert_eq!(again.validity, Validity { not_after: u32::MAX.into(), ..validity });
+    assert!(!again.validity.is_unbounded());
 }
 
 fn bytes() -> impl Strategy<Value = Box<[u8]>> {

@@ -14,37 +14,41 @@ use pki_types::{
     TrustAnchor, UnixTime,
 };
 use webpki::{
-    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, OwnedCertRevocationList, RevocationCheckDepth,
-    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
+    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
+    RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
+use super::crls::Crls;
 use super::fields::{self, Fields};
+use super::issuers::{Issued, Issuer, IssuerTable, Link};
+use super::ocsp::{Judge, Stapling};
 use super::raw_public_keys::RawPublicKeys;
 use super::signatures::Signatures;
-use super::{CertificateIdentity, Validity, VerifiedPeer};
-use crate::cache::TrustId;
+use super::{CertificateIdentity, Revocation, RevocationCheck, Validity, VerifiedPeer};
+use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
-use crate::error::{ApiMisuse, CertificateError};
+use crate::error::{ApiMisuse, CertificateError, StapleError};
+use crate::summary::Staple;
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.
 #[derive(Clone)]
 pub struct Trust {
     inner: Arc<Inner>,
+    /// Where revocation is checked: who issued what was verified.
+    issuers: Option<Arc<IssuerTable>>,
+    revocation: Option<Revocation>,
     raw_public_keys: Option<Arc<RawPublicKeys>>,
+    stapling: Stapling,
     accept_without_clock: bool,
 }
 
 struct Inner {
     anchors: Vec<TrustAnchor<'static>>,
-    crls: Vec<CertRevocationList<'static>>,
-    /// The earliest nextUpdate of the CRLs, in seconds since 1970. From then on nothing cached is used: webpki decides
-    /// whether the CRL matters.
-    next_update: Option<u64>,
-    /// Hash of the anchors and the contents of the CRLs.
-    policy: Digest,
+    /// Hash of them.
+    digest: Digest,
 }
 
 /// The role of the peer whose chain is verified.
@@ -85,9 +89,15 @@ impl Trust {
     }
 
     fn of_anchors(provider: &CryptoProvider, anchors: Vec<TrustAnchor<'static>>) -> Self {
-        let policy = policy_of(provider.sha256, &anchors, &[]);
-        let inner = Inner { anchors, crls: Vec::new(), next_update: None, policy };
-        Self { inner: Arc::new(inner), raw_public_keys: None, accept_without_clock: false }
+        let digest = digest_of(provider.sha256, &anchors);
+        Self {
+            inner: Arc::new(Inner { anchors, digest }),
+            issuers: None,
+            revocation: None,
+            raw_public_keys: None,
+            stapling: Stapling::Off,
+            accept_without_clock: false,
+        }
     }
 
     /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
@@ -104,21 +114,51 @@ impl Trust {
     }
 
     /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where a CRL
-    /// covers them. A CRL past its nextUpdate is not believed.
+    /// covers them. A CRL past its nextUpdate is not believed. To replace them later, see [`Self::revocation`].
     pub fn with_crls(
         self,
         provider: &CryptoProvider,
         crls: &[CertificateRevocationListDer<'_>],
     ) -> Result<Self, ApiMisuse> {
-        let anchors = self.inner.anchors.clone();
-        let policy = policy_of(provider.sha256, &anchors, crls);
-        let next_updates = crls.iter().map(|crl| fields::next_update(crl)).collect::<Result<Vec<_>, _>>();
-        let next_update = next_updates.map_err(|_| ApiMisuse::MalformedCrl)?.into_iter().min();
-        let crls = (crls.iter())
-            .map(|crl| OwnedCertRevocationList::from_der(crl.as_ref()).map(CertRevocationList::Owned))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|_| ApiMisuse::MalformedCrl)?;
-        Ok(Self { inner: Arc::new(Inner { anchors, crls, next_update, policy }), ..self })
+        let anchors = self.inner.anchors.iter().filter_map(anchor_as_issuer);
+        let issuers = self.issuers.unwrap_or_else(|| Arc::new(IssuerTable::new(provider.sha256, anchors)));
+        let revocation = Revocation::new(issuers.clone(), crls)?;
+        Ok(Self { issuers: Some(issuers), revocation: Some(revocation), ..self })
+    }
+
+    /// The CRLs, to be replaced without a new configuration; `None` where revocation is not checked.
+    pub const fn revocation(&self) -> Option<&Revocation> {
+        self.revocation.as_ref()
+    }
+
+    /// What the use of something that was verified before must pass at `time`, besides that [`Self::id`] is the same.
+    /// CRLs are verified by `algorithms`.
+    pub(crate) fn revocation_check(
+        &self,
+        algorithms: impl FnOnce() -> Vec<&'static dyn SignatureVerificationAlgorithm>,
+        time: Option<UnixTime>,
+    ) -> Option<RevocationCheck> {
+        let staples = self.issuers.clone().filter(|_| self.stapling != Stapling::Off);
+        let revocation = self.revocation.clone();
+        let is_needed = revocation.is_some() || staples.is_some();
+        is_needed.then(|| RevocationCheck { revocation, staples, algorithms: algorithms(), time })
+    }
+
+    /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2 cannot
+    /// send one, and so is refused by a server that requires it. A raw public key has none and needs none.
+    pub fn with_stapling(self, provider: &CryptoProvider, stapling: Stapling) -> Self {
+        let anchors = || self.inner.anchors.iter().filter_map(anchor_as_issuer);
+        let table = || Arc::new(IssuerTable::new(provider.sha256, anchors()));
+        let issuers = match stapling {
+            Stapling::Off => self.issuers.clone(),
+            Stapling::Ask | Stapling::Require => Some(self.issuers.clone().unwrap_or_else(table)),
+        };
+        Self { issuers, stapling, ..self }
+    }
+
+    /// What peers are asked for beside their certificate.
+    pub const fn stapling(&self) -> Stapling {
+        self.stapling
     }
 
     /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that were
@@ -153,34 +193,30 @@ impl Trust {
     }
 
     /// What a cached result depends on (`caching`): role, trust anchors, raw public keys, extended key usage, the
-    /// signatures accepted in chains, and revocation. A new CRL is a new policy: what was verified under the old one is verified again.
-    /// `None`: a CRL is past its nextUpdate at `time`, and nothing cached can be used.
-    pub(crate) fn id(
-        &self,
-        hash: &dyn Hash,
-        role: PeerRole<'_>,
-        schemes: &[SignatureScheme],
-        time: Option<UnixTime>,
-    ) -> Option<TrustId> {
-        if let (Some(next_update), Some(time)) = (self.inner.next_update, time)
-            && time.as_secs() >= next_update
-        {
-            return None;
-        }
+    /// signatures accepted in chains, and whether CRLs are required. What they say is checked at every use.
+    pub(crate) fn id(&self, hash: &dyn Hash, role: PeerRole<'_>, schemes: &[SignatureScheme]) -> TrustId {
         let mut context = hash.start();
         context.update(match role {
             PeerRole::Server(_) => b"server, id-kp-serverAuth",
             PeerRole::Client => b"client, id-kp-clientAuth",
         });
-        context.update(self.inner.policy.as_ref());
+        context.update(self.inner.digest.as_ref());
+        if self.revocation.is_some() {
+            context.update(b"CRLs required");
+        }
         if let Some(keys) = &self.raw_public_keys {
             context.update(b"raw public keys");
             context.update(keys.digest().as_ref());
         }
+        match self.stapling {
+            Stapling::Off => {}
+            Stapling::Ask => context.update(b"staples asked for"),
+            Stapling::Require => context.update(b"staples required"),
+        }
         for scheme in schemes {
             context.update(&scheme.0.to_be_bytes());
         }
-        Some(TrustId::from_digest(context.finish()))
+        TrustId::from_digest(context.finish())
     }
 
     /// Verifies `chain`, leaf first, at `time`, and keeps what is worth keeping. The second value says that the time
@@ -203,16 +239,21 @@ impl Trust {
             PeerRole::Server(_) => KeyUsage::server_auth(),
             PeerRole::Client => KeyUsage::client_auth(),
         };
-        let crls: Vec<_> = self.inner.crls.iter().collect();
+        let in_force = self.revocation.as_ref().map(Revocation::in_force);
+        let crls = in_force.as_deref().map(Crls::parsed).unwrap_or_default();
         let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
         let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
-        let (validity, signatures) = Signatures::of(chain).verify(algorithms, |algorithms| {
-            let path = |revocation| Path { anchors: &self.inner.anchors, chain, algorithms, at, usage, revocation };
+        let (anchors, issuers) = (&self.inner.anchors, self.issuers.as_deref());
+        let Verified { validity, signatures, issued } = Signatures::of(chain).verify(algorithms, |algorithms| {
+            let path = |revocation| Path { anchors, chain, algorithms, at, usage, revocation, issuers };
             if leaf_covered.is_some() {
                 path(leaf_covered).build(&end_entity)?;
             }
             path(whole_chain).build(&end_entity)
         })?;
+        if self.revocation.is_some() && crls.is_empty() {
+            return Err(CertificateError::UnknownRevocationStatus);
+        }
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
@@ -226,7 +267,8 @@ impl Trust {
             subject_alt_name: fields.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
-        Ok((VerifiedPeer::of_chain(public_key, validity, identity, signatures), time.is_none()))
+        let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
+        Ok((peer, time.is_none()))
     }
 
     /// Believes a raw public key, in either role and at any time, if it is one of those configured (RFC 7250, 4.3 and
@@ -239,13 +281,50 @@ impl Trust {
         let unknown = CertificateError::UnknownPublicKey { end: fields::key_end(key) };
         self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
     }
+
+    /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered the
+    /// cache; or that none came.
+    pub(crate) fn check_staple(
+        &self,
+        peer: &VerifiedPeer,
+        response: Option<&[u8]>,
+        provider: &CryptoProvider,
+        algorithms: &[&dyn SignatureVerificationAlgorithm],
+        time: Option<UnixTime>,
+    ) -> Result<Staple, CertificateError> {
+        let is_needed = self.stapling == Stapling::Require && peer.certificate_type() == CertificateType::X509;
+        let Some(response) = response else {
+            return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(Staple::None) };
+        };
+        let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
+        let certificate = issuer.certificates(provider.sha256);
+        Judge { provider, algorithms, time }
+            .check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
+        Ok(Staple::Good)
+    }
+
+    /// Who issued the leaf, if that is known here.
+    fn issuer_of(&self, peer: &VerifiedPeer) -> Option<(Link, Arc<Issuer>)> {
+        let link = *peer.links().first()?;
+        let just_verified = peer.issuers().first().cloned().map(Arc::new);
+        let issuer = just_verified.or_else(|| self.issuers.as_ref()?.find(link.issuer))?;
+        Some((link, issuer))
+    }
+
+    /// The Finished of `peer` was verified: remembers who issued its chain.
+    pub(crate) fn learn(&self, proof: &FinishedProof, peer: &VerifiedPeer) {
+        if let Some(issuers) = &self.issuers {
+            issuers.learn(proof, peer.issuers());
+        }
+    }
 }
 
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust")
             .field("anchors", &self.inner.anchors.len())
-            .field("crls", &self.inner.crls.len())
+            .field("revocation", &self.revocation)
+            .field("stapling", &self.stapling)
             .field("raw_public_keys", &self.raw_public_keys.as_ref().map_or(0, |keys| keys.len()))
             .finish_non_exhaustive()
     }
@@ -259,32 +338,48 @@ struct Path<'a> {
     at: UnixTime,
     usage: KeyUsage,
     revocation: Option<RevocationOptions<'a>>,
+    issuers: Option<&'a IssuerTable>,
+}
+
+/// What is kept of a path.
+struct Verified {
+    /// When all of it is valid.
+    validity: Validity,
+    /// How many signatures it has.
+    signatures: u8,
+    /// Where revocation is checked.
+    issued: Option<Issued>,
 }
 
 impl Path<'_> {
-    /// Builds it. Returns when all of it is valid, and how many signatures it has.
     #[inline(never)]
-    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<(Validity, u8), CertificateError> {
-        let Self { anchors, chain, algorithms, at, usage, revocation } = self;
+    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<Verified, CertificateError> {
+        let Self { anchors, chain, algorithms, at, usage, revocation, issuers } = self;
         let intermediates = chain.get(1..).unwrap_or_default();
         let path = (end_entity)
             .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, Some(&all_may_issue))
             .map_err(|error| named_error(&error, chain))?;
-        let mut validity = Validity::of(&Fields::read(&end_entity.der())?);
-        let mut signatures = 1;
-        for issuer in path.intermediate_certificates() {
-            validity.narrow(&Fields::read(&issuer.der())?, signatures);
+        let intermediates = path.intermediate_certificates().map(|issuer| issuer.der());
+        let certificates: Vec<_> = [end_entity.der()].into_iter().chain(intermediates).collect();
+        let fields = certificates.iter().map(|der| Fields::read(der)).collect::<Result<Vec<_>, _>>()?;
+        let mut validity = Validity::UNBOUNDED;
+        let mut signatures = 0_u8;
+        for fields in &fields {
+            validity.narrow(fields, signatures);
             signatures = signatures.saturating_add(1);
         }
-        Ok((validity, signatures))
+        let issued = match issuers {
+            None => None,
+            Some(issuers) => {
+                let anchor = anchor_as_issuer(path.anchor()).ok_or(CertificateError::Malformed)?;
+                Some(Issued::new(issuers.sha256(), &fields, anchor))
+            }
+        };
+        Ok(Verified { validity, signatures, issued })
     }
 }
 
 impl Validity {
-    fn of(leaf: &Fields<'_>) -> Self {
-        Self { not_before: leaf.not_before, not_before_depth: 0, not_after: leaf.not_after, not_after_depth: 0 }
-    }
-
     fn narrow(&mut self, fields: &Fields<'_>, depth: u8) {
         if fields.not_before > self.not_before {
             (self.not_before, self.not_before_depth) = (fields.not_before, depth);
@@ -307,29 +402,30 @@ fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
     Ok(())
 }
 
-/// A DER `Name` from its contents, which is what webpki gives.
+/// A trust anchor may sign CRLs: it is a name and a key, and nothing says otherwise.
+fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
+    Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
+}
+
+/// A DER `Name`, or another SEQUENCE, from its contents, which is what webpki gives.
 fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
     AnyRef::new(Tag::Sequence, contents)?.to_der()
 }
 
-fn policy_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>], crls: &[CertificateRevocationListDer<'_>]) -> Digest {
+fn digest_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>]) -> Digest {
     let mut context = sha256.start();
-    let mut add = |part: &[u8]| {
-        context.update(&(part.len() as u64).to_be_bytes());
-        context.update(part);
-    };
     for anchor in anchors {
-        add(&anchor.subject);
-        add(&anchor.subject_public_key_info);
-        add(anchor.name_constraints.as_deref().unwrap_or_default());
+        let name_constraints = anchor.name_constraints.as_deref().unwrap_or_default();
+        for part in [&anchor.subject[..], &anchor.subject_public_key_info, name_constraints] {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
     }
-    add(b"crls");
-    crls.iter().for_each(|crl| add(crl));
     context.finish()
 }
 
 fn revocation<'a>(
-    crls: &'a [&'a CertRevocationList<'a>],
+    crls: &'a [&'a CertRevocationList<'static>],
     depth: RevocationCheckDepth,
     unknown: UnknownStatusPolicy,
     time: Option<UnixTime>,

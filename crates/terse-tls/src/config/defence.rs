@@ -38,6 +38,8 @@ pub enum CacheDefence {
     ServerName,
     /// ... and while its chain is valid.
     Validity,
+    /// ... and not revoked.
+    Revocation,
     /// What was learned at one name, port and transport, with one credential, is not offered at another.
     Scopes,
     /// A server leaves out only what it would send in this handshake.
@@ -49,7 +51,7 @@ pub enum CacheDefence {
 #[cfg(feature = "testing")]
 impl CacheDefence {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::TranscriptBinding,
         Self::Signature,
         Self::Finished,
@@ -62,6 +64,7 @@ impl CacheDefence {
         Self::TrustPolicy,
         Self::ServerName,
         Self::Validity,
+        Self::Revocation,
         Self::Scopes,
         Self::SameObjects,
         Self::Selection,

@@ -127,7 +127,7 @@ impl Connection {
             summary: &mut self.summary,
             agreed: &mut self.agreed,
             client_address: self.client_address,
-            cache: self.cache.as_mut(),
+            cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
             receive: Receive::default(),
         };

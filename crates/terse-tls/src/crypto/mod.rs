@@ -33,9 +33,15 @@ pub struct CryptoProvider {
     pub signatures: SignatureAlgorithms,
     /// SHA-256, which the fingerprints of RFC 7924 need whatever the suite.
     pub sha256: &'static dyn Hash,
+    /// SHA-1, by which most OCSP responses name the certificate that they are about (RFC 6960, 4.1.1), and for nothing else.
+    /// `None`: only responses that do so by SHA-256 are understood.
+    pub sha1: Option<Sha1>,
     /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
     pub load_key: fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
 }
+
+/// SHA-1 of some bytes.
+pub type Sha1 = fn(&[u8]) -> [u8; 20];
 
 impl CryptoProvider {
     /// The TLS 1.3 suite with this code point.

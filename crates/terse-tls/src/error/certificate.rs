@@ -4,6 +4,7 @@ use core::fmt;
 
 use pki_types::UnixTime;
 
+use super::StapleError;
 use crate::wire::AlertDescription;
 
 /// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.
@@ -34,12 +35,14 @@ pub enum CertificateError {
     UnknownIssuer,
     /// Valid, but not for the name that was asked for.
     WrongName,
-    /// Revoked by a configured CRL.
+    /// Revoked, by a configured CRL or a stapled OCSP response.
     Revoked,
     /// Revocation is required, and no configured CRL covers the certificate.
     UnknownRevocationStatus,
     /// A configured CRL is past its nextUpdate.
     CrlExpired,
+    /// There is no stapled OCSP response that shows that it is good.
+    Staple(StapleError),
     /// Not for this use: key usage, extended key usage, a CA where an end entity is due or the reverse.
     WrongUsage,
     /// Breaks a constraint of its issuer: path length, names.
@@ -64,6 +67,8 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
+            // RFC 6066, 8. RFC 7633 names none for a staple that is missing; this one says at least what it is about.
+            Self::Staple(_) => AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE,
             // RFC 7250 names no alert for a key that is not known.
             Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
                 AlertDescription::CERTIFICATE_UNKNOWN
@@ -101,6 +106,7 @@ impl CertificateError {
             Self::Revoked => write!(f, "the certificate of {name} was revoked"),
             Self::UnknownRevocationStatus => write!(f, "no CRL covers the certificate of {name}"),
             Self::CrlExpired => write!(f, "the CRL for the certificate of {name} is out of date"),
+            Self::Staple(error) => write!(f, "the stapled OCSP response for the certificate of {name} {error}"),
             Self::WrongUsage => write!(f, "the certificate of {name} is not meant for this use"),
             Self::ConstraintViolated => write!(f, "the certificate of {name} breaks a constraint of its issuer"),
             Self::BadSignature => write!(f, "a signature in the certificate chain of {name} is wrong"),
@@ -122,7 +128,7 @@ impl fmt::Display for CertificateError {
 }
 
 /// A day, as `2026-03-01`.
-struct Date(UnixTime);
+pub(super) struct Date(pub(super) UnixTime);
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,6 +28,10 @@ pub enum ApiMisuse {
     UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
+    /// An OCSP response that was to be stapled does not parse, or is longer than 16,384 bytes.
+    MalformedStaple,
+    /// An OCSP response that was to be stapled is about other certificates than that of the credential.
+    StapleOfOtherCertificate,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
     /// `max_record` is outside of 64 to 16,384, or larger records are invited than it allows.
@@ -90,6 +94,12 @@ impl fmt::Display for ApiMisuse {
                 f.write_str("a configured public key is of a kind that the crypto provider does not verify")
             }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
+            Self::MalformedStaple => {
+                f.write_str("the OCSP response to be stapled is not a successful one in DER, of 16384 bytes at most")
+            }
+            Self::StapleOfOtherCertificate => {
+                f.write_str("the OCSP response to be stapled is about another certificate than the first one of the chain")
+            }
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
             Self::MaxRecordOutOfRange => f.write_str(
                 "max_record must be between 64 and 16384, and peers must be told of less than 16384: set record_size_limit to \

@@ -4,7 +4,7 @@ use alloc::string::ToString as _;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::cert::{PeerRole, Trust, VerifiedPeer};
+use crate::cert::{PeerRole, Trust, VerifiedPeer, can_staple, split_public_key};
 use crate::crypto::CryptoProvider;
 use crate::wire::{Encode as _, Parse as _};
 
@@ -44,10 +44,34 @@ pub fn verify_raw_public_key(provider: &CryptoProvider, trust: &Trust, key: &[u8
     }
 }
 
+/// As a cache gives it back: the same peer, with its key in another form at most.
+/// Verifies `chain`, of a server if it has to have a name, and then judges `response` as a staple of its leaf. Returns
+/// whether it is a good one. Panics if it is, and the side that the chain is of could not staple it.
+pub fn verify_staple(
+    provider: &CryptoProvider,
+    trust: &Trust,
+    chain: &[CertificateDer<'_>],
+    name: Option<&ServerName<'_>>,
+    response: &[u8],
+    time: Option<UnixTime>,
+) -> bool {
+    let role = name.map_or(PeerRole::Client, PeerRole::Server);
+    let algorithms = provider.signatures.all;
+    let Ok((peer, _)) = trust.verify(chain, role, algorithms, time) else { return false };
+    let judged = trust.check_staple(&peer, Some(response), provider, algorithms, time);
+    let can_staple = chain.first().is_some_and(|leaf| can_staple(provider, leaf, response));
+    assert!(judged.is_err() || can_staple);
+    judged.is_ok()
+}
+
 fn saved(peer: VerifiedPeer) -> VerifiedPeer {
     assert!(!peer.identity().to_string().contains('\0'));
     if let Ok(bytes) = peer.to_vec() {
-        assert_eq!(VerifiedPeer::parse_all(&bytes).as_ref(), Ok(&peer));
+        let again = VerifiedPeer::parse_all(&bytes).expect("own encoding");
+        assert_eq!(again.identity(), peer.identity());
+        assert_eq!(again.to_vec().as_ref(), Ok(&bytes));
+        let (algorithm, _) = split_public_key(peer.public_key()).expect("a key was verified with it");
+        assert_eq!(split_public_key(again.public_key()).map(|(algorithm, _)| algorithm), Ok(algorithm));
     }
     peer
 }

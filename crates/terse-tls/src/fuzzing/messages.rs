@@ -3,8 +3,8 @@
 use alloc::format;
 use core::fmt::Debug;
 
-use crate::cache::{PeerEntry, Ticket};
-use crate::cert::PeerIdentity;
+use crate::cache::Ticket;
+use crate::cert::{PeerIdentity, VerifiedPeer};
 use crate::wire::*;
 
 /// How many parsers [`message`] knows.
@@ -84,12 +84,15 @@ const PARSERS: &[fn(&[u8]) -> bool] = parsers![
     EcPointFormats<'_>,
     ExtendedMasterSecret,
     PeerIdentity,
-    PeerEntry,
+    VerifiedPeer,
     Ticket,
     ReturnRoutabilityCheck,
     Rrc,
     NewConnectionId<'_>,
     RequestConnectionId,
+    CertificateStatusRequest<'_>,
+    CertificateStatus<'_>,
+    StatusRequested,
 ];
 
 /// But for a hello without extensions, to which the empty block is added.

@@ -7,12 +7,12 @@
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
-use super::{Output, signature};
+use super::{Output, signature, stapling};
 use crate::cache::{
     Asked, ClientSession, Fingerprint, RequestEntry, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
     TrustId,
 };
-use crate::cert::{Credential, PeerRole, VerifiedPeer};
+use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientConfig, Common, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::{CachedObject, Mode};
@@ -20,7 +20,7 @@ use crate::time::Now;
 use crate::wire::{
     CachedInformation, CachedInformationType, CertificateType, ClientCachedInfo, CompactOffer, CompactSelection,
     EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, ProtocolVersion, SelectedClientInfo,
-    SelectedClientObject, SelectedInformation, SignatureScheme,
+    SelectedClientObject, SelectedInformation,
 };
 
 /// Whether the server replies to the caching extensions at all.
@@ -79,16 +79,20 @@ fn selected_by_ticket(
     types: CertificateTypes,
     version: ProtocolVersion,
 ) -> Result<Selection, Error> {
+    const REDUCED: u8 = CompactSelection::SERVER_CERTIFICATE_REDUCED;
     const ALL: u8 = CompactSelection::SERVER_CERTIFICATE
         | CompactSelection::CERTIFICATE_REQUEST
         | CompactSelection::CLIENT_CERTIFICATE;
+    let has_live_extensions = version == ProtocolVersion::TLS_1_3 && !stapling::asked(Some(&config.trust)).is_empty();
+    let known = if has_live_extensions { ALL | REDUCED } else { ALL };
     let scheme = Some(Scheme::Compact);
     if !is_selection {
         return Ok(Selection { scheme, ..Selection::default() });
     }
     let selection = Selection {
         scheme,
-        server_certificate: bits & CompactSelection::SERVER_CERTIFICATE != 0,
+        server_certificate: bits & (CompactSelection::SERVER_CERTIFICATE | REDUCED) != 0,
+        reduced: bits & REDUCED != 0,
         certificate_request: bits & CompactSelection::CERTIFICATE_REQUEST != 0,
         client_certificate: bits & CompactSelection::CLIENT_CERTIFICATE != 0,
     };
@@ -97,7 +101,8 @@ fn selected_by_ticket(
     let own = config.credential.as_ref().filter(|own| own.certificate_type() == types.client);
     let own = own.filter(|own| session.named_own_certificate() == Some(own.fingerprint(version)));
     let is_illegal = session.ticket_of(Scheme::Compact).is_none()
-        || bits & !ALL != 0
+        || bits & !known != 0
+        || (selection.reduced && bits & CompactSelection::SERVER_CERTIFICATE != 0)
         || !selection.any()
         || (selection.server_certificate && certificate.is_none())
         || (selection.certificate_request && request.is_none())
@@ -165,14 +170,13 @@ pub(super) fn cached_certificate(
     Ok((fingerprint, peer))
 }
 
-/// The server's CertificateRequest that is cached: its fingerprint, and what it asks for.
-pub(super) fn cached_request(output: &mut Output<'_>) -> Result<(Fingerprint, Vec<SignatureScheme>), Error> {
+/// The server's CertificateRequest that is cached.
+pub(super) fn cached_request(output: &mut Output<'_>) -> Result<RequestEntry, Error> {
     let session = output.cache.as_deref_mut().ok_or(PeerMisbehaved::IllegalCachingReply)?;
-    let cached = session.certificate_request().ok_or(PeerMisbehaved::IllegalCachingReply)?;
-    let (fingerprint, signature_algorithms) = (cached.fingerprint, cached.signature_algorithms.clone());
-    session.saw_request(fingerprint);
+    let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+    session.saw_request(cached.fingerprint);
     output.left_out(CachedObject::CertificateRequest);
-    Ok((fingerprint, signature_algorithms))
+    Ok(cached)
 }
 
 /// What a client offers of the schemes that this server takes part in.
@@ -203,6 +207,8 @@ impl<'a> Offered<'a> {
 pub(super) struct Own<'a> {
     pub(super) certificate: Fingerprint,
     pub(super) request: Option<OwnRequest<'a>>,
+    /// Its Certificate has live extensions, in TLS 1.3.
+    pub(super) has_extensions: bool,
 }
 
 /// A CertificateRequest.
@@ -215,6 +221,8 @@ pub(super) struct OwnRequest<'a> {
 /// What this handshake leaves out, or reduces.
 pub(super) struct Selected {
     pub(super) server_certificate: bool,
+    /// `compact`: that one is reduced to its live extensions.
+    pub(super) reduced: bool,
     pub(super) certificate_request: Option<Fingerprint>,
     ticket: Option<SelectedTicket>,
     pub(super) session: Option<ServerSession>,
@@ -233,12 +241,17 @@ enum SelectedTicket {
 impl Selected {
     /// Of a handshake that is not cached.
     pub(super) const fn nothing() -> Self {
-        Self { server_certificate: false, certificate_request: None, ticket: None, session: None }
+        Self { server_certificate: false, reduced: false, certificate_request: None, ticket: None, session: None }
     }
 
-    /// Whether what is cached is not sent at all.
+    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
     pub(super) const fn leaves_out(&self) -> bool {
         matches!(self.ticket, Some(SelectedTicket::Everything(_)))
+    }
+
+    /// Whether the server's Certificate is not sent at all.
+    pub(super) const fn leaves_out_certificate(&self) -> bool {
+        self.leaves_out() && self.server_certificate && !self.reduced
     }
 
     /// The first scheme that both sides have, even if nothing matches. `client` is what its Certificate may carry, and in
@@ -268,12 +281,13 @@ impl Selected {
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
         let scheme = if selected.ticket.is_some() { Scheme::Bithac } else { Scheme::Rfc7924 };
         output.summary.mode = Mode::of(any, Some(scheme));
-        output.summary.fallback = match (&offered.cached_info, &offered.client_cached_info) {
+        let reason = match (&offered.cached_info, &offered.client_cached_info) {
             (None, None) => Some("the client offers no caching"),
             (None, Some(ClientCachedInfo(None))) => Some("first contact"),
             _ if ticket_used || selected.ticket.is_none() => None,
             _ => selected.session.as_ref().and_then(ServerSession::reason),
         };
+        output.summary.fallback = output.summary.fallback.or(reason); // why a session is not resumed comes first
         selected
     }
 
@@ -291,17 +305,21 @@ impl Selected {
         let asked = client.asked().filter(|_| request.is_some());
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
+        let session = session.checking(revocation_check(client.config, output.now));
         let mut session = session.defended(client.config.common.defences());
-        let selection = match ticket {
+        let mut selection = match ticket {
             None => Selection { scheme: Some(Scheme::Compact), ..Selection::default() },
             Some(ticket) => session.select_everything(ticket),
         };
+        selection.reduced = selection.server_certificate && own.has_extensions;
         output.summary.mode = Mode::of(selection.any(), selection.scheme);
-        output.summary.fallback = match ticket {
+        let reason = match ticket {
             None => Some("first contact"),
             Some(_) => session.reason(),
         };
+        output.summary.fallback = output.summary.fallback.or(reason);
         self.server_certificate = selection.server_certificate;
+        self.reduced = selection.reduced;
         self.certificate_request = request.filter(|_| selection.certificate_request);
         self.ticket = Some(SelectedTicket::Everything(selection));
         self.session = Some(session);
@@ -312,6 +330,7 @@ impl Selected {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
+        let session = session.checking(revocation_check(client.config, client.now));
         let mut session = session.defended(client.config.common.defences());
         self.ticket = Some(match objects {
             None => SelectedTicket::Support,
@@ -364,7 +383,8 @@ impl CompactSelection {
     /// Nothing at all, rather than a byte without a bit.
     fn of(selection: &Selection) -> Self {
         let bits = [
-            (selection.server_certificate, Self::SERVER_CERTIFICATE),
+            (selection.leaves_out_certificate(), Self::SERVER_CERTIFICATE),
+            (selection.reduced, Self::SERVER_CERTIFICATE_REDUCED),
             (selection.certificate_request, Self::CERTIFICATE_REQUEST),
             (selection.client_certificate, Self::CLIENT_CERTIFICATE),
         ];
@@ -385,7 +405,9 @@ impl Client<'_> {
     /// The Certificate that it is asked for.
     fn asked(&self) -> Option<Asked> {
         let (certificate_type, version) = self.client;
-        trust_id(self.config, self.now).map(|trust_id| Asked { trust_id, certificate_type, version })
+        let has_extensions = version == ProtocolVersion::TLS_1_3
+            && !stapling::asked(self.config.client_authentication.trust()).is_empty();
+        trust_id(self.config).map(|trust_id| Asked { trust_id, certificate_type, version, has_extensions })
     }
 
     fn host_name(&self) -> Option<&[u8]> {
@@ -397,9 +419,15 @@ impl Client<'_> {
     }
 }
 
-/// The policy that a client's chain is verified under, if clients are asked for one and it can be cached.
-pub(crate) fn trust_id(config: &ServerConfig, now: Now) -> Option<TrustId> {
+/// The policy that a client's chain is verified under, if clients are asked for one.
+pub(super) fn trust_id(config: &ServerConfig) -> Option<TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
-    trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes, now.unix)
+    Some(trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes))
+}
+
+/// What a client's chain that was verified before must pass as well.
+pub(super) fn revocation_check(config: &ServerConfig, now: Now) -> Option<RevocationCheck> {
+    let trust = config.client_authentication.trust()?;
+    trust.revocation_check(|| signature::chain_algorithms(&config.common), now.unix)
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 
 use super::{Output, signature};
-use crate::cache::Fingerprint;
+use crate::cache::{Fingerprint, FinishedProof};
 use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
@@ -144,6 +144,13 @@ impl Presented<'_> {
             Self::Chain(chain) => Fingerprint::of_chain(sha256, chain.iter().map(AsRef::as_ref)),
             Self::RawPublicKey(key) => Fingerprint::of_raw_public_key(sha256, version, key),
         }
+    }
+}
+
+/// The Finished of a client that proved to be `peer` was verified: remembers who issued its chain.
+pub(super) fn learn_issuers(config: &ServerConfig, proof: &FinishedProof, peer: Option<&VerifiedPeer>) {
+    if let (Some(trust), Some(peer)) = (config.client_authentication.trust(), peer) {
+        trust.learn(proof, peer);
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) mod client;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;
+mod stapling;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 

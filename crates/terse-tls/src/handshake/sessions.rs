@@ -3,30 +3,27 @@
 
 use alloc::vec::Vec;
 
-use super::Output;
-use super::caching;
+use super::{Output, caching, signature};
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{PeerRole, VerifiedPeer};
+use crate::cert::{Doubt, PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
-use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient};
+use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
-use crate::wire::ProtocolVersion;
+use crate::wire::{CertificateType, ProtocolVersion};
 
-/// What sessions of this handshake are bound to. `None`: the server does not resume, or nothing that was verified before
-/// counts now.
+/// What sessions of this handshake are bound to. `None`: the server does not resume.
 pub(super) fn binding(
     config: &ServerConfig,
     version: ProtocolVersion,
     server_name: Option<&str>,
     application_protocol: Option<&[u8]>,
-    now: Now,
 ) -> Option<Binding> {
     config.resumption.as_ref()?;
     let client_policy = match config.client_authentication {
         ClientAuthentication::None => ClientPolicy::None,
-        ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config, now)?),
-        ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config, now)?),
+        ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config)?),
+        ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config)?),
     };
     let protocol = config.common.transport().protocol();
     let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
@@ -41,6 +38,30 @@ pub(super) fn binding(
     Some(Binding::new(config.common.provider.sha256, &context))
 }
 
+/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was revoked is
+/// gone then.
+pub(super) fn find(
+    config: &ServerConfig,
+    ticket: &[u8],
+    binding: Option<&Binding>,
+    now: Now,
+) -> Result<Session, Option<&'static str>> {
+    let (Some(resumption), Some(binding), Some(time)) = (&config.resumption, binding, seconds(now)) else {
+        return Err(None);
+    };
+    let session = resumption.find(ticket, binding, time).ok_or(None)?;
+    let client = session.client.as_ref().filter(|client| client.identity.certificate_type() == CertificateType::X509);
+    if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
+        revocation.check(client.links.as_slice()).map_err(|doubt| {
+            if doubt == Doubt::Revoked {
+                resumption.claim(ticket); // nobody else is to get it
+            }
+            Some(doubt.reason().text())
+        })?;
+    }
+    Ok(session)
+}
+
 /// What stays the same from session to session: whom the client proved to be, and when that ends.
 #[derive(Clone)]
 pub(super) struct Lineage {
@@ -52,7 +73,11 @@ pub(super) struct Lineage {
 impl Lineage {
     /// Of a handshake with certificates at `now`, in which the client proved to be `peer`.
     pub(super) fn new(peer: Option<&VerifiedPeer>, now: u64) -> Self {
-        let client = peer.map(|peer| ResumedClient { identity: peer.identity.clone(), signatures: peer.signatures });
+        let client = peer.map(|peer| ResumedClient {
+            identity: peer.identity.clone(),
+            signatures: peer.signatures,
+            links: peer.links().into(),
+        });
         // The last second of a validity counts (RFC 5280, 4.1.2.5).
         let validity = peer.map_or(u64::MAX, |peer| peer.validity.not_after.saturating_add(1));
         Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
@@ -98,9 +123,13 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
     }
 }
 
-/// What the server's chain is verified under. `None`: nothing verified before counts.
-pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress, now: Now) -> Option<TrustId> {
+/// What the server's chain is verified under.
+pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId {
     let common = &config.common;
-    let role = PeerRole::Server(&server.name);
-    config.trust.id(common.provider.sha256, role, &common.signature_schemes, now.unix)
+    config.trust.id(common.provider.sha256, PeerRole::Server(&server.name), &common.signature_schemes)
+}
+
+/// What a server's chain that was verified before must pass as well.
+pub(crate) fn revocation_check(config: &ClientConfig, now: Now) -> Option<RevocationCheck> {
+    config.trust.revocation_check(|| signature::chain_algorithms(&config.common), now.unix)
 }

@@ -12,11 +12,11 @@ use zeroize::Zeroizing;
 
 use super::{MAX_LIFETIME, seconds};
 use crate::cache::{Scope, TrustId};
-use crate::cert::{PeerIdentity, Validity};
+use crate::cert::{Doubt, Links, PeerIdentity, RevocationCheck, Validity};
 use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
 use crate::time::Now;
-use crate::wire::{CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
+use crate::wire::{CertificateType, CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
 
 mod keeper;
 mod memory;
@@ -88,15 +88,27 @@ pub(crate) struct Origin {
     pub(crate) validity: Validity,
     /// How many signatures the chain had.
     pub(crate) signatures: u8,
+    /// The chain's certificates, where revocation is checked.
+    pub(crate) links: Links,
     pub(crate) application_protocol: Option<Box<[u8]>>,
 }
 
 /// What a session must meet to be offered.
 pub(crate) struct Demands<'a> {
     pub(crate) now: Now,
-    /// What the server's chain would be verified under. `None`: nothing verified before counts.
-    pub(crate) trust_id: Option<TrustId>,
+    /// What the server's chain would be verified under.
+    pub(crate) trust_id: TrustId,
+    /// Where that checks it.
+    pub(crate) revocation: Option<&'a RevocationCheck>,
     pub(crate) is_enabled: &'a dyn Fn(CipherSuite) -> bool,
+}
+
+/// Why a session is not offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unusable {
+    /// Nor will it ever be.
+    ForGood(&'static str),
+    Now(&'static str),
 }
 
 impl ClientResumption {
@@ -108,15 +120,21 @@ impl ClientResumption {
     /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.
     fn take(&self, scope: &Scope, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
         let now = seconds(demands.now).ok_or("time unknown")?;
-        let trust_id = demands.trust_id.ok_or("verification here is not cached")?;
         let mut reason = "no session";
-        while let Some(session) = self.store.take(scope) {
-            match session.usable(now, trust_id, demands.is_enabled) {
-                Ok(()) => return Ok(session),
-                Err(unusable) => reason = unusable,
+        let mut later = Vec::new();
+        let found = loop {
+            let Some(session) = self.store.take(scope) else { break Err(()) };
+            match session.usable(now, demands) {
+                Ok(()) => break Ok(session),
+                Err(Unusable::ForGood(unusable)) => reason = unusable,
+                Err(Unusable::Now(unusable)) => {
+                    reason = unusable;
+                    later.push(session);
+                }
             }
-        }
-        Err(reason)
+        };
+        later.into_iter().rev().for_each(|session| self.store.put(scope, session));
+        found.map_err(|()| reason)
     }
 }
 
@@ -128,27 +146,29 @@ impl fmt::Debug for ClientResumption {
 
 impl StoredSession {
     /// Whether it may be offered at `now`.
-    fn usable(
-        &self,
-        now: u64,
-        trust_id: TrustId,
-        is_enabled: &dyn Fn(CipherSuite) -> bool,
-    ) -> Result<(), &'static str> {
-        let Validity { not_before, not_after, .. } = self.origin.validity;
-        if now < self.received || now < not_before {
-            return Err("clock is earlier than the session");
-        }
+    fn usable(&self, now: u64, demands: &Demands<'_>) -> Result<(), Unusable> {
+        let Origin { authenticated, trust_id, identity, validity, links, .. } = &self.origin;
         let lasts = |from: u64, seconds: u32| now < from.saturating_add(seconds.min(MAX_LIFETIME).into());
-        if !lasts(self.received, self.lifetime) || !lasts(self.origin.authenticated, MAX_LIFETIME) || now > not_after {
-            return Err("session expired");
+        let is_over = !lasts(self.received, self.lifetime) || !lasts(*authenticated, MAX_LIFETIME);
+        if is_over || now > validity.not_after {
+            return Err(Unusable::ForGood("session expired"));
         }
-        if self.origin.trust_id != trust_id {
-            return Err("trust changed");
+        if now < self.received || now < validity.not_before {
+            return Err(Unusable::Now("clock is earlier than the session"));
         }
-        if !is_enabled(self.suite) {
-            return Err("suite of the session switched off");
+        if *trust_id != demands.trust_id {
+            return Err(Unusable::ForGood("trust changed"));
         }
-        Ok(())
+        if !(demands.is_enabled)(self.suite) {
+            return Err(Unusable::ForGood("suite of the session switched off"));
+        }
+        match demands.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
+            None => Ok(()),
+            Some(revocation) => revocation.check(links.as_slice()).map_err(|doubt| match doubt {
+                Doubt::Revoked => Unusable::ForGood(doubt.reason().text()),
+                _ => Unusable::Now(doubt.reason().text()),
+            }),
+        }
     }
 
     /// Whether it is worth keeping, and small enough. The server chose the ticket and its names.
@@ -251,7 +271,7 @@ impl Encode for StoredSession {
 }
 
 /// Of the format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl Parse<'_> for SessionKind {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
@@ -297,6 +317,7 @@ impl Parse<'_> for Origin {
                 not_after_depth: reader.u8()?,
             },
             signatures: reader.u8()?,
+            links: Links::parse(reader)?,
             application_protocol: match reader.vec8()? {
                 [] => None,
                 name => Some(name.into()),
@@ -315,6 +336,7 @@ impl Encode for Origin {
         writer.u64(self.validity.not_after);
         writer.u8(self.validity.not_after_depth);
         writer.u8(self.signatures);
+        self.links.encode(writer);
         writer.vec8(self.application_protocol.as_deref().unwrap_or_default());
     }
 }

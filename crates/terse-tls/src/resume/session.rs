@@ -9,7 +9,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use super::MAX_LIFETIME;
-use crate::cert::{CertificateIdentity, PeerIdentity};
+use crate::cert::{CertificateIdentity, Links, PeerIdentity};
 use crate::crypto::{Hash, Secret};
 use crate::error::InvalidMessage;
 use crate::wire::{CipherSuite, Encode, Parse, Reader, Writer};
@@ -39,6 +39,8 @@ pub(crate) struct ResumedClient {
     pub(crate) identity: PeerIdentity,
     /// How many signatures its chain had.
     pub(crate) signatures: u8,
+    /// The chain's certificates, where revocation is checked.
+    pub(crate) links: Links,
 }
 
 impl Session {
@@ -87,6 +89,8 @@ mod flags {
     pub(super) const CLIENT: u8 = 0x02;
     /// One name, which makes up both.
     pub(super) const CLIENT_NAME: u8 = 0x04;
+    /// The certificates of its chain come first.
+    pub(super) const LINKS: u8 = 0x08;
     /// The number of signatures, up to 15, in the upper half.
     pub(super) const SIGNATURES: u32 = 4;
 }
@@ -101,12 +105,15 @@ impl Encode for Session {
         set(flags::LONG_SECRET, self.secret.as_ref().len() == LONG_SECRET_LEN);
         set(flags::CLIENT, client.is_some() && name.is_none());
         set(flags::CLIENT_NAME, name.is_some());
+        let links = client.map(|client| &client.links).filter(|links| !links.is_empty());
+        set(flags::LINKS, links.is_some());
         flags |= client.map_or(0, |client| client.signatures.min(0x0f)) << flags::SIGNATURES;
         writer.u16(self.suite.0);
         writer.u8(flags);
         writer.u32(self.created as u32); // until 2106
         writer.u24(self.end.saturating_sub(self.created).min(MAX_LIFETIME.into()) as usize);
         writer.bytes(self.secret.as_ref());
+        links.iter().for_each(|links| links.encode(writer));
         match (name, client) {
             (Some(name), _) => writer.vec8(name),
             (None, Some(client)) => client.identity.encode(writer),
@@ -123,6 +130,7 @@ impl Parse<'_> for Session {
         let end = created + reader.u24()? as u64;
         let is_set = |flag| flags & flag != 0;
         let secret = Secret::new(reader.take(if is_set(flags::LONG_SECRET) { LONG_SECRET_LEN } else { SECRET_LEN })?);
+        let links = if is_set(flags::LINKS) { Links::parse(reader)? } else { Links::default() };
         let identity = match (is_set(flags::CLIENT), is_set(flags::CLIENT_NAME)) {
             (false, false) => None,
             (true, false) => Some(PeerIdentity::parse(reader)?),
@@ -135,7 +143,7 @@ impl Parse<'_> for Session {
             secret,
             created,
             end,
-            client: identity.map(|identity| ResumedClient { identity, signatures }),
+            client: identity.map(|identity| ResumedClient { identity, signatures, links }),
         })
     }
 }

@@ -10,7 +10,7 @@ use sha2::Sha384;
 
 use super::*;
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{CertificateIdentity, PeerIdentity, Validity};
+use crate::cert::{CertificateIdentity, Links, PeerIdentity, Validity};
 use crate::crypto::{
     CryptoError, CryptoProvider, Digest, Hash, HashContext, KeyError, Rng, Secret, SignatureAlgorithms, Tls13Suite,
 };
@@ -107,6 +107,7 @@ pub(super) fn stored() -> StoredSession {
                 not_after_depth: 1,
             },
             signatures: 2,
+            links: Links::default(),
             application_protocol: Some((*b"mqtt").into()),
         },
     }
@@ -120,6 +121,7 @@ pub(super) static PROVIDER: CryptoProvider = CryptoProvider {
     groups: &[],
     signatures: SignatureAlgorithms { all: &[], by_scheme: &[] },
     sha256: SHA256,
+    sha1: None,
     load_key: |_| Err(KeyError::Malformed),
 };
 

@@ -169,6 +169,8 @@ impl CompactSelection {
     pub(crate) const SERVER_CERTIFICATE: u8 = 1;
     pub(crate) const CERTIFICATE_REQUEST: u8 = 2;
     pub(crate) const CLIENT_CERTIFICATE: u8 = 4;
+    /// Not together with [`Self::SERVER_CERTIFICATE`]: it is sent, without the certificates.
+    pub(crate) const SERVER_CERTIFICATE_REDUCED: u8 = 8;
 }
 
 impl Parse<'_> for CompactSelection {

@@ -97,6 +97,8 @@ code_points! {
         CERTIFICATE_VERIFY = 15 "CertificateVerify",
         CLIENT_KEY_EXCHANGE = 16 "ClientKeyExchange",
         FINISHED = 20 "Finished",
+        /// RFC 6066, 8
+        CERTIFICATE_STATUS = 22 "CertificateStatus",
         KEY_UPDATE = 24 "KeyUpdate",
         COMPRESSED_CERTIFICATE = 25 "CompressedCertificate",
         MESSAGE_HASH = 254 "message_hash",
@@ -294,6 +296,13 @@ code_points! {
 }
 
 code_points! {
+    /// `CertificateStatusType` (RFC 6066, 8).
+    CertificateStatusType(u8) {
+        OCSP = 1 "ocsp",
+    }
+}
+
+code_points! {
     /// `ClientCertificateType` of a TLS 1.2 CertificateRequest (RFC 5246, 7.4.4; RFC 8422, 5.5).
     ClientCertificateType(u8) {
         RSA_SIGN = 1 "rsa_sign",
@@ -327,4 +336,4 @@ macro_rules! codec {
 
 codec!(ProtocolVersion u16, CipherSuite u16, NamedGroup u16, SignatureScheme u16, ExtensionType u16);
 codec!(ContentType u8, HandshakeType u8, AlertDescription u8, CachedInformationType u8);
-codec!(CertificateType u8, ClientCertificateType u8, PskKeyExchangeMode u8);
+codec!(CertificateType u8, CertificateStatusType u8, ClientCertificateType u8, PskKeyExchangeMode u8);

@@ -76,9 +76,14 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], InvalidMessage> {
+        self.chunk().copied()
+    }
+
+    /// The same, where it is.
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], InvalidMessage> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(InvalidMessage::Truncated)?;
         self.0 = rest;
-        Ok(*taken)
+        Ok(taken)
     }
 
     pub(crate) fn u8(&mut self) -> Result<u8, InvalidMessage> {
@@ -112,6 +117,18 @@ impl<'a> Reader<'a> {
     pub(crate) fn vec16(&mut self) -> Result<&'a [u8], InvalidMessage> {
         let len = self.u16()?;
         self.take(len.into())
+    }
+
+    /// A length of one byte below 128, else of two with the highest bit set; then that many bytes. Of caches, not of TLS.
+    pub(crate) fn short_vec(&mut self) -> Result<&'a [u8], InvalidMessage> {
+        let len = match self.u8()? {
+            len @ 0..0x80 => usize::from(len),
+            high => match usize::from(high & 0x7f) << 8 | usize::from(self.u8()?) {
+                0..0x80 => return Err(InvalidMessage::IllegalLength),
+                len => len,
+            },
+        };
+        self.take(len)
     }
 
     /// `opaque<0..2^24-1>`
@@ -201,6 +218,18 @@ impl<'b> Writer<'b> {
 
     pub(crate) fn vec24(&mut self, bytes: &[u8]) {
         self.vec::<3>(|writer| writer.bytes(bytes));
+    }
+
+    /// What [`Reader::short_vec`] reads.
+    pub(crate) fn short_vec(&mut self, bytes: &[u8]) {
+        match bytes.len() {
+            len @ 0..0x80 => self.u8(len as u8),
+            len => {
+                self.overlong |= len >= 0x8000;
+                self.u16(len as u16 | 0x8000);
+            }
+        }
+        self.bytes(bytes);
     }
 
     /// How many bytes were written.

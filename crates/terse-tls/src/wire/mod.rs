@@ -15,6 +15,7 @@ mod messages;
 mod protocol;
 mod resumption;
 mod return_routability_check;
+mod status_request;
 mod tls12;
 
 #[cfg(test)]
@@ -28,8 +29,9 @@ pub(crate) use certificate_types::{
     ClientCertificateTypeSelected, ClientCertificateTypes, ServerCertificateTypeSelected, ServerCertificateTypes,
 };
 pub use code_points::{
-    AlertDescription, CachedInformationType, CertificateType, CipherSuite, ClientCertificateType, ContentType,
-    ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
+    AlertDescription, CachedInformationType, CertificateStatusType, CertificateType, CipherSuite,
+    ClientCertificateType, ContentType, ExtensionType, HandshakeType, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
+    SignatureScheme,
 };
 pub(crate) use codec::{Encode, EncodeError, Encoded, List, Parse, Reader, Writer, non_empty};
 pub use connection_ids::ConnectionIdUsage;
@@ -52,6 +54,7 @@ pub(crate) use resumption::{
     PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,
 };
 pub(crate) use return_routability_check::{PathCookie, ReturnRoutabilityCheck, Rrc};
+pub(crate) use status_request::{CertificateStatus, CertificateStatusRequest, StatusRequested};
 pub(crate) use tls12::{
     Asn1Cert, CachedMessage12, Certificate12, CertificateRequest12, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk,
     ClientKeyExchangePsk, EcdheParams, HelloRequest, NewSessionTicket12, RawPublicKey12, ServerHelloDone,

@@ -18,6 +18,7 @@ mod extensions;
 mod messages;
 mod paths;
 mod resumption;
+mod status_request;
 mod tls12;
 
 /// `codec_test!(name: Type, strategy, |model| value)`: makes values of a type from owned models, and checks what must

@@ -11,7 +11,7 @@ use terse_tls::cache::{AddressId, Commit, MemoryServerStore, NotSaved, Row, Sche
 use terse_tls::summary::CachedObject;
 use terse_tls::{CacheDefence, ClientAuthentication, ExtensionType, Fault, HandshakeType, Trust};
 
-use crate::issued::{self, client_leaf, issue, leaf, other_pki, renew, server_leaf};
+use crate::issued::{self, client_leaf, crl, issue, leaf, other_pki, renew, server_leaf};
 use crate::messages::reply_of;
 use crate::world::*;
 
@@ -48,6 +48,7 @@ fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>
         CacheDefence::TrustPolicy => authority_that_is_believed_no_more(&mut world),
         CacheDefence::ServerName => ticket_at_another_host(&mut world),
         CacheDefence::Validity => expired_certificate(setting, without),
+        CacheDefence::Revocation => revoked_certificate(setting, without),
         CacheDefence::Scopes => another_port(&mut world),
         CacheDefence::SameObjects if is_compact => renewed_server(&mut world),
         CacheDefence::Selection if is_compact => bit_of_no_meaning(&mut world),
@@ -212,6 +213,20 @@ fn expired_certificate(setting: Setting, without: Option<CacheDefence>) -> bool 
         world.connect().unwrap();
     }
     world.server_clock = at(10 * DAY + 1);
+    world.connect().is_ok()
+}
+
+/// The client's certificate is revoked, and the client comes back.
+fn revoked_certificate(setting: Setting, without: Option<CacheDefence>) -> bool {
+    let mut world = World::new(setting);
+    go_without(&mut world, without);
+    let pki = Pki::shared(CHAIN);
+    let trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+    world.server_trust(trust.clone());
+    for _ in 0..2 {
+        world.connect().unwrap();
+    }
+    trust.revocation().unwrap().replace(&[crl(&[&pki.client], 8)]).unwrap();
     world.connect().is_ok()
 }
 

@@ -52,6 +52,14 @@ pub(crate) fn crl(revoked: &[&terse_pki::Credential], days: u64) -> CertificateR
     Pki::shared(CHAIN).authority.crl(1, &revoked, validity).unwrap()
 }
 
+/// A CRL of its root, which revokes the CA that issues leaves, or nobody.
+pub(crate) fn crl_of_the_root(revokes: bool) -> CertificateRevocationListDer<'static> {
+    let pki = Pki::shared(CHAIN);
+    let revoked: Vec<_> = pki.server.chain()[1..].iter().filter(|_| revokes).collect();
+    let revoked: Vec<_> = revoked.into_iter().map(|ca| Revocation::new(ca, NOW).unwrap()).collect();
+    pki.authority.crl(0, &revoked, pki::validity()).unwrap()
+}
+
 /// A new CA, whose leaves and their issuers are valid for a year; but one of the two for ten days only.
 pub(crate) fn short_lived(of_issuer: bool, leaf: LeafOptions) -> (Authority, Credential) {
     let short = Validity { not_before: NOW - DAY, not_after: NOW + 10 * DAY };

@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use pki_types::CertificateRevocationListDer;
 use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::{Failed, Side, at};
 use terse_testkit::pki::{self, CLIENT_NAME, Pki, SERVER_NAME};
@@ -13,7 +14,7 @@ use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Peer;
 use terse_tls::{ClientAuthentication, Credential, Error, Summary, Trust};
 
-use crate::issued::{crl, other_pki};
+use crate::issued::{crl, crl_of_the_root, other_pki};
 use crate::world::*;
 
 /// The faster one.
@@ -24,7 +25,7 @@ const STEPS: usize = 14;
 const HOUR: u64 = 3600;
 
 /// What can happen in a step: so many kinds, of which those from the second number on are changes.
-pub(crate) const STEP_KINDS: usize = 22;
+pub(crate) const STEP_KINDS: usize = 25;
 pub(crate) const CHANGES: usize = 11;
 
 #[test]
@@ -44,8 +45,10 @@ fn model_caching_changes_nothing_but_the_bytes() {
 struct Choices {
     clients: Vec<Credential>,
     servers: Vec<Credential>,
-    /// Of the other side's certificates.
+    /// Of the other side's certificates, without revocation.
     trust: Vec<Trust>,
+    /// CRLs that are in force together.
+    crls: Vec<Vec<CertificateRevocationListDer<'static>>>,
 }
 
 static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
@@ -57,20 +60,33 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued)).into()
     };
     let trust = ours.trust(FAST);
-    let with_crl = |crl| trust.clone().with_crls(FAST, &[crl]).unwrap();
     Choices {
         clients: credentials(&ours.client, &other.client, CLIENT_NAME, Usage::Client),
         servers: credentials(&ours.server, &other.server, SERVER_NAME, Usage::Server),
         trust: vec![
             trust.clone(),
             Trust::new(FAST, &[ours.root(), other.root()]).unwrap(),
-            with_crl(crl(&[], 180)),
-            with_crl(crl(&[&ours.client, &ours.server], 180)),
             trust.clone().accept_without_clock(),
             other.trust(FAST),
         ],
+        crls: vec![
+            vec![crl(&[], 180)],
+            vec![crl(&[&ours.client], 180)],
+            vec![crl(&[&ours.server], 180)],
+            vec![crl_of_the_root(false), crl(&[&ours.client, &ours.server], 180)],
+            vec![crl(&[], 180), crl_of_the_root(true)],
+            vec![crl(&[], 2)],
+            vec![crl(&[], 180), other.authority.crl(1, &[], pki::validity()).unwrap()],
+            vec![Pki::new(CHAIN).authority.crl(1, &[], pki::validity()).unwrap()],
+            vec![],
+        ],
     }
 });
+
+/// Trust in our CA, with the nth choice of CRLs.
+fn with_crls(nth: usize) -> Trust {
+    Pki::shared(CHAIN).trust(FAST).with_crls(FAST, &CHOICES.crls[nth]).unwrap()
+}
 
 /// A world, and what happened to it.
 pub(crate) struct Model {
@@ -78,6 +94,9 @@ pub(crate) struct Model {
     pub(crate) rng: SeededRng,
     seed: u64,
     log: Vec<String>,
+    /// With the CRLs that are in force, and shared by the sides that check revocation.
+    checked: Trust,
+    crls: usize,
     time: u64,
     pub(crate) connections: usize,
     pub(crate) cached: usize,
@@ -89,7 +108,18 @@ impl Model {
         let mut world = World::with(Setting { version: TLS13, schemes }, FAST, CHAIN);
         world.speak(&VERSIONS);
         let rng = SeededRng::new(seed);
-        Self { world, rng, seed, log: Vec::new(), time: 0, connections: 0, cached: 0 }
+        let checked = with_crls(0);
+        if seed.is_multiple_of(2) {
+            world.client.trust = checked.clone();
+            world.server_trust(checked.clone());
+        }
+        Self { world, rng, seed, log: Vec::new(), checked, crls: 0, time: 0, connections: 0, cached: 0 }
+    }
+
+    /// Without revocation or with, and a clock or without.
+    fn trusts(&self) -> Vec<Trust> {
+        let checked = [self.checked.clone(), self.checked.clone().accept_without_clock()];
+        CHOICES.trust.iter().cloned().chain(checked).collect()
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
@@ -117,17 +147,20 @@ impl Model {
         match nth {
             11 => self.world.server.credentials[0] = self.pick("server certificate", &CHOICES.servers),
             12 => self.world.client.credential = Some(self.pick("client certificate", &CHOICES.clients)),
-            13 => self.world.client.trust = self.pick("client trust", &CHOICES.trust),
+            13 => self.world.client.trust = self.pick("client trust", &self.trusts()),
             14 => self.change_client_authentication(),
             15 => self.change_clocks(),
             16 => {
                 self.log.push("client restarts".into());
                 self.world.restart_client();
+                self.forget_issuers();
             }
             17 => {
                 let with_store = self.pick("server restarts", &[true, false]);
                 self.world.restart_server(with_store);
+                self.forget_issuers();
             }
+            22..25 => self.replace_crls(),
             18 => self.change_virtual_host(),
             19 | 20 => self.change_versions(),
             _ => {
@@ -139,7 +172,7 @@ impl Model {
     }
 
     fn change_client_authentication(&mut self) {
-        let trust = self.pick("server trust", &CHOICES.trust);
+        let trust = self.pick("server trust", &self.trusts());
         let policies = [
             ClientAuthentication::Required(trust.clone()),
             ClientAuthentication::Optional(trust),
@@ -147,6 +180,24 @@ impl Model {
         ];
         self.world.server.client_authentication = self.pick("client authentication", &policies);
         self.world.server.certificate_authorities = self.pick("CA names", &[false, true]);
+    }
+
+    /// New CRLs, while configurations that check them stay in use.
+    fn replace_crls(&mut self) {
+        let all: Vec<_> = (0..CHOICES.crls.len()).collect();
+        self.crls = self.pick("CRLs", &all);
+        self.checked.revocation().unwrap().replace(&CHOICES.crls[self.crls]).unwrap();
+    }
+
+    /// A process that starts anew loads the CRLs that are in force, and knows none of those who issued them but the root.
+    fn forget_issuers(&mut self) {
+        self.checked = with_crls(self.crls);
+        if self.world.client.trust.revocation().is_some() {
+            self.world.client.trust = self.checked.clone();
+        }
+        if self.world.server.client_authentication.trust().is_some_and(|trust| trust.revocation().is_some()) {
+            self.world.server_trust(self.checked.clone());
+        }
     }
 
     fn change_clocks(&mut self) {
@@ -270,6 +321,11 @@ impl Model {
         (world.client.send_server_name, world.address) = (true, healthy.address);
         (world.server.credentials, world.server.certificate_authorities) = (healthy.server.credentials, false);
         world.server.client_authentication = healthy.server.client_authentication;
+        if self.seed.is_multiple_of(3) {
+            self.checked.revocation().unwrap().replace(&CHOICES.crls[0]).unwrap();
+            world.client.trust = self.checked.clone();
+            world.server_trust(self.checked.clone());
+        }
         let schemes = world.setting().schemes;
         world.set_schemes(schemes, schemes);
         world.speak(if self.seed.is_multiple_of(2) { &[TLS12] } else { &VERSIONS });

@@ -68,20 +68,6 @@ fn rule_5_trust_anchor_of_the_client_removed() {
 }
 
 #[test]
-fn rule_5_client_certificate_revoked_by_a_new_crl() {
-    for setting in SETTINGS {
-        let pki = Pki::shared(CHAIN);
-        let mut world = World::cached(setting);
-        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
-        assert_verified_again(&mut world, "trust changed");
-        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.server], 8)]).unwrap());
-        assert_verified_again(&mut world, "trust changed");
-        world.server_trust(pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[&pki.client], 9)]).unwrap());
-        assert_refused(&mut world, CertificateError::Revoked);
-    }
-}
-
-#[test]
 fn rule_5_crl_of_the_server_that_has_expired() {
     for setting in SETTINGS {
         let mut world = World::new(setting);

@@ -10,14 +10,14 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, MemorySessionStore, ServerResumption, TicketKeys};
 use terse_tls::summary::Mode;
-use terse_tls::{Datagrams, Error, ExtensionType, ProtocolVersion};
+use terse_tls::{Datagrams, Error, ExtensionType, Now, ProtocolVersion};
 
 use crate::attacks::{ACK, record};
 use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
 
 /// How both sides keep what they learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeps {
+pub(crate) enum Keeps {
     Certificates,
     /// And the request, under one ticket.
     Everything,
@@ -26,7 +26,7 @@ enum Keeps {
 }
 
 /// All ways of keeping things, in both versions.
-fn all() -> impl Iterator<Item = (ProtocolVersion, Keeps)> {
+pub(crate) fn all() -> impl Iterator<Item = (ProtocolVersion, Keeps)> {
     let ways = [Keeps::Certificates, Keeps::Everything, Keeps::Sessions, Keeps::Tickets];
     BOTH_VERSIONS.into_iter().flat_map(move |version| ways.map(|keeps| (version, keeps)))
 }
@@ -37,10 +37,10 @@ fn all_after<const N: usize>(befores: [usize; N]) -> impl Iterator<Item = (Proto
 }
 
 /// A client and a server that connect again and again. Datagrams are small, so that flights can be lost in part.
-struct World {
-    setup: Setup,
+pub(crate) struct World {
+    pub(crate) setup: Setup,
     /// The mode of a connection for which everything was kept.
-    best: Mode,
+    pub(crate) best: Mode,
     connections: u64,
 }
 
@@ -73,14 +73,18 @@ impl World {
         Self { setup, best, connections: 0 }
     }
 
-    fn begin(&mut self) -> DatagramPair {
+    pub(crate) fn begin(&mut self) -> DatagramPair {
+        self.begin_at(at(600 * (self.connections + 1)))
+    }
+
+    pub(crate) fn begin_at(&mut self, now: Now) -> DatagramPair {
         self.connections += 1;
         let (client, server) = (Arc::new(self.setup.client.clone()), Arc::new(self.setup.server.clone()));
-        DatagramPair::at(&client, &server, self.connections, at(600 * self.connections))
+        DatagramPair::at(&client, &server, self.connections, now)
     }
 
     /// A connection with data, and its mode.
-    fn connect(&mut self) -> Mode {
+    pub(crate) fn connect(&mut self) -> Mode {
         let mut pair = self.begin();
         pair.run_well().unwrap();
         for side in Side::BOTH {
@@ -93,7 +97,7 @@ impl World {
     }
 
     /// After this many connections in which everything is kept.
-    fn after(version: ProtocolVersion, keeps: Keeps, connections: usize) -> Self {
+    pub(crate) fn after(version: ProtocolVersion, keeps: Keeps, connections: usize) -> Self {
         let mut world = Self::new(version, keeps);
         for number in 0..connections {
             assert_eq!(world.connect(), if number == 0 { Mode::Full } else { world.best });

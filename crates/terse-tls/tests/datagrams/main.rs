@@ -7,6 +7,7 @@
 //! - [`timers`]: when a flight is sent again, and when no more
 //! - [`narrow`]: what is sent again where little is carried at a time
 //! - [`caching`]: what losses and crashes cost the next connection
+//! - [`rule5`]: when what is kept must not be used
 //! - [`bytes`]: how many bytes a cached handshake takes
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
@@ -49,6 +50,7 @@ mod pairs;
 mod paths;
 mod progress;
 mod random;
+mod rule5;
 mod single;
 mod tickets;
 mod timers;

@@ -2,7 +2,9 @@
 
 extern crate alloc;
 
+mod cache;
 mod datagrams;
+mod strangers;
 
 use alloc::sync::Arc;
 
@@ -14,8 +16,8 @@ use terse_testkit::pki::{Pki, server_address};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::{
-    ApiMisuse, ClientConfig, Connection, ContentType, Error, HandshakeType, InvalidMessage, Memory, ProtocolVersion,
-    ServerConfig,
+    ApiMisuse, ClientAuthentication, ClientConfig, Connection, ContentType, Error, HandshakeType, InvalidMessage,
+    Memory, ProtocolVersion, ServerConfig,
 };
 
 #[global_allocator]
@@ -144,6 +146,26 @@ fn handshakes() {
         for (side, stretch) in [(Side::Client, 1), (Side::Client, usize::MAX), (Side::Server, 1)] {
             let mut victim = Victim::new(&setup, side);
             victim.handshake(stretch);
+            assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
+        }
+    }
+}
+
+/// Where revocation is checked, who issued a chain is kept until the peer's Finished is verified.
+#[test]
+fn handshakes_with_crls() {
+    for (name, mut setup, memory) in configurations() {
+        let pki = Pki::shared(if name == "device" { "p256x3" } else { name });
+        let provider = &terse_rustcrypto::PROVIDER;
+        let crl = pki.authority.crl(1, &[], terse_testkit::pki::validity()).unwrap();
+        let trust = pki.trust(provider).with_crls(provider, &[crl]).unwrap();
+        setup.client.trust = trust.clone();
+        if setup.client.credential.is_some() {
+            setup.server.client_authentication = ClientAuthentication::Required(trust);
+        }
+        for side in Side::BOTH {
+            let mut victim = Victim::new(&setup, side);
+            victim.handshake(1);
             assert!(victim.peak <= memory.heap() as i64, "{name}: {} of {}", victim.peak, memory.heap());
         }
     }

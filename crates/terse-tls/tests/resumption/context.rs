@@ -109,7 +109,7 @@ fn other_client_cas() {
     }
 }
 
-/// A new CRL is a new policy: whoever it revokes has no session either.
+/// To require CRLs is a new policy: whoever one revokes has no session either.
 #[test]
 fn a_revoked_client() {
     for (version, kept) in all() {

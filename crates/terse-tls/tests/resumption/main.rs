@@ -7,6 +7,7 @@
 //! - [`resumed`]: what a resumed handshake is, and that it follows the one before
 //! - [`bounds`]: how long sessions live, and their size
 //! - [`context`]: a changed world, in which a session must not be used
+//! - [`revocation`]: CRLs that are replaced, and end the sessions of revoked peers
 //! - [`early`]: early data that is accepted, and its limits
 //! - [`rejected`]: early data that is not accepted, and replays
 //! - [`psk`]: external keys, as they are and imported
@@ -26,6 +27,7 @@ mod early;
 mod psk;
 mod rejected;
 mod resumed;
+mod revocation;
 mod rule6;
 mod tls12;
 mod tls12_attacks;

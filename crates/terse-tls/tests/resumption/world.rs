@@ -117,6 +117,12 @@ impl World {
         mode(&self.connect(seconds))
     }
 
+    /// The client's sessions are those of a while ago.
+    pub(crate) fn put_back(&mut self, sessions: &[u8]) {
+        self.sessions = Arc::new(MemoryClientSessions::from_bytes(sessions, 4).expect("own encoding"));
+        self.setup.client.resumption.as_mut().expect("it resumes").store = self.sessions.clone();
+    }
+
     /// A connection that must fail.
     pub(crate) fn refused(&mut self, seconds: u64) -> Failed {
         self.pair(seconds).run().expect_err("a connection that fails")

@@ -51,14 +51,18 @@ impl Server {
         };
         let server = DatagramServer::new(Arc::new(config), limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
-        if let Some(trace) = trace {
-            server = server.with_watch(Box::new(move |from| trace.set_connection(from)));
-        }
+        // Any datagram may begin a connection.
+        let crl_files = self.crl_files.clone();
+        server = server.with_watch(Box::new(move |from| {
+            trace.iter().for_each(|trace| trace.set_connection(from));
+            crl_files.iter().for_each(|files| files.refresh());
+        }));
         output::line(format_args!("listening {address}"))?;
         let mut clients =
             Clients { connected: BTreeMap::new(), early_data: BTreeMap::new(), left: self.args.max_connections };
         while clients.left != Some(0) {
-            match server.next_event(None) {
+            self.staples.refresh();
+            match server.next_event(self.staples.patience()) {
                 Ok(Some((handle, event))) => self.handle(&mut server, &mut clients, handle, event),
                 Ok(None) => {}
                 Err(NetError::Io(error)) => wait_out("receive from clients", &error),

@@ -84,6 +84,8 @@ impl Server {
     fn open(&self, socket: TcpStream, peer: SocketAddr) -> Result<Stream<Timed>, NetError> {
         let mut transport = Timed::new(socket).map_err(NetError::Io)?;
         transport.set_limit(self.args.shared.timeout());
+        self.staples.refresh();
+        self.crl_files.iter().for_each(|files| files.refresh());
         let mut config = self.config.clone();
         if self.args.shared.verbose {
             config.common.trace = Some(Arc::new(TraceLog::new(&peer.to_string())));

@@ -49,22 +49,24 @@ fn client_store_keeps_no_empty_record() {
 }
 
 #[test]
-fn server_store_forgets_the_least_recently_used_ticket() {
+fn server_store_forgets_the_least_recently_used_client() {
     let store = MemoryServerStore::new(2);
     let row = row(entry(OWN));
     let commit = |n, parent: Option<u64>| {
-        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
+        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket), time: None })
     };
     assert_eq!([commit(1, None), commit(2, None)], [Ok(()), Ok(())]);
     assert_eq!(commit(3, Some(1)), Ok(()));
-    assert_eq!([1, 2, 3].map(|n| store.find(&ticket(n)).is_some()), [true, false, true]);
+    assert_eq!(commit(4, None), Ok(()));
+    assert_eq!([1, 2, 3, 4].map(|n| store.find(&ticket(n)).is_some()), [true, false, true, true]);
+    assert_eq!((store.len(), store.lineages().len()), (3, 2));
 }
 
 #[test]
 fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
     let store = MemoryServerStore::new(2);
     let row = row(entry(OWN));
-    let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None });
+    let commit = |n| store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None });
     assert_eq!([commit(1), commit(2)], [Ok(()), Ok(())]);
     assert!(store.find(&ticket(1)).is_some());
     assert_eq!(commit(3), Ok(()));
@@ -76,7 +78,7 @@ fn rule_2_ticket_that_is_only_shown_does_not_stay_longer() {
 fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
     let store = MemoryServerStore::new(2);
     let commit = |n, row: &Row, parent: Option<u64>| {
-        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket) })
+        store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket), time: None })
     };
     let seen = Some(Seen { certificate: SERVER, request: None });
     let (client, anonymous) = (Row { seen, ..row(entry(OWN)) }, Row { entry: None, seen, address: None });
@@ -89,7 +91,7 @@ fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
     assert_eq!((known, store.len()), (vec![1, 2, 18, 19], 4));
     assert_eq!(commit(3, &client, Some(1)), Ok(()));
     let known: Vec<_> = (0..20).filter(|n| store.find(&ticket(*n)).is_some()).collect();
-    assert_eq!(known, [1, 3, 18, 19]);
+    assert_eq!(known, [1, 2, 3, 18, 19]);
     assert_eq!(store.remove(&ticket(19)), Ok(()));
     assert_eq!(store.find(&ticket(18)), Some(anonymous));
     assert_eq!(store.find(&ticket(19)), None);
@@ -102,7 +104,7 @@ fn stores_without_capacity_keep_nothing() {
     assert!(store.is_empty());
     let store = MemoryServerStore::new(0);
     let row = row(entry(OWN));
-    assert_eq!(store.commit(Commit { ticket: ticket(1), row, parent: Some(ticket(1)) }), Ok(()));
+    assert_eq!(store.commit(Commit { ticket: ticket(1), row, parent: Some(ticket(1)), time: None }), Ok(()));
     assert!(store.is_empty());
 }
 
@@ -129,13 +131,13 @@ proptest! {
         let row = row(entry(OWN));
         let mut lineages = BTreeMap::new();
         for (n, (used, first_contact)) in (1..).zip(handshakes) {
-            let rows = store.commits();
+            let rows = commits(&store);
             let parent = if first_contact || rows.is_empty() { None } else { Some(rows[used.index(rows.len())].ticket) };
             let lineage = parent.map_or(n, |parent| lineages[&parent]);
             lineages.insert(ticket(n), lineage);
-            prop_assert_eq!(store.commit(Commit { ticket: ticket(n), row: row.clone(), parent }), Ok(()));
-            prop_assert!(store.len() <= capacity);
-            let members = store.commits().iter().filter(|commit| lineages[&commit.ticket] == lineage).count();
+            prop_assert_eq!(store.commit(Commit { ticket: ticket(n), row: row.clone(), parent, time: None }), Ok(()));
+            prop_assert!(store.lineages().len() <= capacity);
+            let members = commits(&store).iter().filter(|commit| lineages[&commit.ticket] == lineage).count();
             prop_assert!(members <= 2);
         }
     }
@@ -148,7 +150,7 @@ fn a_ticket_proves_one_address_once() {
     let seen = Some(Seen { certificate: SERVER, request: None });
     for (n, entry) in [(1, Some(Arc::new(entry(OWN)))), (2, None)] {
         let row = Row { entry, seen, address: Some(here) };
-        store.commit(Commit { ticket: ticket(n), row, parent: None }).unwrap();
+        store.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).unwrap();
         let spend = |address| store.spend(&ticket(n), address);
         assert_eq!([elsewhere, here, here, elsewhere].map(spend), [Ok(false), Ok(true), Ok(false), Ok(false)]);
         assert_eq!(store.find(&ticket(n)).map(|row| (row.seen, row.address)), Some((seen, None)), "it stays");

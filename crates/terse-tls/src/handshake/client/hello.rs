@@ -7,8 +7,8 @@ use pki_types::ServerName;
 use super::ExpectServerHello;
 use crate::cache::{Scheme, Ticket};
 use crate::error::Error;
-use crate::handshake::Output;
 use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::{Output, stapling};
 use crate::schedule::Transcript;
 use crate::wire::{
     CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
@@ -45,6 +45,7 @@ impl ExpectServerHello {
             }
         }
         CertificateTypes::offer(&self.config, &mut extensions)?;
+        stapling::offer(&self.config, &mut extensions)?;
         self.offer_caching(&mut extensions, output)?;
         if let Some(cookie) = cookie {
             extensions.push(&cookie)?;

@@ -94,10 +94,10 @@ impl ExpectServerHello {
         };
         let (session, keeper) = match resumption {
             None => (None, None),
-            Some(Begun { session: Ok(session), keeper }) => (Some(session), keeper),
+            Some(Begun { session: Ok(session), keeper }) => (Some(session), Some(keeper)),
             Some(Begun { session: Err(reason), keeper }) => {
                 output.summary.fallback = Some(reason);
-                (None, keeper)
+                (None, Some(keeper))
             }
         };
         let (tls12_session, session) = match session {

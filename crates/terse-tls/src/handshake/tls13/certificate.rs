@@ -4,10 +4,13 @@ use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
+use crate::cert::Credential;
 use crate::crypto::Digest;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::certificate_types::Presented;
-use crate::wire::{Certificate, CertificateType, Place};
+use crate::wire::{
+    Certificate, CertificateEntry, CertificateStatus, CertificateType, ExtensionType, Extensions, Place,
+};
 
 /// Who signs.
 #[derive(Clone, Copy)]
@@ -27,11 +30,11 @@ impl Signer {
     }
 }
 
-/// The entries of a full Certificate. Extensions answer requests (RFC 9846, 4.5.1), and none was made.
-pub(super) fn cert_data<'a>(certificate: &Certificate<'a>) -> Result<Vec<&'a [u8]>, Error> {
+/// The entries of a full Certificate. Extensions answer what was `asked` for (RFC 9846, 4.5.1).
+pub(super) fn cert_data<'a>(certificate: &Certificate<'a>, asked: &[ExtensionType]) -> Result<Vec<&'a [u8]>, Error> {
     let mut entries = Vec::new();
     for entry in certificate.certificate_list.iter() {
-        entry.extensions.check_response(Place::Certificate, &[])?;
+        entry.extensions.check_response(Place::Certificate, asked)?;
         if entry.cert_data.is_empty() {
             return Err(InvalidMessage::IllegalLength.into()); // `cert_data<1..2^24-1>`
         }
@@ -44,12 +47,41 @@ pub(super) fn cert_data<'a>(certificate: &Certificate<'a>) -> Result<Vec<&'a [u8
 pub(super) fn presented<'a>(
     certificate: &Certificate<'a>,
     kind: CertificateType,
+    asked: &[ExtensionType],
 ) -> Result<Option<Presented<'a>>, Error> {
-    let entries = cert_data(certificate)?;
+    let entries = cert_data(certificate, asked)?;
     Ok(match (kind, entries.as_slice()) {
         (_, []) => None,
         (CertificateType::RAW_PUBLIC_KEY, [key]) => Some(Presented::RawPublicKey(key)),
         (CertificateType::RAW_PUBLIC_KEY, _) => return Err(PeerMisbehaved::SeveralRawPublicKeys.into()),
         _ => Some(Presented::Chain(entries.into_iter().map(CertificateDer::from).collect())),
     })
+}
+
+/// The one entry of a reduced Certificate, which has no certificate and the live extensions of the leaf.
+pub(super) fn reduced<'a>(
+    certificate: &Certificate<'a>,
+    asked: &[ExtensionType],
+) -> Result<CertificateEntry<'a>, Error> {
+    let mut entries = certificate.certificate_list.iter();
+    let reduced = entries.next().filter(|entry| entry.cert_data.is_empty());
+    let (Some(reduced), None) = (reduced, entries.next()) else {
+        return Err(PeerMisbehaved::IllegalCachedMessage.into());
+    };
+    reduced.extensions.check_response(Place::Certificate, asked)?;
+    Ok(reduced)
+}
+
+/// The OCSP response that is stapled to the leaf, which is the first entry.
+pub(super) fn staple<'a>(certificate: &Certificate<'a>) -> Result<Option<CertificateStatus<'a>>, InvalidMessage> {
+    certificate.certificate_list.iter().next().map_or(Ok(None), |leaf| leaf.extensions.get())
+}
+
+/// The entries of a full Certificate of this side, with the extensions of its leaf.
+pub(super) fn entries<'a>(credential: &'a Credential, leaf: Extensions<'a>) -> Vec<CertificateEntry<'a>> {
+    let mut entries: Vec<_> = credential.cert_data().map(CertificateEntry::new).collect();
+    if let Some(entry) = entries.first_mut() {
+        entry.extensions = leaf;
+    }
+    entries
 }

@@ -17,8 +17,7 @@ use crate::wire::CipherSuite;
 pub(crate) struct Begun {
     /// To be offered; or why there is none.
     pub(crate) session: Result<StoredSession, &'static str>,
-    /// `None`: what is verified here is not kept.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) keeper: Keeper,
 }
 
 /// Where the sessions of a connection are kept.
@@ -32,7 +31,7 @@ impl ClientResumption {
     /// Before a connection in `scope`.
     pub(crate) fn begin(&self, scope: Scope, demands: &Demands<'_>) -> Begun {
         let session = self.take(&scope, demands);
-        let keeper = demands.trust_id.map(|trust_id| Keeper { store: self.store.clone(), scope, trust_id });
+        let keeper = Keeper { store: self.store.clone(), scope, trust_id: demands.trust_id };
         Begun { session, keeper }
     }
 }
@@ -46,6 +45,7 @@ impl Keeper {
             identity: peer.identity.clone(),
             validity: peer.validity,
             signatures: peer.signatures,
+            links: peer.links().into(),
             application_protocol: application_protocol.map(Into::into),
         })
     }

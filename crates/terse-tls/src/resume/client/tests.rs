@@ -7,16 +7,20 @@ use proptest::prelude::*;
 use super::super::test_data::*;
 use super::*;
 
-fn usable(session: &StoredSession, now: u64) -> Result<(), &'static str> {
-    session.usable(now, TRUST, &|_| true)
+fn demands(now: u64) -> Demands<'static> {
+    Demands { now: at(now), trust_id: TRUST, revocation: None, is_enabled: &|_| true }
+}
+
+fn usable(session: &StoredSession, now: u64) -> Result<(), Unusable> {
+    session.usable(now, &demands(now))
 }
 
 fn again(session: &StoredSession) -> StoredSession {
     StoredSession::from_bytes(&session.to_bytes()).unwrap()
 }
 
-const EXPIRED: Result<(), &str> = Err("session expired");
-const CLOCK: Result<(), &str> = Err("clock is earlier than the session");
+const EXPIRED: Result<(), Unusable> = Err(Unusable::ForGood("session expired"));
+const CLOCK: Result<(), Unusable> = Err(Unusable::Now("clock is earlier than the session"));
 
 #[test]
 fn ends_with_its_ticket() {
@@ -54,8 +58,10 @@ fn ends_with_the_certificates_of_the_server() {
 #[test]
 fn needs_the_same_trust_and_an_enabled_suite() {
     let session = stored();
-    assert_eq!(session.usable(TODAY, TrustId([8; 8]), &|_| true), Err("trust changed"));
-    assert_eq!(session.usable(TODAY, TRUST, &|suite| suite != session.suite), Err("suite of the session switched off"));
+    let other_trust = Demands { trust_id: TrustId([8; 8]), ..demands(TODAY) };
+    assert_eq!(session.usable(TODAY, &other_trust), Err(Unusable::ForGood("trust changed")));
+    let other_suites = Demands { is_enabled: &|suite| suite != session.suite, ..demands(TODAY) };
+    assert_eq!(session.usable(TODAY, &other_suites), Err(Unusable::ForGood("suite of the session switched off")));
 }
 
 fn take(store: &Arc<MemoryClientSessions>, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
@@ -65,7 +71,7 @@ fn take(store: &Arc<MemoryClientSessions>, demands: &Demands<'_>) -> Result<Stor
 #[test]
 fn what_cannot_be_used_again_is_dropped_on_the_way() {
     let store = Arc::new(MemoryClientSessions::new(4));
-    let demands = Demands { now: at(TODAY + 10), trust_id: Some(TRUST), is_enabled: &|_| true };
+    let demands = demands(TODAY + 10);
     assert_eq!(take(&store, &demands).err(), Some("no session"));
     store.put(&scope(1), StoredSession { received: TODAY + 1, ..stored() });
     store.put(&scope(1), StoredSession { lifetime: 5, ..stored() });
@@ -77,14 +83,24 @@ fn what_cannot_be_used_again_is_dropped_on_the_way() {
 }
 
 #[test]
-fn without_a_clock_or_a_policy_nothing_is_taken_or_lost() {
+fn without_a_clock_nothing_is_taken_or_lost() {
     let store = Arc::new(MemoryClientSessions::new(4));
     store.put(&scope(1), stored());
-    let demands = |now, trust_id| Demands { now, trust_id, is_enabled: &|_| true };
-    let no_clock = Now { unix: None, ..at(TODAY) };
-    assert_eq!(take(&store, &demands(no_clock, Some(TRUST))).err(), Some("time unknown"));
-    assert_eq!(take(&store, &demands(at(TODAY), None)).err(), Some("verification here is not cached"));
-    assert!(take(&store, &demands(at(TODAY), Some(TRUST))).is_ok());
+    let no_clock = Demands { now: Now { unix: None, ..at(TODAY) }, ..demands(TODAY) };
+    assert_eq!(take(&store, &no_clock).err(), Some("time unknown"));
+    assert!(take(&store, &demands(TODAY)).is_ok());
+}
+
+#[test]
+fn with_a_clock_that_is_wrong_sessions_stay_in_their_order() {
+    let store = Arc::new(MemoryClientSessions::new(4));
+    let all = [TODAY + 10, TODAY + 30, TODAY + 20];
+    all.iter().for_each(|received| store.put(&scope(1), StoredSession { received: *received, ..stored() }));
+    assert_eq!(take(&store, &demands(TODAY)).err(), Some("clock is earlier than the session"));
+    assert_eq!(take(&store, &demands(TODAY + 15)).unwrap().received, TODAY + 10, "behind two that are later");
+    assert_eq!(take(&store, &demands(TODAY + 60)).unwrap().received, TODAY + 20);
+    assert_eq!(take(&store, &demands(TODAY + 60)).unwrap().received, TODAY + 30);
+    assert!(store.is_empty());
 }
 
 #[test]

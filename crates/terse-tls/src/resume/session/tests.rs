@@ -18,7 +18,13 @@ fn same(a: &Session, b: &Session) -> bool {
 }
 
 fn with_client(identity: PeerIdentity) -> Session {
-    Session { client: Some(ResumedClient { identity, signatures: 2 }), ..session() }
+    Session { client: Some(ResumedClient { identity, signatures: 2, links: Links::default() }), ..session() }
+}
+
+/// Of a chain of so many certificates.
+fn links(count: u8) -> Links {
+    let bytes: Vec<_> = [count * 16].into_iter().chain((0..count).flat_map(|at| [at; 16])).collect();
+    Links::parse_all(&bytes).unwrap()
 }
 
 #[test]
@@ -27,6 +33,10 @@ fn is_small() {
     let named = with_client(named_identity("sensor-17.plant.example"));
     assert_eq!(named.to_bytes().len(), 10 + 32 + 1 + "sensor-17.plant.example".len());
     assert!(same(&again(&named), &named));
+    let client = named.client.clone().map(|client| ResumedClient { links: links(2), ..client });
+    let checked = Session { client, ..named.clone() };
+    assert_eq!(checked.to_bytes().len(), named.to_bytes().len() + 1 + 2 * 16, "only where revocation is checked");
+    assert!(same(&again(&checked), &checked));
 }
 
 #[test]
@@ -122,10 +132,12 @@ proptest! {
         left in 0..=u64::from(MAX_LIFETIME),
         names in prop::option::of((prop::collection::vec(any::<u8>(), 0..40), prop::collection::vec(any::<u8>(), 0..40))),
         signatures in 0..16_u8,
+        certificates in 0..8_u8,
     ) {
         let client = names.map(|(subject, subject_alt_name)| ResumedClient {
             identity: identity(&subject, &subject_alt_name),
             signatures,
+            links: links(certificates),
         });
         let secret = Secret::new(&[9; MAX_HASH_LEN][..if long { 48 } else { 32 }]);
         let created = created.into();

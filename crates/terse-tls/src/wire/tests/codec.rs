@@ -140,6 +140,7 @@ code_point_tests! {
     alert_description: AlertDescription(u8),
     cached_information_type: CachedInformationType(u8),
     certificate_type: CertificateType(u8),
+    certificate_status_type: CertificateStatusType(u8),
     client_certificate_type: ClientCertificateType(u8),
     psk_key_exchange_mode: PskKeyExchangeMode(u8),
 }

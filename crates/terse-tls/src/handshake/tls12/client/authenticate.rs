@@ -1,4 +1,4 @@
-//! The server's Certificate and ServerKeyExchange: who it is, and its share of the key exchange.
+//! The server's Certificate, CertificateStatus and ServerKeyExchange: who it is, and its share of the key exchange.
 
 use alloc::boxed::Box;
 
@@ -8,8 +8,10 @@ use crate::cache::PeerEntry;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, caching, signature};
-use crate::wire::{CachedMessage12, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe};
+use crate::handshake::{Message, Output, caching, signature, stapling};
+use crate::wire::{
+    CachedMessage12, CertificateStatus, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe,
+};
 
 /// The ServerHello came, with a suite that is authenticated by a certificate.
 pub(crate) struct ExpectCertificate {
@@ -21,6 +23,8 @@ pub(crate) struct ExpectServerKeyExchange {
     agreed: Agreed,
     peer: VerifiedPeer,
     learned: Learned,
+    /// CertificateStatus came.
+    has_status: bool,
 }
 
 impl ExpectCertificate {
@@ -31,7 +35,7 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectServerKeyExchange>, Error> {
-        if self.agreed.selection.leaves_out() && self.agreed.selection.server_certificate {
+        if self.agreed.selection.leaves_out_certificate() {
             return Err(message.unexpected());
         }
         let (peer, server_certificate) = if self.agreed.selection.server_certificate {
@@ -41,7 +45,7 @@ impl ExpectCertificate {
         };
         self.agreed.transcript.add(message.bytes);
         let learned = Learned { server_certificate, ..Learned::default() };
-        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned }))
+        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned, has_status: false }))
     }
 
     fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<VerifiedPeer, Error> {
@@ -56,8 +60,8 @@ impl ExpectCertificate {
 
     /// Whether the server's Certificate is left out, and what comes is what follows it.
     pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
-        let selection = &self.agreed.selection;
-        selection.leaves_out() && selection.server_certificate && kind == HandshakeType::SERVER_KEY_EXCHANGE
+        let follows = [HandshakeType::CERTIFICATE_STATUS, HandshakeType::SERVER_KEY_EXCHANGE];
+        self.agreed.selection.leaves_out_certificate() && follows.contains(&kind)
     }
 
     /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
@@ -70,7 +74,8 @@ impl ExpectCertificate {
             caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
         let Agreed { config, transcript, .. } = &mut self.agreed;
         config.common.bind(transcript, fingerprint);
-        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned: Learned::default() }))
+        let learned = Learned::default();
+        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned, has_status: false }))
     }
 
     #[inline(never)]
@@ -94,6 +99,28 @@ impl ExpectCertificate {
 }
 
 impl ExpectServerKeyExchange {
+    /// RFC 6066, 8: what is stapled to the Certificate, whether that was sent or is cached.
+    #[inline(never)]
+    pub(super) fn certificate_status(
+        mut self: Box<Self>,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<Self>, Error> {
+        if !self.agreed.status_follows || self.has_status {
+            return Err(message.unexpected());
+        }
+        let status = message.expect(HandshakeType::CERTIFICATE_STATUS)?;
+        self.check_staple(Some(status), output)?;
+        self.has_status = true;
+        self.agreed.transcript.add(message.bytes);
+        Ok(self)
+    }
+
+    fn check_staple(&self, staple: Option<CertificateStatus<'_>>, output: &mut Output<'_>) -> Result<(), Error> {
+        let config = &self.agreed.config;
+        stapling::check(&config.trust, &self.peer, staple, &config.common, output)
+    }
+
     /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.
     #[inline(never)]
     pub(super) fn server_key_exchange(
@@ -102,6 +129,9 @@ impl ExpectServerKeyExchange {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectServerHelloDone>, Error> {
         let exchange: ServerKeyExchangeEcdhe<'_> = message.expect(HandshakeType::SERVER_KEY_EXCHANGE)?;
+        if !self.has_status {
+            self.check_staple(None, output)?;
+        }
         let Agreed { config, suite, randoms, transcript, .. } = &mut self.agreed;
         let ServerKeyExchangeEcdhe { params, algorithm, signature } = exchange;
         let group = key_exchange::group(&config.common, params.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
@@ -119,7 +149,7 @@ impl ExpectServerKeyExchange {
         transcript.add(message.bytes);
         let (public, shared_secret) = group.respond(output.rng, params.public)?;
         output.summary.group = Some(params.group);
-        let Self { agreed, peer, learned } = *self;
+        let Self { agreed, peer, learned, .. } = *self;
         let learned = Learned { peer: Some(peer), ..learned };
         Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, learned, public, shared_secret)))
     }

@@ -65,6 +65,7 @@ impl ExpectFinished {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
+        learned.peer.iter().for_each(|peer| agreed.config.trust.learn(&proof, peer));
         agreed.keep_session(&learned, &master_secret, ticket, output);
         let Agreed { config, randoms, selection, extended_master_secret, .. } = agreed;
         if let Some(session) = output.cache.as_deref_mut() {

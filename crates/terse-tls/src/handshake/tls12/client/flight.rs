@@ -92,7 +92,7 @@ impl ExpectServerHelloDone {
         }
         let signature_algorithms = if self.agreed.selection.certificate_request {
             let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
-            let (fingerprint, signature_algorithms) = caching::cached_request(output)?;
+            let RequestEntry { fingerprint, signature_algorithms, .. } = caching::cached_request(output)?;
             if hash_value != fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
@@ -110,6 +110,7 @@ impl ExpectServerHelloDone {
                 version: ProtocolVersion::TLS_1_2,
                 fingerprint,
                 signature_algorithms: signature_algorithms.clone(),
+                asks_status: false, // there is no way to answer
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             });
             signature_algorithms
@@ -129,7 +130,7 @@ impl ExpectServerHelloDone {
         let ServerHelloDone = message.expect(HandshakeType::SERVER_HELLO_DONE)?;
         let selection = self.agreed.selection;
         if selection.leaves_out() && selection.certificate_request {
-            let (fingerprint, signature_algorithms) = caching::cached_request(output)?;
+            let RequestEntry { fingerprint, signature_algorithms, .. } = caching::cached_request(output)?;
             self.request = Some(Request { signature_algorithms });
             let Agreed { config, transcript, .. } = &mut self.agreed;
             config.common.bind(transcript, fingerprint); // `caching`, rule 1

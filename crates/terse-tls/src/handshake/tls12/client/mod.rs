@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!                        <--  Certificate            maybe as its fingerprint, or left out; not with a pre-shared key
+//!                             CertificateStatus*     if it was asked for
 //!                             ServerKeyExchange
 //!                             CertificateRequest*    maybe as its fingerprint, or left out
 //!                             ServerHelloDone
@@ -37,7 +38,7 @@ use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     EcPointFormats, ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
-    RenegotiationInfo, ServerHello, SessionTicket, SignatureScheme,
+    RenegotiationInfo, ServerHello, SessionTicket, SignatureScheme, StatusRequested,
 };
 
 mod authenticate;
@@ -92,6 +93,8 @@ pub(super) struct Agreed {
     /// How the server calls this session; empty if it does not.
     session_id: Box<[u8]>,
     ticket_follows: bool,
+    /// CertificateStatus may follow.
+    status_follows: bool,
     keeper: Option<Keeper>,
     types: CertificateTypes,
     selection: Selection,
@@ -120,10 +123,13 @@ impl State {
         }
         Ok(Handshake::Tls12Client(match self {
             Self::Certificate(state) if state.is_left_out(message.kind) => {
-                let state = state.left_out_certificate(output)?;
-                Self::ServerHelloDone(state.server_key_exchange(message, output)?)
+                let state = Self::ServerKeyExchange(state.left_out_certificate(output)?);
+                return state.handle(message, output);
             }
             Self::Certificate(state) => Self::ServerKeyExchange(state.certificate(message, output)?),
+            Self::ServerKeyExchange(state) if message.kind == HandshakeType::CERTIFICATE_STATUS => {
+                Self::ServerKeyExchange(state.certificate_status(message, output)?)
+            }
             Self::ServerKeyExchange(state) => Self::ServerHelloDone(state.server_key_exchange(message, output)?),
             Self::ServerHelloDone(state) if message.kind == HandshakeType::CERTIFICATE_REQUEST => {
                 Self::ServerHelloDone(state.certificate_request(message, output)?)
@@ -193,6 +199,7 @@ pub(crate) fn server_hello(
     output.summary.version = Some(ProtocolVersion::TLS_1_2);
     output.summary.cipher_suite = Some(suite.id);
     let ticket_follows = extensions.get::<SessionTicket<'_>>()?.is_some();
+    let status_follows = extensions.get::<StatusRequested>()?.is_some();
     let randoms = Randoms { client: random, server: hello.random };
     if session.is_some() && !resumes {
         output.summary.fallback = Some("the server does not take the session or key");
@@ -224,6 +231,7 @@ pub(crate) fn server_hello(
         extended_master_secret,
         session_id: hello.legacy_session_id_echo.into(),
         ticket_follows,
+        status_follows,
         keeper,
         types,
         selection,

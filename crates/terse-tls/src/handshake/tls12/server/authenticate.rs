@@ -12,7 +12,7 @@ use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::certificate_types::verified_before;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, sessions, signature};
+use crate::handshake::{Message, Output, sessions, signature, stapling};
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -84,7 +84,7 @@ impl ExpectCertificate {
         if !message.body.is_empty() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        Ok(self.verified_before(entry, output))
+        self.verified_before(entry, output)
     }
 
     /// Whether the client's Certificate is left out, and what comes is what follows it.
@@ -103,19 +103,22 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectClientKeyExchange>, Error> {
         let entry = self.left_out().cloned().ok_or(PeerMisbehaved::IllegalCachedMessage)?;
-        let client = Some(self.verified_before(entry, output));
+        let client = Some(self.verified_before(entry, output)?);
         let Self { handshaking, ecdhe } = *self;
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
     /// The client's Certificate is known: the transcript takes its fingerprint.
-    fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Client {
+    fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        if let Some(trust) = config.client_authentication.trust() {
+            stapling::check(trust, entry.peer(), None, &config.common, output)?;
+        }
         config.common.bind(transcript, entry.fingerprint());
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Client { peer, proven: Some(entry.into()) }
+        Ok(Client { peer, proven: Some(entry.into()) })
     }
 
     #[inline(never)]
@@ -131,6 +134,7 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
+        stapling::check(trust, &peer, None, &config.common, output)?; // which a client cannot send
         let proven = cache.as_ref().map(|session| {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }

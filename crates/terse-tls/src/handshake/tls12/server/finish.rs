@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::authenticate::Client;
 use super::flight::Handshaking;
 use crate::error::Error;
+use crate::handshake::certificate_types::learn_issuers;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
 use crate::schedule::EpochKeys;
@@ -43,6 +44,7 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let verified = master_secret.verify_client_finished(verify_data, &transcript.current());
         let proof = config.common.defences().finished(verified)?;
+        learn_issuers(&config, &proof, client.as_ref().map(|client| &client.peer));
         transcript.add(message.bytes);
         if let Some(resumable) = resumable {
             resumable.keep(

@@ -15,15 +15,15 @@ use crate::error::Error;
 use crate::handshake::caching::{Own, OwnRequest, Selected};
 use crate::handshake::certificate_types::Choice;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, agreement};
+use crate::handshake::{Message, Output, SignatureRequest, agreement, stapling};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CachedMessage12, CertificateRequest12, CertificateType, ClientCertificateType, DistinguishedName, EcPointFormats,
-    EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType, List, NamedGroup, ProtocolVersion,
-    Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk,
-    SessionTicket, SignatureAlgorithms,
+    CachedMessage12, CertificateRequest12, CertificateStatus, CertificateType, ClientCertificateType,
+    DistinguishedName, EcPointFormats, EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType,
+    List, NamedGroup, ProtocolVersion, Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe,
+    ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms, StatusRequested,
 };
 
 /// What all states after the server's flight have.
@@ -88,6 +88,7 @@ pub(super) fn send(
         Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
         None => Selected::nothing(),
     };
+    let staple = credential.as_ref().and_then(|(own, _)| stapling::current(own, offer.asks_status, output));
     let resumable = match &credential {
         Some(_) => Resumable::new(&config, offer, application_protocol.as_deref(), output)?,
         None => None,
@@ -106,11 +107,15 @@ pub(super) fn send(
         session_id: session_id.as_ref().map_or(&[], |id| id),
         ticket_follows: resumable.is_some() && session_id.is_none(),
         certificates,
+        status_follows: staple.is_some(),
         cached: &selected,
     };
     let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
     if let Some((credential, _)) = &credential {
         send_certificate(&config, credential, &selected, &mut transcript, output)?;
+    }
+    if let Some(staple) = staple {
+        output.send(HandshakeType::CERTIFICATE_STATUS, &CertificateStatus(&staple), &mut transcript)?;
     }
     let ecdhe = match group {
         Some(group) => Some(Ecdhe { group: group.name(), key_exchange: group.start(output.rng)? }),
@@ -224,6 +229,7 @@ fn select_cached(
             .as_ref()
             .zip(request)
             .map(|(fingerprint, body)| OwnRequest { fingerprint, pays: body.len() >= CACHED_REQUEST_LEN }),
+        has_extensions: false, // CertificateStatus follows instead
     };
     Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, output)
 }
@@ -237,6 +243,7 @@ pub(super) struct Selection<'a> {
     pub(super) session_id: &'a [u8],
     pub(super) ticket_follows: bool,
     pub(super) certificates: Option<Choice>,
+    pub(super) status_follows: bool,
     pub(super) cached: &'a Selected,
 }
 
@@ -269,6 +276,9 @@ pub(super) fn server_hello(
     agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
+    }
+    if selection.status_follows {
+        extensions.push(&StatusRequested)?;
     }
     if let Some(certificates) = selection.certificates {
         certificates.answer(&mut extensions)?;

@@ -4,6 +4,7 @@
 //! ClientHello            -->
 //!                        <--  ServerHello            what is selected as cached stands here
 //!                             Certificate            maybe as its fingerprint, or left out; not with a pre-shared key
+//!                             CertificateStatus*     if the client asks for it
 //!                             ServerKeyExchange
 //!                             CertificateRequest*    maybe as its fingerprint, or left out
 //!                             ServerHelloDone
@@ -96,7 +97,7 @@ pub(crate) fn client_hello(
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
     let offer = Offer::parse(&config, hello)?;
-    if let Some(resumed) = Resumed::find(&config, &offer, output.now)? {
+    if let Some(resumed) = Resumed::find(&config, &offer, output)? {
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }
     let negotiated = Negotiated::new(&config, &offer)?;

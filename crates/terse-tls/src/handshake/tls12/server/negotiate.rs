@@ -10,7 +10,7 @@ use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::tls12::key_exchange;
-use crate::handshake::{agreement, signature};
+use crate::handshake::{agreement, signature, stapling};
 use crate::wire::{
     CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, NamedGroup, ProtocolVersion, RenegotiationInfo,
     SessionTicket, SignatureAlgorithms, SignatureScheme, SupportedGroups,
@@ -27,6 +27,8 @@ pub(super) struct Offer<'a> {
     /// The client wants to hear which points this side takes (RFC 8422, 5.2).
     pub(super) ec_point_formats: bool,
     pub(super) caching: Offered<'a>,
+    /// The client asks for a stapled OCSP response.
+    pub(super) asks_status: bool,
     /// RFC 5077, 3.2; empty if the client has none yet.
     pub(super) session_ticket: Option<&'a [u8]>,
     supported_groups: Option<SupportedGroups<'a>>,
@@ -58,6 +60,7 @@ impl<'a> Offer<'a> {
                 || suites.any(|suite| suite == CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),
             ec_point_formats: extensions.get::<EcPointFormats<'_>>()?.is_some(),
             caching: Offered::parse(config, extensions)?,
+            asks_status: stapling::is_asked(extensions)?,
             session_ticket: extensions.get()?.map(|SessionTicket(ticket)| ticket),
             supported_groups: extensions.get()?,
             signature_algorithms: extensions.get()?,

@@ -19,7 +19,6 @@ use crate::handshake::{Handshake, Message, Output, agreement, sessions};
 use crate::resume::{Binding, ServerResumption, Session, SessionId, seconds};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::schedule::{EpochKeys, Pending, Transcript};
-use crate::time::Now;
 use crate::wire::{Finished, HandshakeType, NewSessionTicket12, ProtocolVersion};
 
 /// How this handshake can be resumed later.
@@ -56,7 +55,7 @@ impl Resumable {
             ServerResumption::Stateless(_) => return Ok(None),
         };
         let version = ProtocolVersion::TLS_1_2;
-        let binding = sessions::binding(config, version, offer.server_name, application_protocol, output.now);
+        let binding = sessions::binding(config, version, offer.server_name, application_protocol);
         let (Some(binding), Some(now)) = (binding, seconds(output.now)) else { return Ok(None) };
         Ok(Some(Self { resumption: resumption.clone(), binding, now, id }))
     }
@@ -111,7 +110,11 @@ pub(super) struct Resumed {
 
 impl Resumed {
     /// `None`: this will be a full handshake.
-    pub(super) fn find(config: &ServerConfig, offer: &Offer<'_>, now: Now) -> Result<Option<Self>, Error> {
+    pub(super) fn find(
+        config: &ServerConfig,
+        offer: &Offer<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<Self>, Error> {
         let Some(resumption) = &config.resumption else { return Ok(None) };
         let handle = handle_of(offer.hello.legacy_session_id);
         let shown = match resumption {
@@ -120,11 +123,14 @@ impl Resumed {
         };
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
         let version = ProtocolVersion::TLS_1_2;
-        let binding = sessions::binding(config, version, offer.server_name, application_protocol.as_deref(), now);
-        let (Some(binding), Some(now)) = (binding.filter(|_| !shown.is_empty()), seconds(now)) else {
-            return Ok(None);
+        let binding = sessions::binding(config, version, offer.server_name, application_protocol.as_deref());
+        let session = match sessions::find(config, shown, binding.as_ref(), output.now) {
+            Ok(session) => session,
+            Err(reason) => {
+                output.summary.fallback = reason;
+                return Ok(None);
+            }
         };
-        let Some(session) = resumption.find(shown, &binding, now) else { return Ok(None) };
         let suite = config.common.enabled_suites().find(|id| *id == session.suite && offer.offers(*id));
         let Some(suite) = suite.and_then(|id| config.common.provider.tls12_suite(id)) else { return Ok(None) };
         if session.secret.as_ref().len() != 48 {
@@ -150,8 +156,14 @@ impl Resumed {
         output.agreed.server_name = offer.server_name.map(Into::into);
         sessions::resumed_client(session.client.as_ref(), output);
         let session_id = offer.hello.legacy_session_id; // RFC 5077, 3.4: with a ticket, whatever the client chose
-        let selection =
-            Selection { suite, session_id, ticket_follows: false, certificates: None, cached: &Selected::nothing() };
+        let selection = Selection {
+            suite,
+            session_id,
+            ticket_follows: false,
+            certificates: None,
+            status_follows: false,
+            cached: &Selected::nothing(),
+        };
         let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
         output.summary.round_trips = 1 + offer.verified();
 

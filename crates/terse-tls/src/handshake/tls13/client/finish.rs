@@ -3,14 +3,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::super::certificate::Signer;
+use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Tickets};
 use crate::cache::{FinishedProof, Learned, PeerEntry};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -40,6 +40,9 @@ impl ExpectFinished {
         let Self { mut state, learned: server_certificate, proven, early_data } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
+        if let Proven::Certificate(peer) = &proven {
+            state.hello.config.trust.learn(&proof, peer);
+        }
         state.hello.transcript.add(message.bytes);
         if let Some(session) = output.cache.as_deref_mut().filter(|_| !proven.is_psk()) {
             session.server_finished(!state.selection.uses_ticket());
@@ -162,10 +165,12 @@ impl ExpectCertificate {
         if cached && self.selection.leaves_out() {
             return Ok(Some((credential.clone(), scheme)));
         }
-        let entries: Vec<_> = if cached {
-            Vec::from([CertificateEntry::new(&[])])
+        let staple = stapling::current(credential, request.asks_status, output);
+        let extensions = stapling::extensions(staple.as_deref())?;
+        let entries = if cached {
+            Vec::from([CertificateEntry { cert_data: &[], extensions: extensions.extensions() }])
         } else {
-            credential.cert_data().map(CertificateEntry::new).collect()
+            certificate::entries(credential, extensions.extensions())
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;

@@ -31,15 +31,15 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{cached_certificate, cached_request};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature, stapling};
 use crate::resume::Keeper;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
-    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
-    SignatureScheme,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateStatus,
+    CertificateVerify, EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random,
+    SignatureAlgorithms, SignatureScheme, StatusRequested,
 };
 
 mod finish;
@@ -100,6 +100,8 @@ pub(crate) struct ExpectCertificate {
 /// The server's CertificateRequest, in full or cached.
 struct Request {
     signature_algorithms: Vec<SignatureScheme>,
+    /// It asks for a stapled OCSP response.
+    asks_status: bool,
     /// To be kept, if it came in full.
     learned: Option<RequestEntry>,
 }
@@ -230,12 +232,12 @@ impl ExpectCertificate {
     ) -> Result<Box<Self>, Error> {
         let kind = HandshakeType::CERTIFICATE_REQUEST;
         let (context, request) = if self.selection.certificate_request {
-            let (fingerprint, signature_algorithms) = cached_request(output)?;
+            let (fingerprint, request) = Request::cached(output)?;
             let CachedCertificateRequest { certificate_request_context, hash_value } = message.expect(kind)?;
             if hash_value != fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
-            (certificate_request_context, Request { signature_algorithms, learned: None })
+            (certificate_request_context, request)
         } else {
             let request: CertificateRequest<'_> = message.expect(kind)?;
             (request.certificate_request_context, self.full_request(&request, message, output)?)
@@ -250,8 +252,8 @@ impl ExpectCertificate {
 
     /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
     fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
-        let (fingerprint, signature_algorithms) = cached_request(output)?;
-        self.request = Some(Request { signature_algorithms, learned: None });
+        let (fingerprint, request) = Request::cached(output)?;
+        self.request = Some(request);
         let Hello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
         Ok(())
@@ -267,6 +269,7 @@ impl ExpectCertificate {
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
         request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
         let signature_algorithms: Vec<_> = schemes.iter().collect();
+        let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
         let sha256 = self.hello.config.common.provider.sha256;
         let learned = output.cache.as_deref_mut().map(|session| {
             let fingerprint = Fingerprint::of_request(sha256, request);
@@ -275,20 +278,21 @@ impl ExpectCertificate {
                 version: ProtocolVersion::TLS_1_3,
                 fingerprint,
                 signature_algorithms: signature_algorithms.clone(),
+                asks_status,
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             }
         });
-        Ok(Request { signature_algorithms, learned })
+        Ok(Request { signature_algorithms, asks_status, learned })
     }
 
-    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate.
+    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing (`compact`).
     #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
-        if self.selection.leaves_out() && self.selection.server_certificate {
+        if self.selection.leaves_out_certificate() {
             return Err(message.unexpected());
         }
         let certificate: Certificate<'_> = message.expect(HandshakeType::CERTIFICATE)?;
@@ -296,11 +300,14 @@ impl ExpectCertificate {
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
         }
-        let (peer, learned) = if self.selection.server_certificate {
+        let (peer, learned) = if self.selection.reduced {
+            (self.reduced_certificate(&certificate, output)?, None)
+        } else if self.selection.server_certificate {
             (self.cached_certificate(&certificate, output)?, None)
         } else {
             self.full_certificate(&certificate, output)?
         };
+        self.check_staple(&peer, certificate::staple(&certificate)?, output)?;
         self.hello.transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
     }
@@ -321,7 +328,8 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<VerifiedPeer, Error> {
-        let mut entries = certificate::cert_data(certificate)?.into_iter();
+        let asked = stapling::asked(Some(&self.hello.config.trust));
+        let mut entries = certificate::cert_data(certificate, asked)?.into_iter();
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
         if entries.next().is_none_or(|hash| *hash != fingerprint.0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
@@ -329,9 +337,33 @@ impl ExpectCertificate {
         Ok(peer)
     }
 
+    /// `caching`, rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
+    #[inline(never)]
+    fn reduced_certificate(
+        &mut self,
+        certificate: &Certificate<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<VerifiedPeer, Error> {
+        certificate::reduced(certificate, stapling::asked(Some(&self.hello.config.trust)))?;
+        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
+        let Hello { config, transcript, .. } = &mut self.hello;
+        config.common.bind(transcript, fingerprint);
+        Ok(peer)
+    }
+
+    fn check_staple(
+        &self,
+        peer: &VerifiedPeer,
+        staple: Option<CertificateStatus<'_>>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let config = &self.hello.config;
+        stapling::check(&config.trust, peer, staple, &config.common, output)
+    }
+
     /// Whether the server's Certificate is left out, and what comes is what follows it.
     fn is_left_out(&self, kind: HandshakeType) -> bool {
-        self.selection.leaves_out() && self.selection.server_certificate && kind == HandshakeType::CERTIFICATE_VERIFY
+        self.selection.leaves_out_certificate() && kind == HandshakeType::CERTIFICATE_VERIFY
     }
 
     /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
@@ -342,6 +374,7 @@ impl ExpectCertificate {
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
         self.check_request()?;
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
+        self.check_staple(&peer, None, output)?;
         let Hello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned: None }))
@@ -354,7 +387,8 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
         let Hello { config, server, .. } = &self.hello;
-        let presented = certificate::presented(certificate, self.types.server)?;
+        let asked = stapling::asked(Some(&config.trust));
+        let presented = certificate::presented(certificate, self.types.server, asked)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let version = ProtocolVersion::TLS_1_3;
@@ -364,6 +398,14 @@ impl ExpectCertificate {
             session.entry(fingerprint, version, peer.clone())
         });
         Ok((peer, entry))
+    }
+}
+
+impl Request {
+    /// The one that is cached, and its fingerprint.
+    fn cached(output: &mut Output<'_>) -> Result<(Fingerprint, Self), Error> {
+        let RequestEntry { fingerprint, signature_algorithms, asks_status, .. } = cached_request(output)?;
+        Ok((fingerprint, Self { signature_algorithms, asks_status, learned: None }))
     }
 }
 

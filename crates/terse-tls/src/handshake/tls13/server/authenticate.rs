@@ -11,15 +11,15 @@ use crate::cache::{PeerEntry, Proven, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
-use crate::handshake::certificate_types::{Presented, verified_before};
-use crate::handshake::{Handshake, Message, Output, signature};
+use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
+use crate::handshake::{Handshake, Message, Output, signature, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
-    Certificate, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, Finished, HandshakeType,
-    ProtocolVersion,
+    Certificate, CertificateStatus, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, ExtensionType,
+    Finished, HandshakeType, ProtocolVersion,
 };
 
 /// What all states after the server's flight have.
@@ -102,7 +102,7 @@ impl ExpectCertificate {
             return self.cached_certificate(&certificate, entry, message, output);
         }
         self.handshaking.transcript.add(message.bytes);
-        let Some(presented) = certificate::presented(&certificate, self.client_type)? else {
+        let Some(presented) = certificate::presented(&certificate, self.client_type, self.asked())? else {
             if let ClientAuthentication::Required(_) = self.handshaking.config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
@@ -115,7 +115,7 @@ impl ExpectCertificate {
                 early_data: None,
             })));
         };
-        self.full_certificate(&presented, output)
+        self.full_certificate(&presented, certificate::staple(&certificate)?, output)
     }
 
     /// Rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
@@ -127,13 +127,8 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
-        let mut entries = certificate.certificate_list.iter();
-        let reduced = entries.next().filter(|entry| entry.cert_data.is_empty());
-        let (Some(reduced), None) = (reduced, entries.next()) else {
-            return Err(PeerMisbehaved::IllegalCachedMessage.into());
-        };
-        reduced.extensions.check_response(crate::wire::Place::Certificate, &[])?;
-        let mut state = self.verified_before(entry, output);
+        let reduced = certificate::reduced(certificate, self.asked())?;
+        let mut state = self.verified_before(entry, reduced.extensions.get()?, output)?;
         state.handshaking.transcript.add(message.bytes);
         Ok(State::CertificateVerify(state))
     }
@@ -154,25 +149,55 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
         let entry = self.left_out().cloned().ok_or(PeerMisbehaved::IllegalCachedMessage)?;
-        Ok(self.verified_before(entry, output))
+        self.verified_before(entry, None, output)
     }
 
     /// The client's Certificate is known: the transcript takes its fingerprint.
-    fn verified_before(mut self: Box<Self>, entry: PeerEntry, output: &mut Output<'_>) -> Box<ExpectCertificateVerify> {
+    fn verified_before(
+        mut self: Box<Self>,
+        entry: PeerEntry,
+        staple: Option<CertificateStatus<'_>>,
+        output: &mut Output<'_>,
+    ) -> Result<Box<ExpectCertificateVerify>, Error> {
+        self.check_staple(entry.peer(), staple, output)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         config.common.bind(transcript, entry.fingerprint());
         let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Box::new(ExpectCertificateVerify { handshaking: self.handshaking, peer, client: Some(entry.into()) })
+        Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, peer, client: Some(entry.into()) }))
+    }
+
+    /// What the client's Certificate may carry beside certificates.
+    fn asked(&self) -> &'static [ExtensionType] {
+        stapling::asked(self.handshaking.config.client_authentication.trust())
+    }
+
+    fn check_staple(
+        &self,
+        peer: &VerifiedPeer,
+        staple: Option<CertificateStatus<'_>>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
+        let config = &self.handshaking.config;
+        match config.client_authentication.trust() {
+            Some(trust) => stapling::check(trust, peer, staple, &config.common, output),
+            None => Ok(()),
+        }
     }
 
     #[inline(never)]
-    fn full_certificate(self: Box<Self>, presented: &Presented<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+    fn full_certificate(
+        self: Box<Self>,
+        presented: &Presented<'_>,
+        staple: Option<CertificateStatus<'_>>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
         let config = &self.handshaking.config;
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
+        self.check_staple(&peer, staple, output)?;
         let client = self.handshaking.cache.as_ref().map(|session| {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
@@ -217,6 +242,7 @@ impl ExpectFinished {
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
+        learn_issuers(&config, &proof, peer.as_ref());
         transcript.add(message.bytes);
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         let resumption = main.resumption(&transcript.current())?;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::certificate::Signer;
+use super::super::certificate::{self, Signer};
 use super::State;
 use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
 use super::negotiate::{Authentication, Negotiated, Offer};
@@ -15,7 +15,7 @@ use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::{Error, PeerIncompatible};
 use crate::handshake::caching::{Own, OwnRequest, Selected};
-use crate::handshake::{Handshake, Output, SignatureRequest, agreement};
+use crate::handshake::{Handshake, Output, SignatureRequest, agreement, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
@@ -52,14 +52,17 @@ pub(super) fn send(
     let sha256 = config.common.provider.sha256;
     let fingerprint = request.as_ref().map(|request| || Fingerprint::of_request(sha256, request));
     let version = ProtocolVersion::TLS_1_3;
+    let staple = stapling::current(&credential, offer.asks_status, output);
     let own = Own {
         certificate: credential.fingerprint(version),
         request: fingerprint.as_ref().zip(request.as_ref()).map(|(fingerprint, request)| OwnRequest {
             fingerprint,
             pays: request.extensions.as_bytes().len() + 2 >= CACHED_REQUEST_LEN,
         }),
+        has_extensions: staple.is_some(),
     };
     let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
+    output.summary.fallback = negotiated.doubt;
     let selected = Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, output);
 
     if offer.pre_shared_key.is_some() {
@@ -73,7 +76,7 @@ pub(super) fn send(
     if let Some(request) = &request {
         certificate_request(&config, request, &selected, &mut transcript, output)?;
     }
-    certificate(&config, &credential, &selected, &mut transcript, output)?;
+    certificate(&config, &credential, staple.as_deref(), &selected, &mut transcript, output)?;
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = Flight {
@@ -304,6 +307,7 @@ const CACHED_REQUEST_LEN: usize = 1 + 32;
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {
     let mut extensions = ExtensionsBuilder::default();
     extensions.push(&SignatureAlgorithms(List::Items(&config.common.signature_schemes)))?;
+    stapling::request(config, &mut extensions)?;
     if let Some(trust) = config.client_authentication.trust().filter(|_| config.certificate_authorities) {
         let names: Vec<_> = trust.names().collect();
         let names: Vec<_> = names.iter().map(|name| DistinguishedName(name)).collect();
@@ -336,10 +340,11 @@ fn certificate_request(
     }
 }
 
-/// RFC 9846, 4.5.1, in full or as its fingerprint, or not at all.
+/// RFC 9846, 4.5.1, in full, as its fingerprint, reduced to its live extensions, or not at all.
 fn certificate(
     config: &ServerConfig,
     credential: &Credential,
+    staple: Option<&[u8]>,
     selected: &Selected,
     transcript: &mut Transcript,
     output: &mut Output<'_>,
@@ -348,15 +353,21 @@ fn certificate(
     if selected.server_certificate {
         output.left_out(Cached::ServerCertificate);
     }
-    if selected.server_certificate && selected.leaves_out() {
+    if selected.leaves_out_certificate() || selected.reduced {
         config.common.bind(transcript, fingerprint);
+    }
+    if selected.leaves_out_certificate() {
         return Ok(());
     }
+    let extensions = stapling::extensions(staple)?;
+    let extensions = extensions.extensions();
     let Fingerprint(fingerprint) = fingerprint;
-    let entries: Vec<_> = if selected.server_certificate {
-        Vec::from([CertificateEntry::new(&fingerprint)])
-    } else {
-        credential.cert_data().map(CertificateEntry::new).collect()
+    let entries = match selected {
+        Selected { reduced: true, .. } => Vec::from([CertificateEntry { cert_data: &[], extensions }]),
+        Selected { server_certificate: true, .. } => {
+            Vec::from([CertificateEntry { cert_data: &fingerprint, extensions }])
+        }
+        Selected { server_certificate: false, .. } => certificate::entries(credential, extensions),
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

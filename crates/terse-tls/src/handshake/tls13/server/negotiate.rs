@@ -11,7 +11,7 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::{agreement, sessions, signature};
+use crate::handshake::{agreement, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
@@ -31,6 +31,8 @@ pub(super) struct Offer<'a> {
     pub(super) takes_psks: bool,
     /// Early data follows.
     pub(super) early_data: bool,
+    /// The client asks for a stapled OCSP response.
+    pub(super) asks_status: bool,
     supported_groups: SupportedGroups<'a>,
     /// Absent in a client that has nothing but pre-shared keys.
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
@@ -58,6 +60,7 @@ impl<'a> Offer<'a> {
             pre_shared_key: extensions.get()?,
             takes_psks: modes.any(|mode| mode == PskKeyExchangeMode::PSK_DHE_KE),
             early_data: extensions.get::<EarlyData>()?.is_some(),
+            asks_status: stapling::is_asked(extensions)?,
             supported_groups: extensions.require()?,
             signature_algorithms: extensions.get()?,
             key_share: extensions.require()?,
@@ -126,6 +129,8 @@ pub(super) struct Negotiated<'a> {
     pub(super) application_protocol: Option<Vec<u8>>,
     /// What sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
+    /// Why a session that was found is not resumed.
+    pub(super) doubt: Option<&'static str>,
 }
 
 /// What the server proves its identity with.
@@ -150,15 +155,17 @@ impl<'a> Negotiated<'a> {
         let (group, key_share) = select_group(config, offer)?;
         let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
         let alpn = application_protocol.as_deref();
-        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn, now);
-        let (authentication, suite) = match Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol) {
+        let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
+        let mut doubt = None;
+        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol, &mut doubt);
+        let (authentication, suite) = match candidate {
             Some(candidate) => {
                 let suite = candidate.suite;
                 (Authentication::Psk(Box::new(candidate)), suite)
             }
             None => (select_credential(config, offer)?, suite),
         };
-        Ok(Self { suite, group, key_share, authentication, application_protocol, binding })
+        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, doubt })
     }
 
     /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the

@@ -37,7 +37,7 @@ enum Source {
 
 impl<'a> Candidate<'a> {
     /// The first key of the offer for which one of `suites` fits, which are in the server's order of preference.
-    /// `binding` is what a session must belong to.
+    /// `binding` is what a session must belong to. `reason` says why the last one that was found cannot be used.
     pub(super) fn find(
         config: &ServerConfig,
         offer: &Offer<'a>,
@@ -45,6 +45,7 @@ impl<'a> Candidate<'a> {
         binding: Option<&Binding>,
         now: Now,
         protocol: Protocol,
+        reason: &mut Option<&'static str>,
     ) -> Option<Self> {
         let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
         let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);
@@ -53,10 +54,13 @@ impl<'a> Candidate<'a> {
                 let early_secret = EarlySecret::new(suite.hash, protocol.label_prefix(), Some(psk));
                 Self { index, suite, kind, source, early_secret, identity, binder }
             };
-            if let Some(session) = find_session(config, &identity, binding, now) {
-                let suite = suite_for_session(config, &session, suites)?;
-                let psk = session.secret.clone();
-                return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));
+            match sessions::find(config, identity.identity, binding, now) {
+                Ok(session) => {
+                    let suite = suite_for_session(config, &session, suites)?;
+                    let psk = session.secret.clone();
+                    return Some(candidate(suite, PskKind::Resumption, psk.as_ref(), Source::Session(session)));
+                }
+                Err(unusable) => *reason = unusable.or(*reason),
             }
             let store: &dyn PskStore = config.psks.as_deref()?;
             let (external, psk) = store.resolve(identity.identity, &config.common.provider, protocol)?;
@@ -108,15 +112,6 @@ impl<'a> Candidate<'a> {
             Source::External(psk) => sessions::psk_peer(psk.identity(), output),
         }
     }
-}
-
-fn find_session(
-    config: &ServerConfig,
-    identity: &PskIdentity<'_>,
-    binding: Option<&Binding>,
-    now: Now,
-) -> Option<Session> {
-    config.resumption.as_ref()?.find(identity.identity, binding?, seconds(now)?)
 }
 
 /// The suite of the session, or else one with the same hash (RFC 9846, 4.7.1).

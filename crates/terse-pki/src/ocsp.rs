@@ -1,0 +1,176 @@
+//! OCSP responses (RFC 6960, 4.2) about certificates of this CA, signed by the CA that issued them or by a responder
+//! that it certified. The DER is put together by hand: it is a dozen elements.
+
+use pki_types::{CertificateDer, alg_id};
+use rcgen::{KeyPair, SigningKey};
+
+use crate::authority::{date, parse};
+use crate::{Authority, Credential, Error, KeyAlgorithm};
+
+/// What a response says of a certificate (RFC 6960, 2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OcspStatus {
+    /// It is not revoked.
+    #[default]
+    Good,
+    /// It was revoked at this time, in UNIX seconds.
+    Revoked(u64),
+    /// The responder does not know it.
+    Unknown,
+}
+
+/// The hash by which a response names the issuer (RFC 6960, 4.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OcspHash {
+    /// What most responders use; it protects nothing here.
+    #[default]
+    Sha1,
+    /// SHA-256.
+    Sha256,
+}
+
+/// What a response is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct OcspOptions<'a> {
+    /// What it says.
+    pub status: OcspStatus,
+    /// From when on it counts, in UNIX seconds.
+    pub this_update: u64,
+    /// When a newer one is due, in UNIX seconds.
+    pub next_update: Option<u64>,
+    /// How it names the issuer.
+    pub hash: OcspHash,
+    /// Whether it names who signs it by its key.
+    pub by_key: bool,
+    /// Who signs it, a credential with [`crate::Usage::OcspSigning`]; the CA itself unless given.
+    pub responder: Option<&'a Credential>,
+}
+
+impl OcspOptions<'_> {
+    /// Good for some days, signed by the CA.
+    pub fn good(this_update: u64, days: u32) -> Self {
+        Self {
+            status: OcspStatus::Good,
+            this_update,
+            next_update: Some(this_update.saturating_add(u64::from(days) * 86_400)),
+            hash: OcspHash::Sha1,
+            by_key: false,
+            responder: None,
+        }
+    }
+}
+
+impl Authority {
+    /// An `OCSPResponse` about `certificate`, in DER.
+    pub fn ocsp_response(&self, certificate: &CertificateDer<'_>, options: &OcspOptions<'_>) -> Result<Vec<u8>, Error> {
+        let issuer = &self.levels()[self.issuer_of(certificate)?];
+        let (issuer_certificate, certificate) = (parse(&issuer.certificate)?, parse(certificate)?);
+        let (id, hash) = match options.hash {
+            OcspHash::Sha1 => (ID_SHA1, &aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY),
+            OcspHash::Sha256 => (ID_SHA256, &aws_lc_rs::digest::SHA256),
+        };
+        let digest = |data: &[u8]| tlv(OCTET_STRING, &[aws_lc_rs::digest::digest(hash, data).as_ref()]);
+        let issuer_key = &issuer_certificate.public_key().subject_public_key.data;
+        let cert_id = tlv(
+            SEQUENCE,
+            &[
+                &tlv(SEQUENCE, &[id, NULL]),
+                &digest(certificate.issuer().as_raw()),
+                &digest(issuer_key),
+                &tlv(INTEGER, &[certificate.raw_serial()]),
+            ],
+        );
+        let status = match options.status {
+            OcspStatus::Good => tlv(0x80, &[]),
+            OcspStatus::Revoked(time) => tlv(0xa1, &[&generalized_time(time)?]),
+            OcspStatus::Unknown => tlv(0x82, &[]),
+        };
+        let this_update = generalized_time(options.this_update)?;
+        let next_update = match options.next_update {
+            Some(time) => tlv(0xa0, &[&generalized_time(time)?]),
+            None => Vec::new(),
+        };
+        let single = tlv(SEQUENCE, &[&cert_id, &status, &this_update, &next_update]);
+        let signer = match options.responder {
+            Some(responder) => parse(responder.leaf())?,
+            None => issuer_certificate,
+        };
+        let signer_key = &signer.public_key().subject_public_key.data;
+        let responder_id = match options.by_key {
+            true => tlv(0xa2, &[&tlv(OCTET_STRING, &[sha1(signer_key).as_ref()])]),
+            false => tlv(0xa1, &[signer.subject().as_raw()]),
+        };
+        let signed = tlv(SEQUENCE, &[&responder_id, &this_update, &tlv(SEQUENCE, &[&single])]);
+        let (signature, certs) = match options.responder {
+            Some(responder) => {
+                let certs = tlv(0xa0, &[&tlv(SEQUENCE, &[responder.leaf()])]);
+                (sign(&KeyPair::try_from(responder.key())?, &signed)?, certs)
+            }
+            None => (sign(&issuer.key, &signed)?, Vec::new()),
+        };
+        let basic = tlv(OCTET_STRING, &[&tlv(SEQUENCE, &[&signed, &signature, &certs])]);
+        let bytes = tlv(0xa0, &[&tlv(SEQUENCE, &[ID_PKIX_OCSP_BASIC, &basic])]);
+        Ok(tlv(SEQUENCE, &[&tlv(ENUMERATED, &[&[SUCCESSFUL]]), &bytes]))
+    }
+}
+
+fn sha1(data: &[u8]) -> aws_lc_rs::digest::Digest {
+    aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, data)
+}
+
+/// `signatureAlgorithm` and `signature`.
+fn sign(key: &KeyPair, signed: &[u8]) -> Result<Vec<u8>, Error> {
+    let algorithm = match KeyAlgorithm::of(key) {
+        Some(KeyAlgorithm::P256) => alg_id::ECDSA_SHA256,
+        Some(KeyAlgorithm::P384) => alg_id::ECDSA_SHA384,
+        Some(KeyAlgorithm::Ed25519) => alg_id::ED25519,
+        Some(KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096) => alg_id::RSA_PKCS1_SHA256,
+        None => return Err(Error::Crypto("the CA's key is of a kind that signs no OCSP responses here".into())),
+    };
+    let signature = key.sign(signed)?;
+    Ok([tlv(SEQUENCE, &[algorithm.as_ref()]), tlv(BIT_STRING, &[&[0], &signature])].concat())
+}
+
+fn generalized_time(unix: u64) -> Result<Vec<u8>, Error> {
+    let time = date(unix)?;
+    let (hour, minute, second) = time.to_hms();
+    let (year, month, day) = (time.year(), u8::from(time.month()), time.day());
+    let text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}Z");
+    Ok(tlv(GENERALIZED_TIME, &[text.as_bytes()]))
+}
+
+/// A DER element, with the shortest length that says how long `parts` are.
+fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let contents = parts.concat();
+    let length = contents.len().to_be_bytes();
+    let length: &[u8] = &length[length.iter().take_while(|byte| **byte == 0).count()..];
+    let mut element = vec![tag];
+    match contents.len() {
+        0..0x80 => element.push(contents.len() as u8),
+        _ => {
+            element.push(0x80 | length.len() as u8); // 8 at most
+            element.extend_from_slice(length);
+        }
+    }
+    element.extend_from_slice(&contents);
+    element
+}
+
+const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
+const OCTET_STRING: u8 = 0x04;
+const ENUMERATED: u8 = 0x0a;
+const GENERALIZED_TIME: u8 = 0x18;
+const SEQUENCE: u8 = 0x30;
+const NULL: &[u8] = &[5, 0];
+/// OCSPResponseStatus
+const SUCCESSFUL: u8 = 0;
+/// 1.3.6.1.5.5.7.48.1.1 (RFC 6960, 4.2.1)
+const ID_PKIX_OCSP_BASIC: &[u8] = &[6, 9, 0x2b, 6, 1, 5, 5, 7, 0x30, 1, 1];
+/// 1.3.14.3.2.26
+const ID_SHA1: &[u8] = &[6, 5, 0x2b, 0x0e, 3, 2, 0x1a];
+/// 2.16.840.1.101.3.4.2.1
+const ID_SHA256: &[u8] = &[6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
+
+#[cfg(test)]
+mod tests;

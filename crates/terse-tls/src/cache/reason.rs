@@ -1,0 +1,85 @@
+//! Why a connection offered less than it might have.
+
+/// Why a connection offered less than it might have, or was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // `text` says it
+pub enum Reason {
+    FirstContact,
+    NoTicket,
+    TicketInUse,
+    TicketUnknown,
+    SessionOffered,
+    FullAttempt,
+    SwitchedOff,
+    Expired,
+    ClockNotPlausible,
+    ClockUnknown,
+    TrustChanged,
+    OtherCertificateType,
+    OtherServerName,
+    Revoked,
+    NoCurrentCrl,
+    IssuerUnknown,
+    CrlNotVerified,
+    StapleIssuerUnknown,
+}
+
+impl Reason {
+    /// All of them, in the order of their numbers, which files have: new ones come last.
+    const ALL: [Self; 18] = [
+        Self::FirstContact,
+        Self::NoTicket,
+        Self::TicketInUse,
+        Self::TicketUnknown,
+        Self::SessionOffered,
+        Self::FullAttempt,
+        Self::SwitchedOff,
+        Self::Expired,
+        Self::ClockNotPlausible,
+        Self::ClockUnknown,
+        Self::TrustChanged,
+        Self::OtherCertificateType,
+        Self::OtherServerName,
+        Self::Revoked,
+        Self::NoCurrentCrl,
+        Self::IssuerUnknown,
+        Self::CrlNotVerified,
+        Self::StapleIssuerUnknown,
+    ];
+
+    /// As in reports.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::FirstContact => "first contact",
+            Self::NoTicket => "no ticket",
+            Self::TicketInUse => "ticket in use by another connection",
+            Self::TicketUnknown => "the server does not know the ticket",
+            Self::SessionOffered => "a session is offered",
+            Self::FullAttempt => "full attempt after unanswered offers",
+            Self::SwitchedOff => "switched off after repeated failures",
+            Self::Expired => "entry expired",
+            Self::ClockNotPlausible => "clock is earlier than the entry",
+            Self::ClockUnknown => "time unknown",
+            Self::TrustChanged => "trust changed",
+            Self::OtherCertificateType => "certificate type or version changed",
+            Self::OtherServerName => "server name changed",
+            Self::Revoked => "certificate revoked",
+            Self::NoCurrentCrl => "no current CRL",
+            Self::IssuerUnknown => "issuer of the CRL unknown",
+            Self::CrlNotVerified => "CRL not verified",
+            Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
+        }
+    }
+
+    /// The byte for one, or for none.
+    pub(super) fn number(reason: Option<Self>) -> u8 {
+        let place = Self::ALL.iter().position(|known| Some(*known) == reason);
+        place.map_or(0, |place| place as u8 + 1) // there are few
+    }
+
+    /// What [`Self::number`] gave. A reason of a later version is none.
+    pub(super) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}

@@ -1,0 +1,168 @@
+//! What many records have in common, such as the fingerprint of the own Certificate: kept once, and named by one byte.
+//! And the form of a record, which begins with such names.
+//!
+//! What must always hold: a number means the same value as long as a record has it. There are few values, and who
+//! connects cannot make new ones; where there are more than numbers, records carry them themselves.
+
+use alloc::vec::Vec;
+
+use crate::error::InvalidMessage;
+use crate::wire::Reader;
+
+/// A fingerprint, or a trust ID with zeros behind it.
+pub(super) type Value = [u8; 32];
+
+/// Values with numbers.
+#[derive(Debug)]
+pub(super) struct Shared {
+    values: Vec<Value>,
+    limit: usize,
+}
+
+/// A record to be kept.
+#[derive(Debug)]
+pub(super) struct Record<const R: usize> {
+    pub(super) shared: [Option<Value>; R],
+    pub(super) body: Vec<u8>,
+}
+
+/// A record that is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a, const R: usize> {
+    pub(super) shared: [Option<&'a Value>; R],
+    pub(super) body: &'a [u8],
+}
+
+impl Shared {
+    /// For what is not there.
+    const NONE: u8 = 0;
+    /// For what the record carries itself.
+    const OWN: u8 = 0xff;
+    const MAX: usize = 0xfe;
+
+    /// For a table of `capacity` records.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { values: Vec::new(), limit: (capacity / 32).clamp(8, Self::MAX) }
+    }
+
+    /// As many as there are numbers, in the order in which they come.
+    pub(super) const fn of_file() -> Self {
+        Self { values: Vec::new(), limit: Self::MAX }
+    }
+
+    /// None at all: each record carries its own.
+    pub(super) const fn none() -> Self {
+        Self { values: Vec::new(), limit: 0 }
+    }
+
+    /// The values that a file has.
+    pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let mut shared = Self::of_file();
+        let count = reader.u8()?;
+        if usize::from(count) > Self::MAX {
+            return Err(InvalidMessage::IllegalLength);
+        }
+        for _ in 0..count {
+            shared.values.push(reader.array()?);
+        }
+        Ok(shared)
+    }
+
+    /// All values, in the order of their numbers.
+    pub(super) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Takes all memory that it will ever need.
+    pub(super) fn reserve(&mut self) {
+        self.values.reserve_exact(self.limit);
+    }
+
+    /// The number of `value`: that of an unused one, if all are taken.
+    fn number(&mut self, value: &Value, is_used: impl Fn(u8) -> bool) -> u8 {
+        let known = self.values.iter().position(|known| known == value);
+        let place = known.or_else(|| {
+            if self.values.len() < self.limit {
+                self.values.reserve_exact(1);
+                self.values.push(*value);
+                return Some(self.values.len() - 1);
+            }
+            let unused = (0..self.values.len()).find(|place| !is_used(*place as u8 + 1))?;
+            *self.values.get_mut(unused)? = *value;
+            Some(unused)
+        });
+        place.map_or(Self::OWN, |place| place as u8 + 1)
+    }
+}
+
+/// The length of the record that `bytes` begin with; 0 if they do not.
+pub(super) fn length_of(bytes: &[u8]) -> usize {
+    bytes.first_chunk().map_or(0, |len| usize::from(u16::from_be_bytes(*len)))
+}
+
+/// The numbers of the shared values of the record that `bytes` begin with.
+pub(super) fn numbers_of<const R: usize>(bytes: &[u8]) -> &[u8] {
+    bytes.get(LEN..LEN + R).unwrap_or_default()
+}
+
+/// Bytes of a record's length.
+const LEN: usize = 2;
+
+impl<const R: usize> Record<R> {
+    /// The record as bytes that need nothing beside them, which [`View::of_one`] reads.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        self.pack(&mut Shared::none(), |_| true)
+    }
+
+    /// The record as bytes: its length in two of them, the number of each shared value, those that have none, and the
+    /// body. Nothing, if it is longer than 64 KiB.
+    pub(super) fn pack(&self, shared: &mut Shared, is_used: impl Fn(u8) -> bool) -> Vec<u8> {
+        let mut numbers = [Shared::NONE; R];
+        for place in 0..R {
+            if let Some(value) = &self.shared[place] {
+                numbers[place] = shared.number(value, |number| numbers.contains(&number) || is_used(number));
+            }
+        }
+        let own = self.shared.iter().zip(numbers).filter(|(_, number)| *number == Shared::OWN);
+        let own: Vec<&Value> = own.filter_map(|(value, _)| value.as_ref()).collect();
+        let len = LEN + R + own.len() * size_of::<Value>() + self.body.len();
+        let mut bytes = Vec::with_capacity(len);
+        let Ok(len) = u16::try_from(len) else { return bytes };
+        bytes.extend_from_slice(&len.to_be_bytes());
+        bytes.extend_from_slice(&numbers);
+        own.into_iter().for_each(|value| bytes.extend_from_slice(value));
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+}
+
+impl<'a, const R: usize> View<'a, R> {
+    /// The record that `bytes` begin with.
+    pub(super) fn read(bytes: &'a [u8], shared: &'a Shared) -> Result<Self, InvalidMessage> {
+        Self::parse(&mut Reader::new(bytes), shared)
+    }
+
+    /// The record that `bytes` are, without numbers.
+    pub(super) fn of_one(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
+        const NOTHING: &Shared = &Shared::none();
+        let mut reader = Reader::new(bytes);
+        let view = Self::parse(&mut reader, NOTHING)?;
+        reader.finish()?;
+        Ok(view)
+    }
+
+    /// The next record.
+    pub(super) fn parse(reader: &mut Reader<'a>, shared: &'a Shared) -> Result<Self, InvalidMessage> {
+        let len = usize::from(reader.u16()?).checked_sub(LEN).ok_or(InvalidMessage::IllegalLength)?;
+        let mut reader = Reader::new(reader.take(len)?);
+        let mut values = [None; R];
+        for (value, number) in values.iter_mut().zip(reader.array::<R>()?) {
+            *value = match number {
+                Shared::NONE => None,
+                Shared::OWN => Some(reader.chunk()?),
+                number => Some(shared.values.get(usize::from(number) - 1).ok_or(InvalidMessage::IllegalValue)?),
+            };
+        }
+        Ok(Self { shared: values, body: reader.rest() })
+    }
+}

@@ -1,0 +1,131 @@
+//! What names issuers and certificates, and what the table remembers.
+
+use alloc::format;
+
+use pki_types::ServerName;
+use proptest::prelude::*;
+use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
+
+use super::*;
+use crate::cert::tests::provider;
+use crate::cert::{PeerRole, Trust, VerifiedPeer};
+use crate::test_crypto::SHA256;
+
+const FINISHED: FinishedProof = FinishedProof::after_finished();
+
+fn issuer(name: &str) -> Issuer {
+    Issuer::new(name.as_bytes(), &[7; 91], true)
+}
+
+fn table(anchors: &[&str]) -> IssuerTable {
+    IssuerTable::new(SHA256, anchors.iter().map(|name| issuer(name)))
+}
+
+fn trust(pki: &Pki) -> Trust {
+    Trust::new(&provider(), &[pki.root()]).unwrap()
+}
+
+/// The chain of the server of `pki`, verified with revocation.
+fn verified(pki: &Pki) -> VerifiedPeer {
+    let crl = pki.authority.crl(1, &[], validity()).unwrap();
+    let trust = trust(pki).with_crls(&provider(), &[crl]).unwrap();
+    verify(pki, &trust)
+}
+
+fn verify(pki: &Pki, trust: &Trust) -> VerifiedPeer {
+    let name = ServerName::try_from(SERVER_NAME).unwrap();
+    let algorithms = provider().signatures.all;
+    trust.verify(pki.server.chain(), PeerRole::Server(&name), algorithms, Some(unix_time(0))).unwrap().0
+}
+
+#[test]
+fn a_chain_has_a_link_for_each_certificate() {
+    let pki = Pki::shared("p256x3");
+    let issued = *verified(&pki).issued.unwrap();
+    let fields: Vec<_> = pki.server.chain().iter().map(|der| Fields::read(der).unwrap()).collect();
+    let root = pki.root();
+    let root = Fields::read(&root).unwrap();
+    let [leaf, intermediate] = &fields[..] else { panic!("a chain of three, without the root") };
+    let issuers =
+        [Issuer::new(leaf.issuer, intermediate.public_key, true), Issuer::new(root.issuer, root.public_key, true)];
+    let serial_numbers = [leaf.serial_number, intermediate.serial_number];
+    let expected = issuers.iter().zip(serial_numbers).map(|(issuer, serial_number)| Link {
+        certificate: issuer.certificates(SHA256)(serial_number),
+        issuer: issuer.id(SHA256),
+    });
+    assert_eq!(issued.links, Links(expected.collect()));
+    assert_eq!(issued.issuers, [issuers[0].clone()], "the root is known anyway");
+}
+
+#[test]
+fn where_revocation_is_not_checked_nothing_is_kept() {
+    let pki = Pki::shared("p256x3");
+    let plain = verify(&pki, &trust(&pki));
+    assert_eq!(plain.issued, None);
+    let checked = verified(&pki).without_issuers();
+    assert_eq!(checked.to_vec().unwrap().len() - plain.to_vec().unwrap().len(), 1 + 2 * 16);
+}
+
+#[test]
+fn a_peer_comes_back_with_its_links_and_without_the_issuers() {
+    let peer = verified(&Pki::shared("p256x3"));
+    let again = VerifiedPeer::parse_all(&peer.to_vec().unwrap()).unwrap();
+    assert!(!peer.issuers().is_empty() && again.issuers().is_empty());
+    assert_eq!((again.links(), again.identity(), again.validity), (peer.links(), peer.identity(), peer.validity));
+}
+
+#[test]
+fn each_part_makes_another_name() {
+    let names = [
+        issuer("a").id(SHA256),
+        issuer("b").id(SHA256),
+        Issuer::new(b"a", &[8; 91], true).id(SHA256),
+        Issuer::new(b"a", &[7; 91], false).id(SHA256),
+    ];
+    for (index, name) in names.iter().enumerate() {
+        assert!(!names[..index].contains(name));
+    }
+    let certificates = [issuer("a").certificates(SHA256)(&[2, 1, 1]), issuer("a").certificates(SHA256)(&[2, 1, 2])];
+    assert_ne!(certificates[0], certificates[1]);
+    // RFC 5280, 4.1.2.2: with its issuer, a serialNumber names a certificate, whatever else that issuer may do.
+    assert_eq!(Issuer::new(b"a", &[7; 91], false).certificates(SHA256)(&[2, 1, 1]), certificates[0]);
+}
+
+#[test]
+fn anchors_are_known_and_others_are_learned() {
+    let table = table(&["root"]);
+    let id = |name| issuer(name).id(SHA256);
+    assert!(table.find(id("root")).is_some_and(|known| *known == issuer("root")));
+    assert!(table.find(id("a")).is_none());
+    table.learn(&FINISHED, &[issuer("a"), issuer("root")]);
+    assert!(table.find(id("a")).is_some_and(|known| *known == issuer("a")));
+    assert_eq!(table.learned.lock().len(), 1);
+}
+
+#[test]
+fn the_table_is_bounded_and_forgets_what_is_not_used() {
+    let table = table(&["root"]);
+    let id = |n: usize| issuer(&format!("{n}")).id(SHA256);
+    for n in 0..2 * MAX_LEARNED {
+        table.learn(&FINISHED, &[issuer(&format!("{n}"))]);
+        assert!(table.find(id(0)).is_some(), "used each time");
+    }
+    assert_eq!(table.learned.lock().len(), MAX_LEARNED);
+    assert!(table.find(id(1)).is_none());
+    assert!(table.find(issuer("root").id(SHA256)).is_some());
+    let large = Issuer::new(&[0; MAX_LEN], &[7], true);
+    table.learn(&FINISHED, core::slice::from_ref(&large));
+    assert!(table.find(large.id(SHA256)).is_none());
+}
+
+proptest! {
+    #[test]
+    fn links_come_back(links in prop::collection::vec(any::<([u8; 8], [u8; 8])>(), 0..15)) {
+        let links = links.into_iter().map(|(certificate, issuer)| Link {
+            certificate: CertificateId(certificate),
+            issuer: IssuerId(issuer),
+        });
+        let links = Links(links.collect());
+        prop_assert_eq!(Links::parse_all(&links.to_vec().unwrap()), Ok(links));
+    }
+}

@@ -1,0 +1,312 @@
+//! What is matched by hashes against what path validation says, for lists of every kind; and the replacement of lists.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use std::sync::LazyLock;
+
+use pki_types::{CertificateDer, ServerName};
+use proptest::prelude::*;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CrlDistributionPoint,
+    CrlIssuingDistributionPoint, CrlScope, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair,
+    KeyUsagePurpose, PKCS_ED25519, RevokedCertParams, date_time_ymd,
+};
+use terse_testkit::pki::{SERVER_NAME, unix_time};
+
+use super::*;
+use crate::cache::FinishedProof;
+use crate::cert::tests::provider;
+use crate::cert::{Links, PeerRole, Trust, VerifiedPeer};
+use crate::error::CertificateError;
+
+/// A CA; of the impostors each has the name of an other one.
+struct Ca {
+    params: CertificateParams,
+    key: KeyPair,
+}
+
+/// Root, upper and lower issue a chain of three below the root. `chains` differ in whether the upper CA may sign CRLs,
+/// and whether the leaf has a distribution point.
+struct World {
+    root: CertificateDer<'static>,
+    chains: Vec<Vec<CertificateDer<'static>>>,
+    lists: Vec<List>,
+}
+
+/// A CRL, and what it is.
+#[derive(Debug)]
+struct List {
+    der: CertificateRevocationListDer<'static>,
+    /// 0: root, 1: upper, 2: lower.
+    issuer: usize,
+    is_impostors: bool,
+    /// Whether it revokes what that issuer issued.
+    revokes: bool,
+    has_scope: bool,
+}
+
+const URI: &str = "http://crl.example/1";
+
+fn ca(name: &str) -> Ca {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    valid(&mut params);
+    Ca { params, key: KeyPair::generate_for(&PKCS_ED25519).unwrap() }
+}
+
+fn valid(params: &mut CertificateParams) {
+    (params.not_before, params.not_after) = (date_time_ymd(2025, 7, 1), date_time_ymd(2026, 7, 1));
+}
+
+impl Ca {
+    fn certify(&self, mut params: CertificateParams, key: &KeyPair) -> CertificateDer<'static> {
+        params.serial_number = Some(SERIAL_NUMBER.to_vec().into());
+        params.signed_by(key, &Issuer::from_params(&self.params, &self.key)).unwrap().der().clone()
+    }
+
+    fn list(
+        &self,
+        is_current: bool,
+        revokes: bool,
+        scope: Option<Option<CrlScope>>,
+    ) -> CertificateRevocationListDer<'static> {
+        let revoked = RevokedCertParams {
+            serial_number: SERIAL_NUMBER.to_vec().into(),
+            revocation_time: date_time_ymd(2025, 8, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let distribution_point = CrlDistributionPoint { uris: vec![URI.into()] };
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2025, 8, 1),
+            next_update: if is_current { date_time_ymd(2026, 2, 1) } else { date_time_ymd(2025, 12, 1) },
+            crl_number: 1_u64.into(),
+            issuing_distribution_point: scope.map(|scope| CrlIssuingDistributionPoint { distribution_point, scope }),
+            revoked_certs: if revokes { vec![revoked] } else { Vec::new() },
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&Issuer::from_params(&self.params, &self.key)).unwrap().into()
+    }
+}
+
+/// All certificates have the same: with the issuer it names one of them.
+const SERIAL_NUMBER: &[u8] = &[0x5a, 1, 2, 3];
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let names = ["Root", "Upper", "Lower"];
+    let (cas, impostors) = (names.map(ca), names.map(ca));
+    let [root, upper, lower] = &cas;
+    let leaf_key = KeyPair::generate_for(&PKCS_ED25519).unwrap();
+    let mut chains = Vec::new();
+    for (upper_signs_crls, has_point) in [(true, false), (true, true), (false, false)] {
+        let mut upper_params = upper.params.clone();
+        if !upper_signs_crls {
+            upper_params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        }
+        let mut leaf = CertificateParams::new([SERVER_NAME.into()]).unwrap();
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        valid(&mut leaf);
+        if has_point {
+            leaf.crl_distribution_points = vec![CrlDistributionPoint { uris: vec![URI.into()] }];
+        }
+        let issuers = [upper.certify(lower.params.clone(), &lower.key), root.certify(upper_params, &upper.key)];
+        chains.push([lower.certify(leaf, &leaf_key)].into_iter().chain(issuers).collect());
+    }
+    let mut lists = Vec::new();
+    for (is_impostors, cas) in [(false, &cas), (true, &impostors)] {
+        for (issuer, ca) in cas.iter().enumerate() {
+            for (is_current, revokes) in [(true, false), (true, true), (false, false), (false, true)] {
+                for scope in [None, Some(None), Some(Some(CrlScope::UserCertsOnly)), Some(Some(CrlScope::CaCertsOnly))]
+                {
+                    let has_scope = scope.is_some();
+                    let der = ca.list(is_current, revokes, scope);
+                    lists.push(List { der, issuer, is_impostors, revokes, has_scope });
+                }
+            }
+        }
+    }
+    let root = root.params.self_signed(&root.key).unwrap().der().clone();
+    World { root, chains, lists }
+});
+
+impl World {
+    fn find(&self, issuer: usize, revokes: bool) -> CertificateRevocationListDer<'static> {
+        let fits = |list: &&List| {
+            (list.issuer, list.revokes, list.has_scope, list.is_impostors) == (issuer, revokes, false, false)
+        };
+        self.lists.iter().find(fits).unwrap().der.clone() // the first of each kind is current
+    }
+
+    /// Under the one list that is needed.
+    fn trust(&self) -> Trust {
+        let trust = Trust::new(&provider(), core::slice::from_ref(&self.root)).unwrap();
+        trust.with_crls(&provider(), &[self.find(2, false)]).unwrap()
+    }
+}
+
+fn verify(trust: &Trust, chain: &[CertificateDer<'_>]) -> Result<VerifiedPeer, CertificateError> {
+    let name = ServerName::try_from(SERVER_NAME).unwrap();
+    let role = PeerRole::Server(&name);
+    trust.verify(chain, role, provider().signatures.all, Some(unix_time(0))).map(|(peer, _)| peer)
+}
+
+/// The chain, verified and learned.
+fn links(trust: &Trust, chain: &[CertificateDer<'_>]) -> Links {
+    let peer = verify(trust, chain).unwrap();
+    trust.learn(&FinishedProof::after_finished(), &peer);
+    peer.links().into()
+}
+
+fn check(trust: &Trust, links: &Links) -> Result<(), Doubt> {
+    trust.revocation_check(|| provider().signatures.all.to_vec(), Some(unix_time(0))).unwrap().check(links.as_slice())
+}
+
+fn replace(trust: &Trust, lists: &[CertificateRevocationListDer<'_>]) {
+    trust.revocation().unwrap().replace(lists).unwrap();
+}
+
+#[test]
+fn each_doubt() {
+    let trust = WORLD.trust();
+    let links = links(&trust, &WORLD.chains[0]);
+    let (good, impostors) =
+        (WORLD.find(2, false), WORLD.lists.iter().find(|list| list.is_impostors && list.issuer == 2));
+    let impostors = impostors.unwrap().der.clone();
+    let expired = WORLD.lists.iter().filter(|list| list.issuer == 2 && !list.has_scope && !list.is_impostors).nth(2);
+    let expired = expired.unwrap().der.clone();
+    for (lists, expected) in [
+        (vec![good.clone()], Ok(())),
+        (vec![good.clone(), WORLD.find(0, false), WORLD.find(1, false)], Ok(())),
+        (vec![WORLD.find(2, true)], Err(Doubt::Revoked)),
+        (vec![good.clone(), WORLD.find(1, true)], Err(Doubt::Revoked)),
+        (vec![good.clone(), WORLD.find(0, true)], Err(Doubt::Revoked)),
+        (vec![], Err(Doubt::NoCurrentCrl)),
+        (vec![WORLD.find(1, false)], Err(Doubt::NoCurrentCrl)),
+        (vec![expired], Err(Doubt::NoCurrentCrl)),
+        (vec![impostors.clone()], Err(Doubt::CrlNotVerified)),
+        (vec![good.clone(), impostors.clone()], Err(Doubt::CrlNotVerified)),
+        (vec![WORLD.find(2, true), impostors], Err(Doubt::Revoked)),
+        (vec![good], Ok(())),
+    ] {
+        replace(&trust, &lists);
+        assert_eq!(check(&trust, &links), expected);
+        assert!(expected.is_err() || verify(&trust, &WORLD.chains[0]).is_ok());
+    }
+}
+
+#[test]
+fn an_issuer_that_was_not_learned_proves_nothing() {
+    let links = links(&WORLD.trust(), &WORLD.chains[0]);
+    let restarted = WORLD.trust();
+    assert_eq!(check(&restarted, &links), Err(Doubt::IssuerUnknown));
+    assert_eq!(check(&restarted, &Links::default()), Err(Doubt::IssuerUnknown));
+    verify(&restarted, &WORLD.chains[0]).unwrap();
+    assert_eq!(check(&restarted, &links), Err(Doubt::IssuerUnknown), "before Finished");
+    super::tests::links(&restarted, &WORLD.chains[0]);
+    assert_eq!(check(&restarted, &links), Ok(()));
+}
+
+/// What the root issued is found without anything learned.
+#[test]
+fn a_revoked_certificate_is_found_though_another_issuer_is_unknown() {
+    let links = links(&WORLD.trust(), &WORLD.chains[0]);
+    let restarted = WORLD.trust();
+    replace(&restarted, &[WORLD.find(2, false), WORLD.find(0, true)]);
+    assert_eq!(check(&restarted, &links), Err(Doubt::Revoked));
+}
+
+#[test]
+fn all_lists_are_replaced_or_none() {
+    let trust = WORLD.trust();
+    let links = links(&trust, &WORLD.chains[0]);
+    let of_a_clone = trust.clone();
+    let bad = CertificateRevocationListDer::from(vec![0x30, 0]);
+    let result = trust.revocation().unwrap().replace(&[WORLD.find(2, true), bad]);
+    assert_eq!(result, Err(ApiMisuse::MalformedCrl));
+    assert_eq!(check(&trust, &links), Ok(()), "as before");
+    replace(&trust, &[WORLD.find(2, true)]);
+    for trust in [&trust, &of_a_clone] {
+        assert_eq!(check(trust, &links), Err(Doubt::Revoked));
+        assert_eq!(verify(trust, &WORLD.chains[0]), Err(CertificateError::Revoked));
+    }
+}
+
+#[test]
+fn without_any_list_nobody_is_believed() {
+    let trust = WORLD.trust();
+    replace(&trust, &[]);
+    assert_eq!(verify(&trust, &WORLD.chains[0]), Err(CertificateError::UnknownRevocationStatus));
+    let without = Trust::new(&provider(), core::slice::from_ref(&WORLD.root)).unwrap();
+    assert!(without.revocation().is_none());
+    assert!(verify(&without, &WORLD.chains[0]).is_ok(), "nothing was asked for");
+}
+
+#[test]
+fn lists_count_only_with_the_algorithms_of_the_configuration() {
+    let trust = WORLD.trust();
+    let links = links(&trust, &WORLD.chains[0]);
+    let with = |algorithms: Vec<_>| {
+        let check = trust.revocation_check(|| algorithms, Some(unix_time(0))).unwrap();
+        check.check(links.as_slice())
+    };
+    let all = provider().signatures.all;
+    for _ in 0..2 {
+        assert_eq!(with(all.to_vec()), Ok(()));
+        assert_eq!(with(Vec::new()), Err(Doubt::CrlNotVerified));
+    }
+}
+
+#[test]
+fn without_a_clock_a_list_does_not_end() {
+    let trust = WORLD.trust();
+    let links = links(&trust, &WORLD.chains[0]);
+    let at =
+        |time| trust.revocation_check(|| provider().signatures.all.to_vec(), time).unwrap().check(links.as_slice());
+    assert_eq!(at(None), Ok(()));
+    assert_eq!(at(Some(unix_time(60 * 86_400))), Err(Doubt::NoCurrentCrl));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    /// Never more than path validation accepts; and where there is nothing to be careful about, the same.
+    #[test]
+    fn agrees_with_path_validation(
+        of_lower in 0..16_usize,
+        others in prop::collection::vec(0..96_usize, 0..4),
+        swap in any::<bool>(),
+        chain in 0..3_usize,
+    ) {
+        let trust = WORLD.trust();
+        let all: Vec<_> = WORLD.chains.iter().map(|chain| links(&trust, chain)).collect();
+        // Without a list of the lower CA there is little to see.
+        let mut lists: Vec<_> = [32 + of_lower].into_iter().chain(others).map(|at| &WORLD.lists[at]).collect();
+        if swap {
+            lists.reverse();
+        }
+        let ders: Vec<_> = lists.iter().map(|list| list.der.clone()).collect();
+        replace(&trust, &ders);
+        let (full, cached) = (verify(&trust, &WORLD.chains[chain]), check(&trust, &all[chain]));
+        prop_assert!(cached.is_err() || full.is_ok(), "{full:?} but {cached:?} under {lists:?}");
+        let is_plain = lists.iter().enumerate().all(|(at, list)| {
+            !list.has_scope && lists[..at].iter().all(|other| other.issuer != list.issuer)
+        });
+        if is_plain {
+            prop_assert_eq!(cached.is_ok(), full.is_ok(), "{:?} under {:?}", cached, lists);
+        }
+        let revoking = lists.iter().any(|list| list.revokes && !list.is_impostors && (list.issuer != 1 || chain != 2));
+        prop_assert_eq!(cached == Err(Doubt::Revoked), revoking, "{:?} under {:?}", cached, lists);
+    }
+}
+
+/// The lists and everything about them may be used from any thread.
+#[test]
+fn is_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>(_: &T) {}
+    shared(WORLD.trust().revocation().unwrap());
+    let _: Box<dyn Send + Sync> = Box::new(WORLD.trust());
+}

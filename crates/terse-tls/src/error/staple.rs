@@ -1,0 +1,50 @@
+//! What is wrong with a stapled OCSP response (RFC 6066, 8; RFC 6960).
+
+use core::fmt;
+
+use pki_types::UnixTime;
+
+use super::certificate::Date;
+
+/// Why a stapled OCSP response does not show that a certificate is good. One that says that it was revoked is
+/// [`super::CertificateError::Revoked`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StapleError {
+    /// There is none, and one is required.
+    Missing,
+    /// It does not parse, or has a critical extension.
+    Malformed,
+    /// The responder had no answer (RFC 6960, 2.3).
+    NotSuccessful,
+    /// It is about other certificates.
+    OtherCertificate,
+    /// Neither the issuer of the certificate signed it, nor a responder that the issuer certified for that (RFC 6960,
+    /// 4.2.2.2).
+    NotFromIssuer,
+    /// It is signed with an algorithm that is not accepted.
+    UnsupportedAlgorithm,
+    /// A newer one was due at this time; without a nextUpdate, a day after it was made.
+    OutOfDate(UnixTime),
+    /// It counts from this time on.
+    NotYetValid(UnixTime),
+    /// The responder does not know the certificate.
+    UnknownStatus,
+}
+
+impl fmt::Display for StapleError {
+    /// What follows "the stapled OCSP response …".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("is missing, and one is required"),
+            Self::Malformed => f.write_str("does not parse"),
+            Self::NotSuccessful => f.write_str("says that the responder had no answer"),
+            Self::OtherCertificate => f.write_str("is about another certificate"),
+            Self::NotFromIssuer => f.write_str("is not signed by the issuer or by a responder of the issuer"),
+            Self::UnsupportedAlgorithm => f.write_str("is signed with an algorithm that is refused"),
+            Self::OutOfDate(time) => write!(f, "is out of date since {}", Date(*time)),
+            Self::NotYetValid(time) => write!(f, "is valid from {} on; is the clock right?", Date(*time)),
+            Self::UnknownStatus => f.write_str("says that the responder does not know the certificate"),
+        }
+    }
+}

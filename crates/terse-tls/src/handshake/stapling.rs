@@ -1,0 +1,84 @@
+//! Stapled OCSP in handshakes of both versions (RFC 6066, 8; RFC 9846, 4.4.2.1): who is asked, what is sent, and who
+//! judges what came.
+//!
+//! What must always hold: nobody sends a response that was not asked for; whoever asks judges what came in this very
+//! handshake, whether the certificate was sent or is cached.
+
+use alloc::sync::Arc;
+
+use super::{Output, signature};
+use crate::cert::{Credential, Stapling, Trust, VerifiedPeer};
+use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::error::Error;
+use crate::wire::{
+    CertificateStatus, CertificateStatusRequest, EncodeError, ExtensionType, Extensions, ExtensionsBuilder,
+    StatusRequested,
+};
+
+/// What a side may find in the entries of the peer's Certificate, because it asked for it.
+pub(super) fn asked(trust: Option<&Trust>) -> &'static [ExtensionType] {
+    match trust.map(Trust::stapling) {
+        None | Some(Stapling::Off) => &[],
+        Some(Stapling::Ask | Stapling::Require) => &[ExtensionType::STATUS_REQUEST],
+    }
+}
+
+/// A client asks.
+pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+    if asked(Some(&config.trust)).is_empty() {
+        return Ok(());
+    }
+    extensions.push(&CertificateStatusRequest::ANY)
+}
+
+/// Whether a client asks for a response that a server can have.
+pub(super) fn is_asked(client_hello: Extensions<'_>) -> Result<bool, Error> {
+    Ok(matches!(client_hello.get()?, Some(CertificateStatusRequest::Ocsp { .. })))
+}
+
+/// A server asks, in its CertificateRequest of TLS 1.3.
+pub(super) fn request(config: &ServerConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+    if asked(config.client_authentication.trust()).is_empty() {
+        return Ok(());
+    }
+    extensions.push(&StatusRequested)
+}
+
+/// What `credential` has to show to a peer that asks.
+pub(super) fn current(credential: &Credential, is_asked: bool, output: &Output<'_>) -> Option<Arc<[u8]>> {
+    if !is_asked || !credential.has_staple() {
+        return None;
+    }
+    let staple = credential.staple_at(output.now.unix);
+    if staple.is_none() {
+        output.note("the OCSP response to be stapled is out of date, and not sent");
+    }
+    staple
+}
+
+/// The extensions of the leaf.
+pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, EncodeError> {
+    let mut extensions = ExtensionsBuilder::default();
+    if let Some(staple) = staple {
+        extensions.push(&CertificateStatus(staple))?;
+    }
+    Ok(extensions)
+}
+
+/// Judges what came with the Certificate of `peer`, or that nothing did.
+#[inline(never)]
+pub(super) fn check(
+    trust: &Trust,
+    peer: &VerifiedPeer,
+    response: Option<CertificateStatus<'_>>,
+    common: &Common,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    if trust.stapling() == Stapling::Off {
+        return Ok(());
+    }
+    let algorithms = signature::chain_algorithms(common);
+    let response = response.map(|CertificateStatus(response)| response);
+    output.summary.peer.staple = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)?;
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Stapled OCSP on the wire: `status_request`, and what answers it (RFC 6066, 8; RFC 9846, 4.4.2.1).
+
+use super::codec::{Encode, Parse, Reader, Writer, empty, non_empty};
+use super::{CertificateStatusType, Extension, ExtensionType};
+use crate::error::InvalidMessage;
+
+/// `CertificateStatusRequest` in a ClientHello. What follows a type that is not known here may be anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CertificateStatusRequest<'a> {
+    Ocsp {
+        /// `ResponderID responder_id_list<0..2^16-1>`; empty: those that the server knows.
+        responder_id_list: &'a [u8],
+        /// `Extensions request_extensions<0..2^16-1>`, DER.
+        request_extensions: &'a [u8],
+    },
+    Other(CertificateStatusType, &'a [u8]),
+}
+
+impl CertificateStatusRequest<'_> {
+    /// Any responder, no extensions: all that a device can want, in 5 bytes.
+    pub(crate) const ANY: Self = Self::Ocsp { responder_id_list: &[], request_extensions: &[] };
+}
+
+impl<'a> Parse<'a> for CertificateStatusRequest<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        match CertificateStatusType::parse(reader)? {
+            CertificateStatusType::OCSP => {
+                let responder_id_list = reader.vec16()?;
+                let mut responders = Reader::new(responder_id_list);
+                while !responders.is_empty() {
+                    non_empty(responders.vec16()?)?; // `opaque ResponderID<1..2^16-1>`
+                }
+                Ok(Self::Ocsp { responder_id_list, request_extensions: reader.vec16()? })
+            }
+            other => Ok(Self::Other(other, reader.rest())),
+        }
+    }
+}
+
+impl Encode for CertificateStatusRequest<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        match self {
+            Self::Ocsp { responder_id_list, request_extensions } => {
+                CertificateStatusType::OCSP.encode(writer);
+                writer.vec16(responder_id_list);
+                writer.vec16(request_extensions);
+            }
+            Self::Other(kind, request) => {
+                kind.encode(writer);
+                writer.bytes(request);
+            }
+        }
+    }
+}
+
+impl<'a> Extension<'a> for CertificateStatusRequest<'a> {
+    const TYPE: ExtensionType = ExtensionType::STATUS_REQUEST;
+}
+
+empty! {
+    /// `status_request` without a body: in a ServerHello of TLS 1.2 it says that CertificateStatus may follow, in a
+    /// CertificateRequest of TLS 1.3 it asks for a response.
+    StatusRequested
+}
+
+impl Extension<'_> for StatusRequested {
+    const TYPE: ExtensionType = ExtensionType::STATUS_REQUEST;
+}
+
+/// `CertificateStatus`, with an `opaque OCSPResponse<1..2^24-1>`: a message of TLS 1.2, an extension of a CertificateEntry
+/// in TLS 1.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CertificateStatus<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Parse<'a> for CertificateStatus<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        match CertificateStatusType::parse(reader)? {
+            CertificateStatusType::OCSP => non_empty(reader.vec24()?).map(Self),
+            _ => Err(InvalidMessage::IllegalValue), // nothing else was asked for
+        }
+    }
+}
+
+impl Encode for CertificateStatus<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        CertificateStatusType::OCSP.encode(writer);
+        writer.vec24(self.0);
+    }
+}
+
+impl<'a> Extension<'a> for CertificateStatus<'a> {
+    const TYPE: ExtensionType = ExtensionType::STATUS_REQUEST;
+}

@@ -1,0 +1,115 @@
+//! OCSP responses from files, stapled to this side's certificates (`--staple`), and read again when the files change:
+//! responses last for days, and programs for years.
+//!
+//! What must always hold: what is wrong with a file at the start is found before a connection is made; later it is
+//! reported once, and the last good response stays in force until it is out of date.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+use std::{fs, io};
+
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::{ApiMisuse, Credential};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// The files of `--staple`, each with the certificate that it is for.
+#[derive(Default)]
+pub(crate) struct Staples(Vec<Staple>);
+
+struct Staple {
+    path: PathBuf,
+    provider: &'static CryptoProvider,
+    credential: Credential,
+    /// What the file looked like when it was read last.
+    seen: Mutex<Option<Stamp>>,
+}
+
+/// When a file was written, and how long it is: enough to see a change without reading it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    len: u64,
+}
+
+impl Staples {
+    /// Staples each file to the one of `credentials` that it is about.
+    pub(crate) fn load(
+        provider: &'static CryptoProvider,
+        paths: &[PathBuf],
+        credentials: &[Credential],
+    ) -> Result<Self, Failure> {
+        let load = |path: &PathBuf| {
+            let wrong = |problem: String| Failure::Failed(format!("{}: {problem}", path.display()));
+            let (stamp, response) = read(path).map_err(|error| wrong(unreadable(&error)))?;
+            for credential in credentials {
+                match credential.set_staple(provider, Some(&response)) {
+                    Ok(()) => {
+                        let (path, credential) = (path.clone(), credential.clone());
+                        return Ok(Staple { path, provider, credential, seen: Mutex::new(Some(stamp)) });
+                    }
+                    Err(ApiMisuse::StapleOfOtherCertificate) => {}
+                    Err(error) => return Err(wrong(format!("{error}; {ADVICE}"))),
+                }
+            }
+            Err(wrong(format!("{}; {ADVICE}", ApiMisuse::StapleOfOtherCertificate)))
+        };
+        paths.iter().map(load).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// How long to wait for a connection before [`Self::refresh`] is due again, where it cannot be called for each.
+    pub(crate) const fn patience(&self) -> Option<Duration> {
+        if self.0.is_empty() { None } else { Some(Duration::from_secs(1)) }
+    }
+
+    /// Reads again what has changed. To be called before each connection.
+    pub(crate) fn refresh(&self) {
+        self.0.iter().for_each(Staple::refresh);
+    }
+}
+
+impl Staple {
+    fn refresh(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = stamp(&self.path).ok();
+        if now == *seen {
+            return;
+        }
+        *seen = now;
+        let problem = match read(&self.path) {
+            Ok((_, response)) => match self.credential.set_staple(self.provider, Some(&response)) {
+                Ok(()) => return,
+                Err(error) => format!("{error}; {ADVICE}"),
+            },
+            Err(error) => unreadable(&error),
+        };
+        output::warn(&format!("{}: {problem}; the last good one is sent until it is out of date", self.path.display()));
+    }
+}
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let metadata = fs::metadata(path)?;
+    Ok(Stamp { modified: metadata.modified().ok(), len: metadata.len() })
+}
+
+/// The stamp comes first: what changes while it is read is read again.
+fn read(path: &Path) -> io::Result<(Stamp, Vec<u8>)> {
+    let stamp = stamp(path)?;
+    if stamp.len > MAX_LEN {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than any OCSP response"));
+    }
+    Ok((stamp, fs::read(path)?))
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("the OCSP response cannot be read: {error}; check the path and who may read it")
+}
+
+const MAX_LEN: u64 = 1 << 20;
+
+/// How one gets what is needed.
+const ADVICE: &str = "fetch one from the CA's responder, as with openssl ocsp -issuer CA.pem -cert CERT.pem -url URL \
+                      -no_nonce -respout FILE";

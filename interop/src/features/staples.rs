@@ -1,0 +1,60 @@
+//! Stapled OCSP (RFC 6066, 8): between our side and those that can staple, in both directions; and with those that cannot.
+
+use terse_pki::OcspStatus;
+use terse_tls::summary::Staple;
+use terse_tls::{AlertDescription, Stapling};
+
+use super::{Cell, Feature};
+use crate::case::Case;
+use crate::peer::{Peer, Role};
+
+const REVOCATION: &str = "stapled_revocation";
+
+pub(super) fn features() -> Vec<Feature> {
+    vec![
+        Feature::new("stapled_response", response),
+        Feature::new(REVOCATION, revocation),
+        Feature::new("staple_required_and_missing", missing),
+    ]
+}
+
+/// A revocation takes a server that staples it, or a client that looks at what is stapled: `openssl s_client` only shows it.
+pub(super) fn is_tried(feature: &str, cell: Cell) -> bool {
+    feature != REVOCATION || cell.peer == Peer::GnuTls || (cell.peer, cell.role) == (Peer::OpenSsl, Role::Client)
+}
+
+fn case() -> Case {
+    Case::mutual(&terse_aws_lc::PROVIDER)
+}
+
+/// Whoever cannot staple, or does not ask, does as ever.
+fn response(cell: Cell) {
+    let case = Case { staple: Some(OcspStatus::Good), stapling: Stapling::Ask, ..case() };
+    let mut meeting = cell.connect(&case);
+    let can_staple = matches!(cell.peer, Peer::OpenSsl | Peer::GnuTls);
+    match cell.role {
+        Role::Client => {
+            let expected = if can_staple { Staple::Good } else { Staple::None };
+            assert_eq!(meeting.summary().peer.staple, expected);
+        }
+        Role::Server if can_staple => meeting.remote.expect_staple(),
+        Role::Server => {}
+    }
+    meeting.exchange("once");
+    meeting.close();
+}
+
+fn revocation(cell: Cell) {
+    let case = Case { staple: Some(OcspStatus::Revoked(0)), stapling: Stapling::Ask, ..case() };
+    let mut meeting = cell.meet(&case);
+    match cell.role {
+        Role::Client => drop(meeting.ours_refuses(AlertDescription::CERTIFICATE_REVOKED)),
+        Role::Server => drop(meeting.ours_fails()), // GnuTLS says so by another alert in each version
+    }
+}
+
+/// Our side insists, and no peer staples anything.
+fn missing(cell: Cell) {
+    let case = Case { stapling: Stapling::Require, ..case() };
+    cell.meet(&case).ours_refuses(AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE);
+}
