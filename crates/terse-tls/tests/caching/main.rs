@@ -15,7 +15,7 @@
 //! - [`staples`]: stapled OCSP beside what is cached
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
-//! - [`model`]: random sequences
+//! - [`model`], [`model_datagrams`]: random sequences
 
 extern crate alloc;
 
@@ -28,6 +28,7 @@ mod faults_server;
 mod issued;
 mod messages;
 mod model;
+mod model_datagrams;
 mod revocation;
 mod rule1;
 mod rule2;

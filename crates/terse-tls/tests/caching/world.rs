@@ -142,6 +142,11 @@ impl World {
         if self.schemes.contains(Scheme::Compact) { Mode::Compact } else { Mode::Bithac }
     }
 
+    /// Whether the client's Certificate was cached, under the best scheme.
+    pub(crate) fn is_cached(&self, client: &Summary) -> bool {
+        client.mode == self.mode() && client.cached.last() == Some(&CachedObject::ClientCertificate)
+    }
+
     /// Another client, at a server that shares the store of the one in `other`.
     pub(crate) fn beside(other: &Self) -> Self {
         let mut world = Self { seed: other.seed + 1000, ..Self::new(other.setting()) };

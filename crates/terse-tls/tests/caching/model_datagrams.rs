@@ -1,0 +1,313 @@
+//! The same over datagrams: a server for all, which may forget its clients, and a client that comes from here and there, on a
+//! path that loses, doubles and delays; sometimes everything breaks off, and nobody says a word.
+//!
+//! A path loses a few datagrams of a connection at most, so that no connection may fail for that.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use terse_testkit::pair::{Failed, Side};
+use terse_testkit::rng::SeededRng;
+use terse_tls::summary::Peer;
+use terse_tls::{
+    Connection, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, Error, Instant, Now, Summary,
+};
+
+use crate::model::{CHANGES, Model, STEP_KINDS};
+use crate::world::World;
+
+const SEQUENCES: u64 = 120;
+const STEPS: usize = 14;
+
+#[test]
+fn model_caching_changes_nothing_but_the_bytes_over_datagrams() {
+    let (mut connections, mut cached, mut spent) = (0, 0, 0);
+    for seed in 0..SEQUENCES {
+        let mut model = DatagramModel::new(seed);
+        (0..STEPS).for_each(|_| model.step());
+        model.settle();
+        connections += model.model.connections;
+        cached += model.model.cached;
+        spent += model.spent + model.place.endpoint.counters().tickets_spent;
+    }
+    println!("{connections} connections, {cached} cached, {spent} without a cookie");
+    assert!(cached * 3 > connections, "only {cached} of {connections} connections cached anything");
+    assert!(spent > 100, "only {spent} tickets stood for a cookie");
+}
+
+/// The server, and the network before it.
+struct Place {
+    endpoint: Endpoint,
+    rng: SeededRng,
+    /// In milliseconds.
+    time: u64,
+}
+
+/// What a path does with datagrams.
+#[derive(Clone, Copy)]
+struct Path {
+    from: SocketAddr,
+    /// How many it loses at most.
+    losses: usize,
+    /// After so many it carries none.
+    end: usize,
+    /// The client says goodbye in the end, which not all do.
+    closes: bool,
+}
+
+impl Path {
+    const fn good(from: SocketAddr) -> Self {
+        Self { from, losses: 0, end: usize::MAX, closes: true }
+    }
+}
+
+struct DatagramModel {
+    model: Model,
+    place: Place,
+    /// Tickets, by servers that were.
+    spent: u32,
+}
+
+impl DatagramModel {
+    fn new(seed: u64) -> Self {
+        let mut model = Model::new(seed);
+        let max_datagram = [548, 1_232][model.below(2)];
+        let datagrams = Datagrams { max_datagram, ..Datagrams::default() };
+        model.world.client.common.datagrams = Some(datagrams);
+        model.world.server.common.datagrams = Some(datagrams);
+        let place = Place::new(&model.world, SeededRng::new(!seed));
+        Self { model, place, spent: 0 }
+    }
+
+    fn step(&mut self) {
+        match self.model.below(STEP_KINDS) {
+            0..8 => self.connect(),
+            8..CHANGES => self.break_off(),
+            nth => {
+                self.model.change(nth);
+                self.restart();
+            }
+        }
+    }
+
+    /// The server's process starts anew, with what is configured now.
+    fn restart(&mut self) {
+        self.spent += self.place.endpoint.counters().tickets_spent;
+        let place = Place::new(&self.model.world, self.place.rng.clone());
+        self.place = Place { time: self.place.time, ..place };
+    }
+
+    /// Two clients' homes, each with a NAT, and never more than a few losses.
+    fn path(&mut self) -> Path {
+        let last = self.model.pick("from", &[1, 1, 2]);
+        let port = self.model.pick("port of origin", &[4000, 4000, 4001]);
+        let losses = self.model.pick("losses", &[0, 1, 4]);
+        let closes = self.model.pick("goodbye", &[true, true, false]);
+        Path { losses, closes, ..Path::good(SocketAddr::from(([192, 0, 2, last], port))) }
+    }
+
+    /// What the same two do without a cache, on a good path.
+    fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
+        let world = &mut self.model.world;
+        let caches = (world.client.cache.take(), world.server.cache.take());
+        let path = Path::good(SocketAddr::from(([192, 0, 2, 99], 4000)));
+        let result = Place::new(world, SeededRng::new(5)).connection(world, path);
+        (world.client.cache, world.server.cache) = caches;
+        result.expect("it does not break off").map(|[client, server]| [client.peer, server.peer])
+    }
+
+    fn connect(&mut self) {
+        let path = self.path();
+        let _ = self.connect_by(path);
+    }
+
+    fn connect_by(&mut self, path: Path) -> Result<[Summary; 2], Failed> {
+        self.model.note("connect".into());
+        let expected = self.without_cache();
+        let result = self.place.connection(&self.model.world, path).expect("it does not break off");
+        self.model.check(expected, result.clone());
+        result
+    }
+
+    fn break_off(&mut self) {
+        let end = self.model.below(10);
+        self.model.note(format!("breaks off after {end}"));
+        let path = Path { end, ..self.path() };
+        let _ = self.place.connection(&self.model.world, path);
+    }
+
+    /// Whatever happened: once both sides are well again, so is caching.
+    fn settle(&mut self) {
+        let is_well = self.model.heal();
+        self.restart();
+        let path = Path::good(SocketAddr::from(([192, 0, 2, 1], 4000)));
+        if is_well {
+            let is_cached = |_| {
+                let [client, _] = self.connect_by(path).expect("both are well");
+                self.model.world.is_cached(&client)
+            };
+            assert!((0..24 + 3).any(is_cached), "{}", self.model.context());
+        }
+        let _ = self.connect_by(path);
+    }
+}
+
+impl Place {
+    fn new(world: &World, mut rng: SeededRng) -> Self {
+        let server = Arc::new(world.server.clone());
+        Self { endpoint: Endpoint::new(server, EndpointLimits::default(), &mut rng).expect("a server"), rng, time: 0 }
+    }
+
+    /// A connection with data both ways. The first failure of either side; `None` if it breaks off.
+    fn connection(&mut self, world: &World, path: Path) -> Option<Result<[Summary; 2], Failed>> {
+        let config = Arc::new(world.client.clone());
+        let now = Now { monotonic: Instant(self.time), ..world.client_clock };
+        let client = Connection::client(config, world.address.clone(), now, &mut self.rng).expect("a client");
+        let mut run =
+            Run { place: self, world, path, client, handle: None, arriving: Vec::new(), sent: 0, failed: None };
+        let is_whole = run.until_it_is_quiet(|run| run.failed.is_some() || run.is_connected());
+        if is_whole && run.failed.is_none() && run.is_connected() {
+            run.say_something();
+        }
+        let result = match (run.failed.take(), run.handle) {
+            (Some(failed), _) => Some(Err(failed)),
+            (None, Some(handle)) if is_whole && run.is_connected() => {
+                let server = run.place.endpoint.connection(handle).expect("it is there").summary().clone();
+                Some(Ok([run.client.summary().clone(), server]))
+            }
+            (None, _) => None,
+        };
+        if path.closes && path.end == usize::MAX {
+            run.client.close();
+            run.until_it_is_quiet(|_| false);
+            run.handle.into_iter().for_each(|handle| run.place.endpoint.remove(handle));
+        }
+        drop(run);
+        self.time += 2_000;
+        result
+    }
+}
+
+/// A connection, and the datagrams of it that are on their way.
+struct Run<'a> {
+    place: &'a mut Place,
+    world: &'a World,
+    path: Path,
+    client: Connection,
+    handle: Option<ConnectionHandle>,
+    arriving: Vec<(u64, Side, Vec<u8>)>,
+    sent: usize,
+    failed: Option<Failed>,
+}
+
+impl Run<'_> {
+    fn now(&self, side: Side) -> Now {
+        let clock = match side {
+            Side::Client => self.world.client_clock,
+            Side::Server => self.world.server_clock,
+        };
+        Now { monotonic: Instant(self.place.time), ..clock }
+    }
+
+    fn is_connected(&mut self) -> bool {
+        let server = self.handle.and_then(|handle| self.place.endpoint.connection(handle));
+        self.client.is_connected() && server.is_some_and(|server| server.is_connected())
+    }
+
+    /// Until it is `done`, or nothing is on its way and nobody waits for more than a few minutes. `false`: it broke off.
+    fn until_it_is_quiet(&mut self, done: impl Fn(&mut Self) -> bool) -> bool {
+        let end = self.place.time + 400_000;
+        loop {
+            self.transmit();
+            if done(self) {
+                return true;
+            }
+            if self.sent > self.path.end {
+                self.arriving.clear();
+                return false;
+            }
+            let timers = [self.place.endpoint.poll_timeout(), self.client.poll_timeout()];
+            let timers = timers.into_iter().flatten().map(|Instant(time)| time);
+            let arrivals = self.arriving.iter().map(|(time, ..)| *time);
+            let Some(next) = timers.chain(arrivals).min().filter(|next| *next <= end) else { return true };
+            self.place.time = self.place.time.max(next);
+            match self.arriving.iter().position(|(time, ..)| *time <= next) {
+                Some(index) => self.deliver(index),
+                None => self.time_passes(),
+            }
+        }
+    }
+
+    fn transmit(&mut self) {
+        let mut buffer = [0; 2_048];
+        let (client, server) = (self.now(Side::Client), self.now(Side::Server));
+        while let Some(len) = self.client.poll_transmit(client, &mut buffer) {
+            self.carry(Side::Server, &buffer[..len]);
+        }
+        while let Some((to, len)) = self.place.endpoint.poll_transmit(server, &mut buffer) {
+            if to == self.path.from {
+                self.carry(Side::Client, &buffer[..len]);
+            }
+        }
+        while let Some((handle, event)) = self.place.endpoint.poll_event() {
+            match event {
+                EndpointEvent::Connected => self.handle = Some(handle),
+                // One that was broken off before; of this one, the client says so.
+                EndpointEvent::Failed(Error::TimedOut) => {}
+                EndpointEvent::Failed(error) => {
+                    self.failed.get_or_insert(Failed { side: Side::Server, error });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the path does with a datagram.
+    fn carry(&mut self, to: Side, datagram: &[u8]) {
+        self.sent += 1;
+        let (chance, later) = (self.place.rng.below(100), self.place.rng.below(3_000) as u64);
+        let mut arrives = |after| self.arriving.push((self.place.time + after, to, datagram.to_vec()));
+        match chance {
+            0..20 if self.path.losses > 0 => self.path.losses -= 1,
+            20..30 => {
+                arrives(20);
+                arrives(20 + later);
+            }
+            30..40 => arrives(20 + later),
+            _ => arrives(20),
+        }
+    }
+
+    fn deliver(&mut self, index: usize) {
+        let (_, to, mut datagram) = self.arriving.remove(index);
+        let now = self.now(to);
+        if to == Side::Server {
+            return self.place.endpoint.handle_datagram(now, &mut self.place.rng, self.path.from, &mut datagram);
+        }
+        let mut data = [0; 2_048];
+        let result = self.client.handle_input(now, &mut self.place.rng, &mut datagram).map(|_| ());
+        self.client.recv(&mut data);
+        self.note(result);
+    }
+
+    fn time_passes(&mut self) {
+        let (client, server) = (self.now(Side::Client), self.now(Side::Server));
+        self.place.endpoint.handle_timeout(server);
+        let result = self.client.handle_timeout(client);
+        self.note(result);
+    }
+
+    fn note(&mut self, result: Result<(), Error>) {
+        if let Err(error) = result {
+            self.failed.get_or_insert(Failed { side: Side::Client, error });
+        }
+    }
+
+    /// Each to the other; it may be lost.
+    fn say_something(&mut self) {
+        self.client.send(b"data").expect("it is connected");
+        let server = self.handle.and_then(|handle| self.place.endpoint.connection(handle));
+        server.expect("it is there").send(b"data").expect("it is connected");
+        self.until_it_is_quiet(|_| false);
+    }
+}
