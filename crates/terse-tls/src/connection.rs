@@ -127,6 +127,7 @@ impl Connection {
             client_address: None,
             cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
+            learned: None,
             receive: Receive::default(),
         };
         let state = ExpectServerHello::start(config.clone(), server, resumption, &mut output)?;
@@ -414,6 +415,7 @@ impl Connection {
             client_address: None,
             cache: None,
             trace: self.config.common().trace.as_deref(),
+            learned: None,
             receive: Receive::default(),
         };
         traffic.update_keys(request_peer, &mut output)?;

@@ -5,6 +5,7 @@
 //! - Nothing is kept before the server's Finished was verified, but the note that a connection failed.
 //! - A failed save never fails a connection.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -123,7 +124,6 @@ pub(crate) struct ClientSession {
     /// When, in seconds since 1970; 0 without a clock.
     begun: u32,
     trust_id: TrustId,
-    own_certificate: Option<Fingerprint>,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
     compact: bool,
@@ -134,7 +134,7 @@ pub(crate) struct ClientSession {
     certificate: Option<Fingerprint>,
     request: Option<Fingerprint>,
     /// This handshake's own ticket.
-    own_ticket: Option<(Ticket, Named)>,
+    own_ticket: Option<Box<(Ticket, Named)>>,
     holds: bool,
     stage: Stage,
     defences: Defences,
@@ -173,7 +173,6 @@ impl ClientSession {
             scope: Arc::new(scope),
             begun: context.now.seconds(),
             trust_id: context.trust_id,
-            own_certificate: context.own_certificate,
             bithac: false,
             compact: false,
             offer: Offer::default(),
@@ -205,7 +204,7 @@ impl ClientSession {
                 && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme))
         };
         self.compact = enables(Scheme::Compact);
-        self.bithac = self.own_certificate.is_some() && enables(Scheme::Bithac);
+        self.bithac = context.own_certificate.is_some() && enables(Scheme::Bithac);
         match permission {
             // One scheme at a time: that which the server answered last.
             Permission::Offer if self.compact && record.scheme == Some(Scheme::Compact) => {
@@ -215,7 +214,7 @@ impl ClientSession {
                 self.offer.server_certificate = self.usable_certificate(record, context);
                 self.offer.certificate_request =
                     record.request(context.versions).filter(|request| request.pays()).cloned();
-                if let Some(own_certificate) = self.own_certificate.filter(|_| self.bithac) {
+                if let Some(own_certificate) = context.own_certificate.filter(|_| self.bithac) {
                     self.offer_ticket(record, |slot| {
                         slot.entries.is_none() && slot.own_certificate == Some(own_certificate)
                     });
@@ -416,7 +415,7 @@ impl ClientSession {
             if record.history.made == 0 {
                 record.history.made = session.begun;
             }
-            session.own_ticket = ticket;
+            session.own_ticket = ticket.map(Box::new);
             if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {
                 session.own_ticket = None;
             }
@@ -524,11 +523,11 @@ impl ClientSession {
 
     #[cfg(test)]
     pub(super) fn own_ticket(&self) -> Option<Ticket> {
-        self.own_ticket.map(|(ticket, _)| ticket)
+        self.own_ticket.as_ref().map(|own| own.0)
     }
 
     fn own_slot(&self, record: &ScopeRecord) -> Option<Slot> {
-        let (ticket, named) = self.own_ticket.as_ref()?;
+        let (ticket, named) = self.own_ticket.as_deref()?;
         record.slot(*ticket, named)
     }
 }

@@ -129,14 +129,18 @@ impl Connection {
             client_address: self.client_address,
             cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
+            learned: None,
             receive: Receive::default(),
         };
         let (handshake, handled) = change(handshake, &*self.receiver, &mut output)?;
-        let receive = output.receive;
+        let (receive, learned) = (output.receive, output.learned);
         if was_finished {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
         }
         self.receiver.consume(handled);
+        if let (Some(session), Some(learned)) = (&mut self.cache, learned) {
+            session.finished(learned);
+        }
         let waits = match receive.early_data_keys {
             Some(keys) => self.receiver.early_data_keys(&keys)?,
             None => false,

@@ -115,7 +115,7 @@ impl Flight {
                 let ticket = named.map(|named| resumption.ticket(sha256, &named).map(|ticket| (ticket, named)));
                 let ticket = ticket.transpose()?;
                 let certificate_request = request.and_then(|request| request.learned);
-                session.finished(Learned { proof, server_certificate, certificate_request, ticket });
+                output.learned = Some(Learned { proof, server_certificate, certificate_request, ticket });
             }
         }
         let tickets = Tickets::new(keeper, send.suite().id, resumption, proven, output);
