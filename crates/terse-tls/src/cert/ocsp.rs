@@ -45,14 +45,15 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether `response` shows that the certificate that `issuer` gave a serial number that `is_it` is good.
+    /// Whether `response` shows that the certificate that `issuer` gave a serial number that `is_it` is good. Returns the
+    /// last second at which it counts.
     #[inline(never)]
     pub(super) fn check(
         &self,
         response: &[u8],
         issuer: &Issuer,
         is_it: impl Fn(&[u8]) -> bool,
-    ) -> Result<(), CertificateError> {
+    ) -> Result<u64, CertificateError> {
         let response = BasicResponse::read(response).map_err(CertificateError::Staple)?;
         let is_about = |single: &SingleResponse<'_>| {
             is_it(single.cert_id.serial_number)
@@ -67,7 +68,7 @@ impl Judge<'_> {
             single.current_at(time).map_err(CertificateError::Staple)?;
         }
         match single.status {
-            CertStatus::Good => Ok(()),
+            CertStatus::Good => Ok(single.end()),
             CertStatus::Revoked => Err(CertificateError::Revoked),
             CertStatus::Unknown => Err(CertificateError::Staple(StapleError::UnknownStatus)),
         }

@@ -30,7 +30,6 @@ use super::{CertificateIdentity, Revocation, RevocationCheck, Validity, Verified
 use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
 use crate::error::{ApiMisuse, CertificateError, StapleError};
-use crate::summary::Staple;
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.
@@ -283,7 +282,7 @@ impl Trust {
     }
 
     /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered the
-    /// cache; or that none came.
+    /// cache; or that none came. Returns the last second at which one that is good counts.
     pub(crate) fn check_staple(
         &self,
         peer: &VerifiedPeer,
@@ -291,16 +290,15 @@ impl Trust {
         provider: &CryptoProvider,
         algorithms: &[&dyn SignatureVerificationAlgorithm],
         time: Option<UnixTime>,
-    ) -> Result<Staple, CertificateError> {
+    ) -> Result<Option<u64>, CertificateError> {
         let is_needed = self.stapling == Stapling::Require && peer.certificate_type() == CertificateType::X509;
         let Some(response) = response else {
-            return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(Staple::None) };
+            return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(None) };
         };
         let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
         let certificate = issuer.certificates(provider.sha256);
-        Judge { provider, algorithms, time }
-            .check(response, &issuer, |serial| certificate(serial) == link.certificate)?;
-        Ok(Staple::Good)
+        let judge = Judge { provider, algorithms, time };
+        judge.check(response, &issuer, |serial| certificate(serial) == link.certificate).map(Some)
     }
 
     /// Who issued the leaf, if that is known here.

@@ -10,6 +10,7 @@ use super::{Output, signature};
 use crate::cert::{Credential, Stapling, Trust, VerifiedPeer};
 use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::error::Error;
+use crate::summary::Staple;
 use crate::wire::{
     CertificateStatus, CertificateStatusRequest, EncodeError, ExtensionType, Extensions, ExtensionsBuilder,
     StatusRequested,
@@ -65,11 +66,12 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
     Ok(extensions)
 }
 
-/// Judges what came with the Certificate of `peer`, or that nothing did.
+/// Judges what came with the Certificate of `peer`, or that nothing did. A session that begins here ends with the response:
+/// there is no other one in a handshake that resumes.
 #[inline(never)]
 pub(super) fn check(
     trust: &Trust,
-    peer: &VerifiedPeer,
+    peer: &mut VerifiedPeer,
     response: Option<CertificateStatus<'_>>,
     common: &Common,
     output: &mut Output<'_>,
@@ -79,6 +81,9 @@ pub(super) fn check(
     }
     let algorithms = signature::chain_algorithms(common);
     let response = response.map(|CertificateStatus(response)| response);
-    output.summary.peer.staple = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)?;
+    if let Some(end) = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)? {
+        output.summary.peer.staple = Staple::Good;
+        peer.validity.not_after = peer.validity.not_after.min(end);
+    }
     Ok(())
 }

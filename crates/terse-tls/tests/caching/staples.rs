@@ -290,6 +290,32 @@ fn without_the_issuer_a_server_asks_for_all_of_it() {
     assert!(is_cached(&mut world));
 }
 
+/// What is cached ends with the certificates, whatever becomes of the responses that came with them.
+#[test]
+fn entries_outlive_staples() {
+    let pki = Pki::shared(CHAIN);
+    let later = |leaf| pki.authority.ocsp_response(leaf, &OcspOptions::good(NOW + 30 * DAY, 7)).unwrap();
+    for setting in SETTINGS {
+        let mut world = cached(setting, Stapling::Require);
+        world.set_clocks(31 * DAY);
+        let response = later(pki.server.leaf());
+        world.server.credentials[0].set_staple(PROVIDER, Some(&response)).unwrap();
+        assert_eq!(world.assert_cached().client.peer.staple, Staple::Good);
+    }
+    let mut world = World::new(SETTINGS[0]);
+    world.server_trust(trust(Stapling::Require));
+    let response = pki.authority.ocsp_response(pki.client.leaf(), &OcspOptions::good(NOW - DAY, 7)).unwrap();
+    let own = world.client.credential.clone().unwrap();
+    own.set_staple(PROVIDER, Some(&response)).unwrap();
+    world.connect().unwrap();
+    world.connect().unwrap();
+    world.set_clocks(31 * DAY);
+    own.set_staple(PROVIDER, Some(&later(pki.client.leaf()))).unwrap();
+    let done = world.connect().unwrap();
+    assert!(done.server.cached.contains(&CachedObject::ClientCertificate));
+    assert_eq!(done.server.peer.staple, Staple::Good);
+}
+
 /// Rule 5: another policy for staples is another policy.
 #[test]
 fn rule_5_staples_required_from_now_on() {

@@ -6,4 +6,5 @@ extern crate alloc;
 mod clients;
 mod losses;
 mod servers;
+mod sessions;
 mod staples;

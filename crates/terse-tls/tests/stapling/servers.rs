@@ -1,10 +1,14 @@
 //! A client judges what a server staples: every kind of response, in every version, in full and cached.
 
+use terse_pki::{LeafOptions, OcspOptions, Usage};
 use terse_testkit::pair::Side;
-use terse_testkit::pki::Pki;
+use terse_testkit::pki::{DAY, NOW, Pki, validity};
+use terse_testkit::setup::Setup;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{Mode, Staple};
-use terse_tls::{AlertDescription, CertificateError, Error, HandshakeType, StapleError, Stapling, Summary};
+use terse_tls::{
+    AlertDescription, CertificateError, ClientConfig, Error, HandshakeType, StapleError, Stapling, Summary,
+};
 
 use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS12, TLS13, all, connect, good, own, setup};
 
@@ -134,5 +138,30 @@ fn not_asked_for() {
         done.result.unwrap();
         assert_eq!((done.client.mode, done.client.peer.staple), (mode, Staple::None));
         assert_eq!(received(&done.client, HandshakeType::CERTIFICATE_STATUS), None);
+    }
+}
+
+/// Whatever the CA signs with, and whoever verifies it.
+#[test]
+fn every_algorithm() {
+    let server = &terse_aws_lc::PROVIDER;
+    for chain in ["p384x3", "ed25519x3", "rsa2048x3"] {
+        for provider in [PROVIDER, server] {
+            let pki = Pki::shared(chain);
+            let options = OcspOptions::good(NOW - DAY, 7);
+            let responder = LeafOptions { usage: Usage::OcspSigning, ..LeafOptions::new("ocsp.example", validity()) };
+            let responder = pki.authority.issue(&responder).unwrap();
+            for responder in [None, Some(&responder)] {
+                let mut setup = Setup::new(server, server, chain);
+                let trust = pki.trust(provider).with_stapling(provider, Stapling::Require);
+                setup.client = ClientConfig::new(provider, trust); // RSA keys do not sign with every provider
+                let options = OcspOptions { responder, ..options };
+                let response = pki.authority.ocsp_response(pki.server.leaf(), &options).unwrap();
+                setup.server.credentials[0].set_staple(server, Some(&response)).unwrap();
+                let done = connect(&setup, 7);
+                done.result.unwrap_or_else(|failed| panic!("{chain}: {failed:?}"));
+                assert_eq!(done.client.peer.staple, Staple::Good, "{chain}");
+            }
+        }
     }
 }

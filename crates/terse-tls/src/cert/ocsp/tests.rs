@@ -10,7 +10,6 @@ use terse_testkit::pki::{DAY, NOW, Pki, SERVER_NAME, unix_time};
 use super::super::tests::provider;
 use super::super::{PeerRole, Trust, VerifiedPeer};
 use super::*;
-use crate::summary;
 
 const CHAIN: &str = "p256x3";
 
@@ -38,7 +37,8 @@ fn server(trust: &Trust) -> VerifiedPeer {
     trust.verify(&chain, PeerRole::Server(&name), algorithms, Some(unix_time(0))).unwrap().0
 }
 
-fn judge(provider: &CryptoProvider, response: &[u8], time: Option<u64>) -> Result<summary::Staple, CertificateError> {
+/// When it ends.
+fn judge(provider: &CryptoProvider, response: &[u8], time: Option<u64>) -> Result<Option<u64>, CertificateError> {
     let trust = trust();
     let (peer, time) = (server(&trust), time.map(unix_time));
     trust.check_staple(&peer, Some(response), provider, provider.signatures.all, time)
@@ -53,7 +53,7 @@ fn no_byte_can_be_changed() {
         trust.check_staple(&peer, Some(response), &provider, provider.signatures.all, Some(unix_time(0)))
     };
     let original = response(good());
-    assert_eq!(check(&original), Ok(summary::Staple::Good));
+    assert_eq!(check(&original), Ok(Some(NOW + 6 * DAY)));
     for place in 0..original.len() {
         for change in [1, 0x80] {
             let mut changed = original.clone();
@@ -72,14 +72,14 @@ fn without_sha1() {
     assert_eq!(judge(&without, &response(good()), Some(0)), other);
     for by_key in [false, true] {
         let response = response(OcspOptions { hash: OcspHash::Sha256, by_key, ..good() });
-        assert_eq!(judge(&without, &response, Some(0)), Ok(summary::Staple::Good));
+        assert_eq!(judge(&without, &response, Some(0)), Ok(Some(NOW + 6 * DAY)));
     }
 }
 
 #[test]
 fn without_a_clock_only_the_time_is_not_checked() {
     let old = response(OcspOptions::good(NOW - 90 * DAY, 1));
-    assert_eq!(judge(&provider(), &old, None), Ok(summary::Staple::Good));
+    assert_eq!(judge(&provider(), &old, None), Ok(Some(NOW - 89 * DAY)));
     let since = seconds(NOW - 89 * DAY);
     assert_eq!(judge(&provider(), &old, Some(0)), Err(CertificateError::Staple(StapleError::OutOfDate(since))));
     let mut forged = old;

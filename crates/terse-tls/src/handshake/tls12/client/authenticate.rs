@@ -116,9 +116,9 @@ impl ExpectServerKeyExchange {
         Ok(self)
     }
 
-    fn check_staple(&self, staple: Option<CertificateStatus<'_>>, output: &mut Output<'_>) -> Result<(), Error> {
-        let config = &self.agreed.config;
-        stapling::check(&config.trust, &self.peer, staple, &config.common, output)
+    fn check_staple(&mut self, staple: Option<CertificateStatus<'_>>, output: &mut Output<'_>) -> Result<(), Error> {
+        let Agreed { config, .. } = &self.agreed;
+        stapling::check(&config.trust, &mut self.peer, staple, &config.common, output)
     }
 
     /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.

@@ -111,11 +111,11 @@ impl ExpectCertificate {
     /// The client's Certificate is known: the transcript takes its fingerprint.
     fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        let mut peer = entry.peer().clone();
         if let Some(trust) = config.client_authentication.trust() {
-            stapling::check(trust, entry.peer(), None, &config.common, output)?;
+            stapling::check(trust, &mut peer, None, &config.common, output)?;
         }
         config.common.bind(transcript, entry.fingerprint());
-        let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
         Ok(Client { peer, proven: Some(entry.into()) })
@@ -133,8 +133,8 @@ impl ExpectCertificate {
         };
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        stapling::check(trust, &peer, None, &config.common, output)?; // which a client cannot send
+        let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
+        stapling::check(trust, &mut peer, None, &config.common, output)?; // which a client cannot send
         let proven = cache.as_ref().map(|session| {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }

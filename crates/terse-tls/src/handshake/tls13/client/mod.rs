@@ -300,14 +300,14 @@ impl ExpectCertificate {
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
         }
-        let (peer, learned) = if self.selection.reduced {
+        let (mut peer, learned) = if self.selection.reduced {
             (self.reduced_certificate(&certificate, output)?, None)
         } else if self.selection.server_certificate {
             (self.cached_certificate(&certificate, output)?, None)
         } else {
             self.full_certificate(&certificate, output)?
         };
-        self.check_staple(&peer, certificate::staple(&certificate)?, output)?;
+        self.check_staple(&mut peer, certificate::staple(&certificate)?, output)?;
         self.hello.transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
     }
@@ -353,7 +353,7 @@ impl ExpectCertificate {
 
     fn check_staple(
         &self,
-        peer: &VerifiedPeer,
+        peer: &mut VerifiedPeer,
         staple: Option<CertificateStatus<'_>>,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
@@ -373,8 +373,8 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
         self.check_request()?;
-        let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        self.check_staple(&peer, None, output)?;
+        let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
+        self.check_staple(&mut peer, None, output)?;
         let Hello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned: None }))

@@ -159,10 +159,10 @@ impl ExpectCertificate {
         staple: Option<CertificateStatus<'_>>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
-        self.check_staple(entry.peer(), staple, output)?;
+        let mut peer = entry.peer().clone();
+        self.check_staple(&mut peer, staple, output)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         config.common.bind(transcript, entry.fingerprint());
-        let peer = entry.peer().clone();
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
         Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, peer, client: Some(entry.into()) }))
@@ -175,7 +175,7 @@ impl ExpectCertificate {
 
     fn check_staple(
         &self,
-        peer: &VerifiedPeer,
+        peer: &mut VerifiedPeer,
         staple: Option<CertificateStatus<'_>>,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
@@ -196,12 +196,12 @@ impl ExpectCertificate {
         let config = &self.handshaking.config;
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
-        let peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        self.check_staple(&peer, staple, output)?;
+        let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
         let client = self.handshaking.cache.as_ref().map(|session| {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
         });
+        self.check_staple(&mut peer, staple, output)?; // which narrows it for sessions, not for the cache
         let handshaking = self.handshaking;
         Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, client })))
     }
