@@ -7,8 +7,8 @@ use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
 use terse_tls::ClientAuthentication;
 use terse_tls::cache::{
-    ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, PeerEntry, Row, Save, Schemes, Scope,
-    ScopeRecord, ServerCache, ServerStore, Ticket, snapshot,
+    AddressId, ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, PeerEntry, Row, Save, Schemes,
+    Scope, ScopeRecord, ServerCache, ServerStore, Ticket, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
 
@@ -123,6 +123,21 @@ fn entries_are_as_small_as_they_are_said_to_be() {
         assert!(two.0 <= one.0 + 9 && with_request.0 <= one.0 + 60, "{chain}");
         assert!(one.1 <= one.0 && two.1 <= two.0 && server.1 <= server.0, "a file is not larger");
     }
+}
+
+/// They have a quota of their own, of as many as there may be clients: so they must be small.
+#[test]
+fn tickets_without_a_client_certificate_take_40_bytes() {
+    let mut learned = Learned::new("p256x3", false, false);
+    assert!(learned.row.entry.is_none() && learned.row.seen.is_some());
+    learned.row.address = Some(AddressId([1; 4]));
+    let (store, heap) = measure(|| {
+        let store = MemoryServerStore::new(COUNT);
+        learned.fill_server(&store, 0..COUNT as u64);
+        store
+    });
+    assert_eq!(store.len(), COUNT);
+    assert!(heap.kept as usize / COUNT <= 40, "{heap:?}");
 }
 
 /// Thousands of entries, tickets and updates come and go: what they need while they are made is given back.
