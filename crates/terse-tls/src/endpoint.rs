@@ -313,6 +313,11 @@ impl Endpoint {
             touch(&mut self.touched, handle);
             return;
         }
+        if let Some(entry) = known.and_then(|handle| self.connections.get_mut(&handle))
+            && !entry.connection.is_connected()
+        {
+            entry.limit(&self.limits, 0); // it may be another client: what is sent unasked would meet it
+        }
         // A connection that has an ID is not known by its address, which somebody else may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));

@@ -300,6 +300,27 @@ fn a_flight_for_the_client_before_is_not_taken() {
     }
 }
 
+/// Nor is it sent again once the next one was heard of, so that it cannot come when an answer is due.
+#[test]
+fn a_flight_for_the_client_before_is_not_sent_again() {
+    for version in BOTH_VERSIONS {
+        let mut world = World::new(setup_of(version, Datagrams::default()), EndpointLimits::default());
+        let gone = world.client(address(1, 4000));
+        let hello = with_cookie(&mut world, gone);
+        world.hand_over(address(1, 4000), hello);
+        assert!(!world.answers().is_empty());
+        world.clients.clear();
+        let client = world.client(address(1, 4000));
+        let lost = with_cookie(&mut world, client);
+        world.wait(1_000);
+        world.endpoint.handle_timeout(world.now);
+        assert_eq!(world.answers(), []);
+        world.hand_over(address(1, 4000), lost);
+        world.run();
+        assert!(world.clients[client].connection.is_connected());
+    }
+}
+
 /// RFC 9846, 4.2.4: the second one is one too many.
 #[test]
 fn a_client_answers_one_hello_retry_request() {
