@@ -402,6 +402,9 @@ impl Connection {
             Some(Handshake::Tls12Traffic(_)) => return Err(ApiMisuse::NoKeyUpdate.into()),
             _ => return Err(ApiMisuse::HandshakeNotFinished.into()),
         };
+        if self.closed {
+            return Err(ApiMisuse::Closed.into());
+        }
         if !self.sender.can_update_keys() {
             return Err(ApiMisuse::KeyUpdateUnderWay.into());
         }

@@ -381,6 +381,7 @@ fn keys_change_towards_a_side_that_has_closed() {
         assert_eq!(pair.side(side).0.poll_timeout(), None);
         carries(&mut pair, side);
         pair.side(side).0.update_keys(false).unwrap();
+        assert_eq!(pair.side(side.other()).0.update_keys(false), Err(ApiMisuse::Closed.into()));
     }
 }
 
