@@ -28,6 +28,10 @@ use tickets::Tickets;
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
 
+/// How many times as long as until a first retransmission fragments of one ClientHello may be apart: those of its first four
+/// attempts go together. Whoever starts anew takes longer.
+const PATIENCE: u64 = 8;
+
 /// Numbers of ClientHellos: the first one has 0, and each HelloVerifyRequest is followed by another one.
 const MAX_SEQ: u16 = 3;
 
@@ -46,7 +50,7 @@ pub(super) struct Hellos {
     max_clients: usize,
     max_message: usize,
     max_datagram: usize,
-    /// After so many milliseconds a client sends all fragments again.
+    /// After so many milliseconds without a fragment, the client is another one.
     patience: u64,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Grows with each fragment.
@@ -84,7 +88,7 @@ impl Hellos {
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
             max_datagram: settings.max_datagram,
-            patience: settings.initial_timeout,
+            patience: settings.initial_timeout.saturating_mul(PATIENCE),
             partial: BTreeMap::new(),
             clock: 0,
         })

@@ -269,7 +269,7 @@ fn fragments_of_two_clients_do_not_meet() {
             world.hand_over(address(1, 4000), datagram);
         }
         world.clients.clear();
-        world.wait(1_000);
+        world.wait(8_000);
         let (client, _) = world.connected(address(1, 4000));
         assert_eq!(world.clients[client].connection.summary().retransmissions, 0);
     }
