@@ -119,7 +119,8 @@ fn check_records(passed: &[Datagram], side: Side, cut: usize, limit: usize) {
     assert!(longest.is_some_and(|longest| (cut / 2..=limit).contains(&longest)), "the longest record: {longest:?}");
     let fragments: Vec<_> = records.iter().flat_map(|record| record.fragments()).collect();
     let is_long = fragments.iter().any(|fragment| fragment.message_len + HEADER_LEN > cut);
-    assert_eq!(fragments.iter().any(|fragment| !fragment.is_whole()), is_long);
+    // Mbed TLS also cuts a message that does not fit any more into the datagram, which goes by the length of signatures.
+    assert!(!is_long || fragments.iter().any(|fragment| !fragment.is_whole()), "a long message is in one piece");
 }
 
 /// RFC 7627, 5.3: refused, unless it is switched off.
