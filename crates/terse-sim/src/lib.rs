@@ -1,0 +1,12 @@
+//! A network in virtual time, under the unmodified engine ([`terse_tls`]).
+//!
+//! Nothing here reads a clock, opens a socket or starts a thread: the same scenario and seed give the same bytes at the
+//! same times, on every machine.
+
+#![forbid(unsafe_code)]
+
+mod rng;
+mod time;
+
+pub use rng::Random;
+pub use time::Time;
