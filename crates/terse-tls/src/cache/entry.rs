@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::shared::Value;
 use super::{Fingerprint, Reason, ServerId, TrustId};
-use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
@@ -95,30 +95,30 @@ impl PeerEntry {
     }
 
     /// Whether the entry may stand for its Certificate under `conditions`.
-    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
+    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Reason> {
         let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
             *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             _ if defences.lack(CacheDefence::Validity) => {}
-            Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
-            Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
-            None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
+            Some(Err(CertificateError::Expired { .. })) => return Err(Reason::Expired),
+            Some(Err(_)) => return Err(Reason::ClockNotPlausible),
+            None if !without_clock && !validity.is_unbounded() => return Err(Reason::ClockUnknown),
             Some(Ok(())) | None => {}
         }
         if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
-            return Err(Unusable::TrustChanged);
+            return Err(Reason::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
-            return Err(Unusable::OtherCertificateType);
+            return Err(Reason::OtherCertificateType);
         }
         if self.server != *server && !defences.lack(CacheDefence::ServerName) {
-            return Err(Unusable::OtherServerName);
+            return Err(Reason::OtherServerName);
         }
         let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
         match revocation.filter(|_| is_revocable) {
-            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
+            Some(revocation) => revocation.check_cached(self.peer.links()),
             None => Ok(()),
         }
     }
@@ -150,40 +150,6 @@ pub(super) struct Conditions<'a> {
     /// Whether a chain would be accepted without knowing the time.
     pub(super) without_clock: bool,
     pub(super) defences: Defences,
-}
-
-/// Why an entry is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unusable {
-    /// Past the chain's first notAfter.
-    Expired,
-    /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
-    ClockNotPlausible,
-    ClockUnknown,
-    TrustChanged,
-    /// Or a raw public key in another version.
-    OtherCertificateType,
-    OtherServerName,
-    Revocation(Doubt),
-}
-
-impl Unusable {
-    /// Whether it is so for good, and the entry is to be deleted.
-    pub(super) const fn is_final(self) -> bool {
-        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
-    }
-
-    pub(super) const fn reason(self) -> Reason {
-        match self {
-            Self::Expired => Reason::Expired,
-            Self::ClockNotPlausible => Reason::ClockNotPlausible,
-            Self::ClockUnknown => Reason::ClockUnknown,
-            Self::TrustChanged => Reason::TrustChanged,
-            Self::OtherCertificateType => Reason::OtherCertificateType,
-            Self::OtherServerName => Reason::OtherServerName,
-            Self::Revocation(doubt) => doubt.reason(),
-        }
-    }
 }
 
 /// A server's CertificateRequest, as far as a client needs it to answer without seeing it again. Of one version: the

@@ -276,12 +276,12 @@ impl Policy {
             without_clock: self.without_clock,
             defences,
         };
-        entry.usable(&conditions).map_err(|unusable| {
-            if unusable.is_final() {
+        entry.usable(&conditions).map_err(|reason| {
+            if reason.is_final() {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }
-            unusable.reason().text()
+            reason.text()
         })
     }
 }

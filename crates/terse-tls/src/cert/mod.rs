@@ -24,6 +24,6 @@ pub use ocsp::Stapling;
 pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;
-pub(crate) use revocation::{Doubt, RevocationCheck};
+pub(crate) use revocation::RevocationCheck;
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{Doubt, PeerRole, RevocationCheck, VerifiedPeer};
+use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
@@ -52,11 +52,11 @@ pub(super) fn find(
     let session = resumption.find(ticket, binding, time).ok_or(None)?;
     let client = session.client.as_ref().filter(|client| client.identity.certificate_type() == CertificateType::X509);
     if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
-        revocation.check(client.links.as_slice()).map_err(|doubt| {
-            if doubt == Doubt::Revoked {
+        revocation.check(client.links.as_slice()).map_err(|reason| {
+            if reason.is_final() {
                 resumption.claim(ticket); // nobody else is to get it
             }
-            Some(doubt.reason().text())
+            Some(reason.text())
         })?;
     }
     Ok(session)

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{MAX_LIFETIME, seconds};
 use crate::cache::{Scope, TrustId};
-use crate::cert::{Doubt, Links, PeerIdentity, RevocationCheck, Validity};
+use crate::cert::{Links, PeerIdentity, RevocationCheck, Validity};
 use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
 use crate::time::Now;
@@ -164,9 +164,9 @@ impl StoredSession {
         }
         match demands.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
-            Some(revocation) => revocation.check(links.as_slice()).map_err(|doubt| match doubt {
-                Doubt::Revoked => Unusable::ForGood(doubt.reason().text()),
-                _ => Unusable::Now(doubt.reason().text()),
+            Some(revocation) => revocation.check(links.as_slice()).map_err(|reason| match reason.is_final() {
+                true => Unusable::ForGood(reason.text()),
+                false => Unusable::Now(reason.text()),
             }),
         }
     }

@@ -75,9 +75,9 @@ impl ClientSession {
             Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
-            Err(unusable) => {
-                self.reason = Some(unusable.reason());
-                if unusable.is_final() {
+            Err(reason) => {
+                self.reason = Some(reason);
+                if reason.is_final() {
                     record.forget_certificate();
                 }
                 None
