@@ -118,7 +118,7 @@ impl ExpectServerKeyExchange {
 
     fn check_staple(&mut self, staple: Option<CertificateStatus<'_>>, output: &mut Output<'_>) -> Result<(), Error> {
         let Agreed { config, .. } = &self.agreed;
-        stapling::check(&config.trust, &mut self.peer, staple, &config.common, output)
+        stapling::check(Some(&config.trust), &mut self.peer, staple, &config.common, output)
     }
 
     /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.

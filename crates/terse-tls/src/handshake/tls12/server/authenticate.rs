@@ -113,7 +113,7 @@ impl ExpectCertificate {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let mut peer = entry.peer().clone();
         if let Some(trust) = config.client_authentication.trust() {
-            stapling::check(trust, &mut peer, None, &config.common, output)?;
+            stapling::check(Some(trust), &mut peer, None, &config.common, output)?;
         }
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
@@ -134,7 +134,7 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        stapling::check(trust, &mut peer, None, &config.common, output)?; // which a client cannot send
+        stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // which a client cannot send
         let proven = cache.as_ref().map(|session| {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }

@@ -37,9 +37,9 @@ use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateStatus,
-    CertificateVerify, EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random,
-    SignatureAlgorithms, SignatureScheme, StatusRequested,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
+    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
+    SignatureScheme, StatusRequested,
 };
 
 mod finish;
@@ -307,8 +307,9 @@ impl ExpectCertificate {
         } else {
             self.full_certificate(&certificate, output)?
         };
-        self.check_staple(&mut peer, certificate::staple(&certificate)?, output)?;
-        self.hello.transcript.add(message.bytes);
+        let Hello { config, transcript, .. } = &mut self.hello;
+        stapling::check(Some(&config.trust), &mut peer, certificate::staple(&certificate)?, &config.common, output)?;
+        transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
     }
 
@@ -351,16 +352,6 @@ impl ExpectCertificate {
         Ok(peer)
     }
 
-    fn check_staple(
-        &self,
-        peer: &mut VerifiedPeer,
-        staple: Option<CertificateStatus<'_>>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let config = &self.hello.config;
-        stapling::check(&config.trust, peer, staple, &config.common, output)
-    }
-
     /// Whether the server's Certificate is left out, and what comes is what follows it.
     fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.selection.leaves_out_certificate() && kind == HandshakeType::CERTIFICATE_VERIFY
@@ -374,8 +365,8 @@ impl ExpectCertificate {
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
         self.check_request()?;
         let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        self.check_staple(&mut peer, None, output)?;
         let Hello { config, transcript, .. } = &mut self.hello;
+        stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, fingerprint);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned: None }))
     }

@@ -160,8 +160,8 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
         let mut peer = entry.peer().clone();
-        self.check_staple(&mut peer, staple, output)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        stapling::check(config.client_authentication.trust(), &mut peer, staple, &config.common, output)?;
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
@@ -171,19 +171,6 @@ impl ExpectCertificate {
     /// What the client's Certificate may carry beside certificates.
     fn asked(&self) -> &'static [ExtensionType] {
         stapling::asked(self.handshaking.config.client_authentication.trust())
-    }
-
-    fn check_staple(
-        &self,
-        peer: &mut VerifiedPeer,
-        staple: Option<CertificateStatus<'_>>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let config = &self.handshaking.config;
-        match config.client_authentication.trust() {
-            Some(trust) => stapling::check(trust, peer, staple, &config.common, output),
-            None => Ok(()),
-        }
     }
 
     #[inline(never)]
@@ -201,7 +188,8 @@ impl ExpectCertificate {
             let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
             Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
         });
-        self.check_staple(&mut peer, staple, output)?; // which narrows it for sessions, not for the cache
+        // which narrows it for sessions, not for the cache
+        stapling::check(Some(trust), &mut peer, staple, &config.common, output)?;
         let handshaking = self.handshaking;
         Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, client })))
     }
