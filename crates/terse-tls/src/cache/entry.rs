@@ -1,4 +1,5 @@
-//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's CertificateRequest.
+//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's
+//! CertificateRequest.
 //!
 //! What must always hold: [`PeerEntry::usable`] is asked before every use.
 
@@ -56,8 +57,9 @@ pub struct PeerEntry {
 }
 
 impl PeerEntry {
-    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
-    /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
+    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has
+    /// `fingerprint`, verified under `trust_id`. A client was connecting to `server`; a server was called `server` by
+    /// the client.
     pub(crate) fn new(
         fingerprint: Fingerprint,
         version: ProtocolVersion,

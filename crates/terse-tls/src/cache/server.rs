@@ -97,8 +97,8 @@ impl ServerSession {
     /// How many tickets of one ClientHello are looked up. A client of today has one.
     const MAX_TICKETS: usize = 8;
 
-    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name`
-    /// is the name of the ClientHello.
+    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept.
+    /// `host_name` is the name of the ClientHello.
     pub(crate) fn begin(
         cache: &ServerCache,
         asked: Option<Asked>,

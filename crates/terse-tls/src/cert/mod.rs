@@ -1,4 +1,5 @@
-//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a verified one.
+//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a
+//! verified one.
 
 mod credential;
 mod crls;

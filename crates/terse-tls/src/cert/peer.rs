@@ -1,5 +1,6 @@
-//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees, and
-//! where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a raw public key that is the key.
+//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees,
+//! and where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a
+//! raw public key that is the key.
 //!
 //! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
 //! the cache. Nothing else makes one.
@@ -53,7 +54,8 @@ impl VerifiedPeer {
         Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0, issued: None }
     }
 
-    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed one.
+    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed
+    /// one.
     pub fn public_key(&self) -> &[u8] {
         self.identity.raw_public_key_der().unwrap_or(&self.public_key)
     }

@@ -67,8 +67,8 @@ pub(crate) struct RevocationCheck {
 }
 
 impl RevocationCheck {
-    /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in the
-    /// scope of a list, and those above it are looked up where there is one.
+    /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in
+    /// the scope of a list, and those above it are looked up where there is one.
     pub(crate) fn check(&self, links: &[Link]) -> Result<(), Reason> {
         let Some(revocation) = &self.revocation else { return Ok(()) };
         let crls = revocation.in_force();
@@ -83,8 +83,8 @@ impl RevocationCheck {
         doubt.map_or(Ok(()), Err)
     }
 
-    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be judged
-    /// as well.
+    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be
+    /// judged as well.
     pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Reason> {
         self.check(links)?;
         let is_known =

@@ -254,8 +254,8 @@ impl Selected {
         self.leaves_out() && self.server_certificate && !self.reduced
     }
 
-    /// The first scheme that both sides have, even if nothing matches. `client` is what its Certificate may carry, and in
-    /// which version.
+    /// The first scheme that both sides have, even if nothing matches. `client` is what its Certificate may carry, and
+    /// in which version.
     pub(super) fn new(
         config: &ServerConfig,
         offered: &Offered<'_>,

@@ -68,8 +68,8 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// `server` is what the server shows. What the client may show is what the server prefers among what the client has; if
-    /// there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
+    /// `server` is what the server shows. What the client may show is what the server prefers among what the client
+    /// has; if there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
     pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
         let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
         let has = |kind| match &theirs {

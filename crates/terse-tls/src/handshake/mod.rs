@@ -93,7 +93,8 @@ pub(crate) struct Output<'a> {
     /// Where an endpoint's client is.
     pub(crate) client_address: Option<AddressId>,
     pub(crate) trace: Option<&'a dyn Trace>,
-    /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest before.
+    /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest
+    /// before.
     pub(crate) learned: Option<Learned>,
     /// What the link is to change once the message is handled.
     pub(crate) receive: Receive,

@@ -38,8 +38,8 @@ pub(super) fn binding(
     Some(Binding::new(config.common.provider.sha256, &context))
 }
 
-/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was revoked is
-/// gone then.
+/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was
+/// revoked is gone then.
 pub(super) fn find(
     config: &ServerConfig,
     ticket: &[u8],

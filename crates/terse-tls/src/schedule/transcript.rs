@@ -1,6 +1,7 @@
 //! The transcript (RFC 9846, 4.1; RFC 5246, 7.4.9): the running hash over all handshake messages, with what caching
-//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the CertificateVerify
-//! of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as well.
+//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the
+//! CertificateVerify of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as
+//! well.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! What a client offers of what it keeps: one scheme's offer at a time, and nothing that does not pass its checks.
 //!
-//! What must always hold (`caching`, "Offering and selecting"): a ticket is offered only while all that it names can be used,
-//! and by one running connection.
+//! What must always hold (`caching`, "Offering and selecting"): a ticket is offered only while all that it names can be
+//! used, and by one running connection.
 
 use alloc::sync::Arc;
 
@@ -85,8 +85,8 @@ impl ClientSession {
         }
     }
 
-    /// The ticket of `compact`: only while everything that it names can be used, and the client would answer the request
-    /// as it did.
+    /// The ticket of `compact`: only while everything that it names can be used, and the client would answer the
+    /// request as it did.
     fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
         let Some(certificate) = self.usable_certificate(record, context) else {
             self.reason = self.reason.or(Some(Reason::NoTicket));

@@ -58,8 +58,8 @@ impl ExpectFinished {
         Ok(self.with_new_keys(output))
     }
 
-    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed at
-    /// once (`caching`, rule 2).
+    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed
+    /// at once (`caching`, rule 2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;

@@ -158,7 +158,8 @@ impl ExpectServerHelloDone {
         }
     }
 
-    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is to be proven.
+    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is
+    /// to be proven.
     #[inline(never)]
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };

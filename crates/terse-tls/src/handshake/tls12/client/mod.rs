@@ -15,8 +15,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
-//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the server,
-//! then [ChangeCipherSpec] and Finished from the client.
+//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the
+//! server, then [ChangeCipherSpec] and Finished from the client.
 //!
 //! What must always hold: the server's key is believed because its chain was verified, now or before it entered the
 //! cache, and because it signed this handshake's parameters; nothing reaches the cache before the server's Finished was

@@ -131,7 +131,8 @@ impl ExpectSignature {
 }
 
 impl ExpectCertificate {
-    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if there is one.
+    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if
+    /// there is one.
     #[inline(never)]
     fn certificate_of_client(
         &mut self,

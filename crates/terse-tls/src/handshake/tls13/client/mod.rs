@@ -285,7 +285,8 @@ impl ExpectCertificate {
         Ok(Request { signature_algorithms, asks_status, learned })
     }
 
-    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing (`compact`).
+    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing
+    /// (`compact`).
     #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
