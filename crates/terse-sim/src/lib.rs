@@ -5,6 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod host;
+pub mod ledger;
+pub mod link;
+pub mod network;
+pub mod packet;
 mod rng;
 mod time;
 
