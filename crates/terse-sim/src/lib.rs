@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod host;
 pub mod ledger;
 pub mod link;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Balance, Cause, Conservation, End, LinkId, Schedule, Verdict};
+use crate::capture::{Capture, Tap, View};
 use crate::ledger::{Classifier, Fate, Kind, Ledger, Record};
 use crate::link::{Codec, Coded, Decoded, Direction, Link, Station, transmission};
 use crate::packet::Packet;
@@ -16,6 +17,7 @@ use crate::{Random, Time};
 pub(crate) struct Carrier {
     pub(crate) link: Link,
     pub(crate) ledger: Ledger,
+    taps: Vec<Tap>,
     ends: [End; 2],
     ways: [Way; 2],
     transit: BTreeMap<u64, Transit>,
@@ -64,6 +66,8 @@ struct Frame {
     kind: Kind,
     attempt: u8,
     record: usize,
+    /// Its number in each tap.
+    entries: Vec<usize>,
 }
 
 /// A packet under way.
@@ -103,6 +107,7 @@ impl Carrier {
         Self {
             link,
             ledger: Ledger::new(),
+            taps: Vec::new(),
             ends,
             ways,
             transit: BTreeMap::new(),
@@ -110,6 +115,16 @@ impl Carrier {
             packets: Balance::default(),
             frames: Balance::default(),
         }
+    }
+
+    /// Begins a capture.
+    pub(crate) fn tap(&mut self, view: View) {
+        self.taps.push(Tap::new(&self.link, view));
+    }
+
+    /// What the taps have.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = Capture> {
+        self.taps.iter().map(Tap::capture)
     }
 
     /// The end that sends in this direction.
@@ -228,8 +243,12 @@ impl Carrier {
                     if let Some(transit) = self.transit.get_mut(&number) {
                         transit.frames = u32::try_from(coded.len()).unwrap_or(u32::MAX);
                     }
-                    let frame = |coded| Frame { coded, packet: number, kind, attempt: 0, record: 0 };
+                    let frame =
+                        |coded| Frame { coded, packet: number, kind, attempt: 0, record: 0, entries: Vec::new() };
                     way.frames.extend(coded.into_iter().map(frame));
+                    for tap in self.taps.iter_mut().filter(|tap| tap.view() == View::Packets) {
+                        tap.note(now, direction, packet.bytes());
+                    }
                 }
                 Err(cause) => {
                     self.transit.remove(&number);
@@ -250,6 +269,8 @@ impl Carrier {
             attempt: frame.attempt,
             fate: Fate::UnderWay,
         });
+        let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
+        frame.entries = taps.map(|tap| tap.note(now, direction, &frame.coded.bytes)).collect();
         way.on_air = Some(frame);
         schedule.push(now + transmission(&self.link, direction, len), LinkEvent::Sent(direction));
     }
@@ -268,7 +289,7 @@ impl Carrier {
         let twice = way.duplicates.happens(path.duplication);
         if lost {
             self.frames.drop_one(Cause::Lost, frame.coded.bytes.len());
-            self.ledger.decide(frame.record, Fate::Dropped(Cause::Lost));
+            self.decide(&frame, Fate::Dropped(Cause::Lost));
         } else {
             self.fly(now, direction, frame.clone(), schedule);
         }
@@ -307,10 +328,10 @@ impl Carrier {
         flight: u64,
         schedule: &mut Schedule<'_>,
     ) -> Option<(u64, Packet)> {
-        let way = &mut self.ways[direction.index()];
-        let frame = way.flying.remove(&flight)?;
+        let frame = self.ways[direction.index()].flying.remove(&flight)?;
         self.frames.delivered.add(frame.coded.bytes.len());
-        self.ledger.decide(frame.record, Fate::Delivered);
+        self.decide(&frame, Fate::Delivered);
+        let way = &mut self.ways[direction.index()];
         if let Some(transit) = self.transit.get_mut(&frame.packet) {
             transit.frames -= 1;
         }
@@ -361,6 +382,15 @@ impl Carrier {
                 transit.cause = cause;
             }
             self.settle(number);
+        }
+    }
+
+    /// Tells the books and the captures what became of a frame.
+    fn decide(&mut self, frame: &Frame, fate: Fate) {
+        self.ledger.decide(frame.record, fate);
+        let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
+        for (tap, entry) in taps.zip(&frame.entries) {
+            tap.decide(*entry, matches!(fate, Fate::Dropped(_)));
         }
     }
 

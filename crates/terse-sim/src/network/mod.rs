@@ -20,6 +20,7 @@ pub use node::{Node, Verdict};
 use queue::Queue;
 
 use crate::Time;
+use crate::capture::{Capture, View};
 use crate::ledger::Ledger;
 use crate::link::{Direction, Link, Station};
 
@@ -143,6 +144,20 @@ impl<N: Node> Network<N> {
     /// What went over a link, to say what is to be kept.
     pub fn ledger_mut(&mut self, id: LinkId) -> &mut Ledger {
         &mut self.links[id.0 as usize].ledger
+    }
+
+    /// From now on, keeps what goes over a link for [`Self::captured`].
+    pub fn capture(&mut self, id: LinkId, view: View) {
+        self.links[id.0 as usize].tap(view);
+    }
+
+    /// All captures together.
+    pub fn captured(&self) -> Capture {
+        let mut all = Capture::default();
+        for capture in self.links.iter().flat_map(Carrier::captures) {
+            all.merge(capture);
+        }
+        all
     }
 
     /// What became of everything that was sent.
