@@ -21,7 +21,7 @@ use pcap_file::pcapng::blocks::unknown::UnknownBlock;
 use pcap_file::{DataLink, Endianness};
 
 use crate::Time;
-use crate::link::{Direction, Framing, Link};
+use crate::link::{Direction, Framing, Link, lorawan};
 
 /// At which layer a link is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -180,6 +180,8 @@ fn data_link(framing: &Framing) -> (DataLink, Vec<u8>) {
     match framing {
         Framing::Ethernet => (DataLink::ETHERNET, Vec::new()),
         Framing::Ip => (DataLink::RAW, Vec::new()),
+        Framing::Ieee802154(_) => (DataLink::IEEE802_15_4, Vec::new()),
+        Framing::LoraWan(options) => (DataLink::LORATAP, lorawan::lora_tap(options)),
     }
 }
 

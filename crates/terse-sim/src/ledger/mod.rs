@@ -34,6 +34,17 @@ impl Layers {
     pub const fn sum(&self) -> usize {
         self.application + self.transport + self.network + self.link
     }
+
+    /// What of a packet's bytes `from..to` belongs to which layer (as it stands on the link: network header first).
+    pub(crate) fn part(&self, from: usize, to: usize) -> Self {
+        let within = |start: usize, len: usize| to.min(start + len).saturating_sub(from.max(start));
+        Self {
+            network: within(0, self.network),
+            transport: within(self.network, self.transport),
+            application: within(self.network + self.transport, self.application),
+            link: 0,
+        }
+    }
 }
 
 impl Add for Layers {

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Station {
+    /// Its IP address.
+    pub(crate) address: IpAddr,
     /// Locally administered, unicast (IEEE 802, 8.2).
     pub(crate) ethernet: [u8; 6],
     /// For IEEE 802.15.4: the one whose interface identifier the IPv6 address has (RFC 4291, appendix A), so that RFC 6282
@@ -27,6 +29,6 @@ impl Station {
             IpAddr::V4(address) => address.octets(),
         };
         eui64[0] ^= 0x02;
-        Self { ethernet: [0x02, 0, low[0], low[1], low[2], low[3]], eui64 }
+        Self { address, ethernet: [0x02, 0, low[0], low[1], low[2], low[3]], eui64 }
     }
 }

@@ -2,12 +2,15 @@
 
 use core::time::Duration;
 
-use super::{Direction, Framing, Link};
+use super::{Direction, Framing, Link, ieee802154};
 
 /// How long a frame of `len` bytes takes from its first bit to its last.
 pub(crate) fn transmission(link: &Link, direction: Direction, len: usize) -> Duration {
+    let rate = link.path(direction).rate;
     match &link.framing {
-        Framing::Ethernet | Framing::Ip => at_rate(link.path(direction).rate, len),
+        Framing::Ethernet | Framing::Ip => at_rate(rate, len),
+        Framing::Ieee802154(_) => at_rate(rate, ieee802154::on_air_len(len)),
+        Framing::LoraWan(options) => options.time_on_air(direction, len),
     }
 }
 

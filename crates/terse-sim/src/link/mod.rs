@@ -7,7 +7,10 @@ mod address;
 mod codec;
 mod duration;
 mod ethernet;
+pub(crate) mod ieee802154;
+pub(crate) mod lorawan;
 mod profiles;
+mod sixlowpan;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +20,8 @@ use std::borrow::Cow;
 pub(crate) use address::Station;
 pub(crate) use codec::{Codec, Coded, Decoded};
 pub(crate) use duration::transmission;
+pub use ieee802154::Ieee802154;
+pub use lorawan::LoraWan;
 pub use profiles::{PROFILES, UnknownLink};
 
 /// One of the two ways over a link.
@@ -134,4 +139,8 @@ pub enum Framing {
     Ethernet,
     /// Nothing: IPv4 and IPv6 packets as they are.
     Ip,
+    /// IEEE 802.15.4 without TSCH, with 6LoWPAN: IPv6 only.
+    Ieee802154(Ieee802154),
+    /// LoRaWAN with SCHC: IPv6 only. The first end is the device.
+    LoraWan(LoraWan),
 }

@@ -25,7 +25,7 @@ fn an_ethernet_header_as_rfc_894_and_rfc_2464_say() {
     ] {
         let (from, to) = (Station::of(source.ip()), Station::of(destination.ip()));
         let packet = Packet::udp(source, destination, b"hello").expect("it fits");
-        let mut codec = Codec::new(&Framing::Ethernet, from, to);
+        let mut codec = Codec::new(&Framing::Ethernet, Direction::Up, from, to);
         let frames = codec.encode(&packet).expect("Ethernet carries both");
         assert_eq!(frames[0].bytes[..14], header);
         assert_eq!(frames[0].layers.sum(), frames[0].bytes.len());

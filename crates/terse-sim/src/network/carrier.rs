@@ -3,12 +3,14 @@
 //! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in flight,
 //! perhaps sent again, then decoded. A packet is *under way* until a node took it, or nothing is left of it anywhere.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Balance, Cause, Conservation, End, LinkId, Schedule, Verdict};
 use crate::capture::{Capture, Tap, View};
-use crate::ledger::{Classifier, Fate, Kind, Ledger, Record};
-use crate::link::{Codec, Coded, Decoded, Direction, Link, Station, transmission};
+use crate::ledger::{Classifier, Fate, Kind, Layers, Ledger, Record};
+use crate::link::ieee802154::{self, ACKNOWLEDGEMENT_WAIT, TURNAROUND};
+use crate::link::{Codec, Coded, Decoded, Direction, Framing, Link, Station, transmission};
 use crate::packet::Packet;
 use crate::{Random, Time};
 
@@ -33,6 +35,8 @@ pub(crate) enum LinkEvent {
     Ready(Direction),
     /// The last bit of a frame was sent.
     Sent(Direction),
+    /// A frame was acknowledged by the link layer, or the wait for that is over.
+    Acknowledged(Direction),
     /// A frame arrives that is kept under this number.
     Arrival(Direction, u64),
     /// Reassembly gives something up, perhaps.
@@ -48,6 +52,8 @@ struct Way {
     /// What is left of the packet that is being sent.
     frames: VecDeque<Frame>,
     on_air: Option<Frame>,
+    /// The frame that waits for its acknowledgement, and whether that is on its way.
+    waiting: Option<(Frame, bool)>,
     flying: BTreeMap<u64, Frame>,
     next_flight: u64,
     silent_until: Time,
@@ -57,6 +63,7 @@ struct Way {
     losses: Random,
     duplicates: Random,
     delays: Random,
+    back_offs: Random,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +75,12 @@ struct Frame {
     record: usize,
     /// Its number in each tap.
     entries: Vec<usize>,
+}
+
+impl Way {
+    const fn is_sending(&self) -> bool {
+        self.on_air.is_some() || self.waiting.is_some()
+    }
 }
 
 /// A packet under way.
@@ -87,11 +100,12 @@ impl Carrier {
             // Each chance has its own stream; nodes' begin far above.
             let stream = |chance| Random::new(seed, u64::from(id.0) * 8 + direction.index() as u64 * 4 + chance);
             Way {
-                codec: Codec::new(&link.framing, from, to),
+                codec: Codec::new(&link.framing, direction, from, to),
                 classifier: Classifier::default(),
                 queue: VecDeque::new(),
                 frames: VecDeque::new(),
                 on_air: None,
+                waiting: None,
                 flying: BTreeMap::new(),
                 next_flight: 0,
                 silent_until: Time::ZERO,
@@ -100,6 +114,7 @@ impl Carrier {
                 losses: stream(0),
                 duplicates: stream(1),
                 delays: stream(2),
+                back_offs: stream(3),
             }
         };
         let [first, second] = stations;
@@ -174,6 +189,10 @@ impl Carrier {
                 self.sent(now, direction, schedule);
                 None
             }
+            LinkEvent::Acknowledged(direction) => {
+                self.acknowledged(now, direction, schedule);
+                None
+            }
             LinkEvent::Arrival(direction, flight) => {
                 let arrived = self.arrival(now, direction, flight, schedule);
                 arrived.map(|(number, packet)| (direction, number, packet))
@@ -208,6 +227,7 @@ impl Carrier {
         for way in &self.ways {
             present.extend(way.queue.iter().map(|(number, _)| *number));
             present.extend(way.frames.iter().chain(&way.on_air).chain(way.flying.values()).map(|frame| frame.packet));
+            present.extend(way.waiting.iter().map(|(frame, _)| frame.packet));
             present.extend(way.codec.held());
             for frame in way.on_air.iter().chain(way.flying.values()) {
                 all.frames.queued.add(frame.coded.bytes.len());
@@ -223,9 +243,9 @@ impl Carrier {
 
     /// Puts the next frame onto the air, if one may go.
     fn advance(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let busy = self.link.half_duplex && self.ways.iter().any(|way| way.on_air.is_some());
+        let busy = self.link.half_duplex && self.ways.iter().any(Way::is_sending);
         let way = &mut self.ways[direction.index()];
-        if busy || way.on_air.is_some() || (way.frames.is_empty() && way.queue.is_empty()) {
+        if busy || way.is_sending() || (way.frames.is_empty() && way.queue.is_empty()) {
             return;
         }
         if now < way.silent_until {
@@ -256,11 +276,22 @@ impl Carrier {
                 }
             }
         }
-        let Some(mut frame) = way.frames.pop_front() else { return };
-        let len = frame.coded.bytes.len();
-        self.frames.sent.add(len);
+        let Some(frame) = way.frames.pop_front() else { return };
+        let start = match &self.link.framing {
+            Framing::Ieee802154(options) if options.backs_off => now + ieee802154::back_off(way.back_offs.next_u32()),
+            _ => now,
+        };
+        let end = start + transmission(&self.link, direction, frame.coded.bytes.len());
+        let frame = self.put_on_air(start, direction, frame);
+        self.ways[direction.index()].on_air = Some(frame);
+        schedule.push(end, LinkEvent::Sent(direction));
+    }
+
+    /// Writes a frame into the books and captures.
+    fn put_on_air(&mut self, at: Time, direction: Direction, mut frame: Frame) -> Frame {
+        self.frames.sent.add(frame.coded.bytes.len());
         frame.record = self.ledger.note(Record {
-            at: now,
+            at,
             direction,
             layers: frame.coded.layers,
             kind: frame.kind,
@@ -270,38 +301,110 @@ impl Carrier {
             fate: Fate::UnderWay,
         });
         let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
-        frame.entries = taps.map(|tap| tap.note(now, direction, &frame.coded.bytes)).collect();
-        way.on_air = Some(frame);
-        schedule.push(now + transmission(&self.link, direction, len), LinkEvent::Sent(direction));
+        frame.entries = taps.map(|tap| tap.note(at, direction, &frame.coded.bytes)).collect();
+        frame
     }
 
     /// The last bit of a frame left.
     fn sent(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let path = self.link.path(direction).clone();
+        let path = self.link.path(direction);
         let way = &mut self.ways[direction.index()];
         let Some(frame) = way.on_air.take() else { return };
         let on_air = transmission(&self.link, direction, frame.coded.bytes.len());
         if path.duty_cycle < 1.0 {
-            way.silent_until = now + on_air.mul_f64((1.0 / path.duty_cycle - 1.0).max(0.0));
+            way.silent_until = now + silence(on_air, path.duty_cycle);
         }
-        let number = frame.packet;
         let lost = way.losses.happens(path.loss);
         let twice = way.duplicates.happens(path.duplication);
         if lost {
-            self.frames.drop_one(Cause::Lost, frame.coded.bytes.len());
-            self.decide(&frame, Fate::Dropped(Cause::Lost));
+            self.lose(&frame);
         } else {
             self.fly(now, direction, frame.clone(), schedule);
         }
         if twice {
             self.frames.duplicated.add(frame.coded.bytes.len());
-            self.fly(now, direction, frame, schedule);
+            self.fly(now, direction, frame.clone(), schedule);
         }
+        if let Framing::Ieee802154(options) = &self.link.framing
+            && options.retries.is_some()
+        {
+            return self.acknowledge(now, direction, frame, twice || !lost, schedule);
+        }
+        self.leave(frame.packet, 1);
+        self.go_on(now, direction, schedule);
+    }
+
+    /// The receiver's link layer acknowledges a frame, if it has it.
+    fn acknowledge(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        frame: Frame,
+        received: bool,
+        schedule: &mut Schedule<'_>,
+    ) {
+        let back = direction.opposite();
+        let mut arrives = false;
+        let mut at = now + ACKNOWLEDGEMENT_WAIT;
+        if received {
+            let bytes = ieee802154::acknowledgement(&frame.coded.bytes);
+            let layers = Layers { link: bytes.len(), ..Layers::default() };
+            let coded = Coded { bytes, layers, fragment: None };
+            let kind = Kind::LinkAcknowledgement;
+            let answer = Frame { coded, packet: frame.packet, kind, attempt: 0, record: 0, entries: Vec::new() };
+            let answer = self.put_on_air(now + TURNAROUND, back, answer);
+            arrives = !self.ways[back.index()].losses.happens(self.link.path(back).loss);
+            if arrives {
+                self.frames.delivered.add(answer.coded.bytes.len());
+                self.decide(&answer, Fate::Delivered);
+                at = now + TURNAROUND + transmission(&self.link, back, answer.coded.bytes.len());
+            } else {
+                self.lose(&answer);
+            }
+        }
+        self.ways[direction.index()].waiting = Some((frame, arrives));
+        schedule.push(at, LinkEvent::Acknowledged(direction));
+    }
+
+    /// An acknowledgement is there, or is not to be hoped for.
+    fn acknowledged(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
+        let Framing::Ieee802154(options) = &self.link.framing else { return };
+        let way = &mut self.ways[direction.index()];
+        let Some((mut frame, arrived)) = way.waiting.take() else { return };
+        if arrived {
+            self.leave(frame.packet, 1);
+        } else if frame.attempt < options.retries.unwrap_or(0) {
+            frame.attempt += 1;
+            way.frames.push_front(frame);
+            // The air is still the sender's.
+            return self.advance(now, direction, schedule);
+        } else {
+            // What is left of the packet would be of no use: the frames that wait are all of this packet.
+            let rest = u32::try_from(way.frames.len()).unwrap_or(u32::MAX);
+            way.frames.clear();
+            if let Some(transit) = self.transit.get_mut(&frame.packet) {
+                transit.cause = Cause::RetriesExhausted;
+            }
+            self.leave(frame.packet, 1 + rest);
+        }
+        self.go_on(now, direction, schedule);
+    }
+
+    /// So many frames of a packet are no longer with the sender.
+    fn leave(&mut self, number: u64, frames: u32) {
         if let Some(transit) = self.transit.get_mut(&number) {
-            transit.frames -= 1;
+            transit.frames -= frames;
         }
         self.settle(number);
-        // Where both ways share the air, they take turns.
+    }
+
+    fn lose(&mut self, frame: &Frame) {
+        self.frames.drop_one(Cause::Lost, frame.coded.bytes.len());
+        self.decide(frame, Fate::Dropped(Cause::Lost));
+    }
+
+    /// The next frame; where both ways share the air, they take turns.
+    fn go_on(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
         if self.link.half_duplex {
             self.advance(now, direction.opposite(), schedule);
         }
@@ -314,7 +417,7 @@ impl Carrier {
         if let Some(transit) = self.transit.get_mut(&frame.packet) {
             transit.frames += 1;
         }
-        let late = if way.delays.happens(path.reordering) { path.late_by } else { core::time::Duration::ZERO };
+        let late = if way.delays.happens(path.reordering) { path.late_by } else { Duration::ZERO };
         let flight = way.next_flight;
         way.next_flight += 1;
         way.flying.insert(flight, frame);
@@ -405,4 +508,11 @@ impl Carrier {
         }
         self.transit.remove(&number);
     }
+}
+
+/// How long a sender is silent after it was on the air for so long: t(1/d - 1), rounded up.
+fn silence(on_air: Duration, duty_cycle: f64) -> Duration {
+    let nanos = on_air.as_nanos() as f64 * (1.0 / duty_cycle - 1.0);
+    // A cast saturates: with a duty cycle of nothing, this was the last frame.
+    Duration::from_nanos(nanos.ceil() as u64)
 }
