@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod tcp;
+
 mod rng;
 mod time;
 
