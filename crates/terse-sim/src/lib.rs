@@ -12,6 +12,7 @@ pub mod link;
 pub mod network;
 pub mod packet;
 mod rng;
+pub mod tcp;
 mod time;
 
 pub use rng::Random;
