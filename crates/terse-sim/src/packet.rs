@@ -14,6 +14,7 @@ use smoltcp::wire::{
 };
 
 use crate::ledger::Layers;
+use crate::tcp::{Ecn, PseudoHeader, Segment, Transmit};
 
 /// The hop limit of what a host sends, the one that RFC 6282 compresses to nothing.
 const HOP_LIMIT: u8 = 64;
@@ -22,20 +23,6 @@ const HOP_LIMIT: u8 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     bytes: Vec<u8>,
-}
-
-/// The codepoints of ECN (RFC 3168, 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// The transport does not understand ECN.
-    #[default]
-    NotEct,
-    /// It does.
-    Ect0,
-    /// It does, too.
-    Ect1,
-    /// There was congestion.
-    Ce,
 }
 
 /// These bytes are no IP packet.
@@ -63,7 +50,7 @@ impl Packet {
                 };
                 let mut packet = Ipv4Packet::new_unchecked(&mut bytes);
                 repr.emit(&mut packet, &ChecksumCapabilities::ignored());
-                packet.set_ecn(bits(ecn));
+                packet.set_ecn(ecn.bits());
                 packet.fill_checksum();
             }
             (IpAddr::V6(src_addr), IpAddr::V6(dst_addr)) => {
@@ -76,7 +63,7 @@ impl Packet {
                 };
                 let mut packet = Ipv6Packet::new_unchecked(&mut bytes);
                 repr.emit(&mut packet);
-                packet.set_traffic_class(bits(ecn));
+                packet.set_traffic_class(ecn.bits());
             }
             _ => return None,
         }
@@ -98,6 +85,18 @@ impl Packet {
             &ChecksumCapabilities::default(),
         );
         Self::new(source.ip(), destination.ip(), IpProtocol::Udp, Ecn::NotEct, &datagram)
+    }
+
+    /// A TCP segment; nothing under the conditions of [`Self::new`].
+    pub fn tcp(source: IpAddr, destination: IpAddr, transmit: &Transmit) -> Option<Self> {
+        let addresses = match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => PseudoHeader::V4(source, destination),
+            (IpAddr::V6(source), IpAddr::V6(destination)) => PseudoHeader::V6(source, destination),
+            _ => return None,
+        };
+        let mut segment = transmit.segment.encode();
+        Segment::fill_checksum(&mut segment, &addresses);
+        Self::new(source, destination, IpProtocol::Tcp, transmit.ecn, &segment)
     }
 
     /// The packet that these bytes are, all of them.
@@ -155,13 +154,7 @@ impl Packet {
 
     /// The codepoint of ECN.
     pub fn ecn(&self) -> Ecn {
-        let bits = if self.is_ipv6() { self.v6().traffic_class() } else { self.v4().ecn() };
-        match bits & 0b11 {
-            0b00 => Ecn::NotEct,
-            0b01 => Ecn::Ect1,
-            0b10 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        Ecn::from_bits(if self.is_ipv6() { self.v6().traffic_class() } else { self.v4().ecn() })
     }
 
     /// Marks that there was congestion, if the transport understands that (RFC 3168, 5). Says whether it did.
@@ -172,10 +165,10 @@ impl Packet {
         if self.is_ipv6() {
             let mut packet = Ipv6Packet::new_unchecked(&mut self.bytes);
             let class = packet.traffic_class();
-            packet.set_traffic_class(class | bits(Ecn::Ce));
+            packet.set_traffic_class(class | Ecn::Ce.bits());
         } else {
             let mut packet = Ipv4Packet::new_unchecked(&mut self.bytes);
-            packet.set_ecn(bits(Ecn::Ce));
+            packet.set_ecn(Ecn::Ce.bits());
             packet.fill_checksum();
         }
         true
@@ -213,14 +206,5 @@ impl Packet {
 
     fn v6(&self) -> Ipv6Packet<&[u8]> {
         Ipv6Packet::new_unchecked(&self.bytes)
-    }
-}
-
-fn bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
     }
 }

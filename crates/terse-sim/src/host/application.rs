@@ -1,8 +1,10 @@
 //! The program of a host.
 
+use std::net::SocketAddr;
+
 use super::{SocketId, Sockets};
 use crate::Time;
-use std::net::SocketAddr;
+use crate::tcp::Failure;
 
 /// A program without I/O: it is told what happens, and acts through its host's [`Sockets`].
 pub trait Application {
@@ -43,19 +45,11 @@ pub enum SocketEvent {
     Writable(SocketId),
     /// TCP: the peer will send no more, and everything was read.
     PeerFinished(SocketId),
-    /// TCP: both sides are done; the socket is gone.
+    /// TCP: both sides are done. What was not read yet can be read now; then the socket is gone. `PeerFinished` is not told
+    /// after this.
     Closed(SocketId),
-    /// TCP: reset by the peer, or timed out; the socket is gone.
+    /// TCP: it ended otherwise. What was not read yet can be read now; then the socket is gone.
     Failed(SocketId, Failure),
-}
-
-/// Why a connection failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The peer sent RST.
-    Reset,
-    /// The peer did not answer.
-    TimedOut,
 }
 
 impl<A: Application + ?Sized> Application for Box<A> {

@@ -11,7 +11,7 @@ mod tests;
 
 use std::net::IpAddr;
 
-pub use application::{Application, Failure, SocketEvent};
+pub use application::{Application, SocketEvent};
 pub use sockets::{SendError, SocketId, Sockets};
 use stack::Stack;
 
@@ -59,6 +59,9 @@ impl<A: Application> Host<A> {
                 self.application.start(now, &mut Sockets::new(&mut self.stack, now));
             } else if let Some(event) = self.stack.events.pop_front() {
                 self.application.handle_event(now, event, &mut Sockets::new(&mut self.stack, now));
+                if let SocketEvent::Closed(socket) | SocketEvent::Failed(socket, _) = event {
+                    self.stack.let_go(socket);
+                }
             } else {
                 break;
             }
@@ -85,8 +88,8 @@ impl<A: Application> Node for Host<A> {
         verdict
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<(usize, Packet)> {
-        self.stack.poll_transmit(now).map(|packet| (0, packet))
+    fn poll_transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
+        self.stack.poll_transmit().map(|packet| (0, packet))
     }
 
     fn poll_timeout(&self) -> Option<Time> {

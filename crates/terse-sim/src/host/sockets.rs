@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::stack::{Operation, Socket, Stack};
 use crate::Time;
+use crate::tcp::{Config, Connection};
 
 /// A socket of a host. Numbers are not used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,7 +80,63 @@ impl<'a> Sockets<'a> {
     pub fn recv_from(&mut self, socket: SocketId) -> Option<(SocketAddr, Vec<u8>)> {
         match self.stack.sockets.get_mut(&socket)? {
             Socket::Udp(udp) => udp.received.pop_front(),
+            Socket::Listener(_) | Socket::Tcp(_) => None,
         }
+    }
+
+    /// A TCP socket at this port that takes connections. Nothing if the port is taken.
+    ///
+    /// Here and in [`Self::connect`], the MSS is what the link's MTU leaves room for, if `config` has more.
+    pub fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
+        self.stack.listen(port, config)
+    }
+
+    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Nothing if the
+    /// address is of the other family.
+    pub fn connect(&mut self, remote: SocketAddr, config: Config) -> Option<SocketId> {
+        let socket = self.stack.connect(self.now, remote, config)?;
+        self.stack.put(self.now, Operation::Connect(socket));
+        Some(socket)
+    }
+
+    /// Sends what the socket's buffer takes of this, and says how much that is. If it is less, `Writable` follows.
+    pub fn send(&mut self, socket: SocketId, data: &[u8]) -> usize {
+        let Some(taken) = self.stack.reserve(socket, data.len()) else { return 0 };
+        if taken > 0 {
+            self.stack.put(self.now, Operation::Send(socket, data[..taken].to_vec()));
+        }
+        taken
+    }
+
+    /// How much [`Self::send`] would take.
+    pub fn send_capacity(&self, socket: SocketId) -> usize {
+        match self.stack.sockets.get(&socket) {
+            Some(Socket::Tcp(tcp)) => tcp.room(),
+            _ => 0,
+        }
+    }
+
+    /// Reads what arrived in order, and says how much that is.
+    pub fn recv(&mut self, socket: SocketId, out: &mut [u8]) -> usize {
+        self.stack.recv(self.now, socket, out)
+    }
+
+    /// How much [`Self::recv`] has.
+    pub fn readable(&self, socket: SocketId) -> usize {
+        self.connection(socket).map_or(0, Connection::readable)
+    }
+
+    /// The connection of a TCP socket, to look at.
+    pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
+        match self.stack.sockets.get(&socket) {
+            Some(Socket::Tcp(tcp)) => Some(&tcp.connection),
+            _ => None,
+        }
+    }
+
+    /// Ends a TCP connection at once, with RST.
+    pub fn abort(&mut self, socket: SocketId) {
+        self.stack.put(self.now, Operation::Abort(socket));
     }
 
     /// Closes a socket: for TCP in order, once everything was sent.

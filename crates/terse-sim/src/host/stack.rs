@@ -1,5 +1,7 @@
 //! The sockets of a host and what is between them and the link.
 
+mod tcp;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +10,10 @@ use smoltcp::wire::{IpProtocol, UdpPacket};
 use super::{SocketEvent, SocketId};
 use crate::network::{Cause, Verdict};
 use crate::packet::Packet;
+use crate::tcp::{Config, Segment};
 use crate::{Random, Time};
+
+pub(super) use tcp::Tcp;
 
 /// Everything of a host but its program.
 #[derive(Debug)]
@@ -23,13 +28,19 @@ pub(super) struct Stack {
     deferred: VecDeque<(Time, Operation)>,
     outbox: VecDeque<Packet>,
     udp_ports: BTreeMap<u16, SocketId>,
+    listeners: BTreeMap<u16, SocketId>,
+    /// By local port and peer.
+    connections: BTreeMap<(u16, SocketAddr), SocketId>,
     next_socket: u32,
     next_port: u16,
+    random: Random,
 }
 
 #[derive(Debug)]
 pub(super) enum Socket {
     Udp(Udp),
+    Listener(Listener),
+    Tcp(Box<Tcp>),
 }
 
 #[derive(Debug)]
@@ -38,11 +49,20 @@ pub(super) struct Udp {
     pub(super) received: VecDeque<(SocketAddr, Vec<u8>)>,
 }
 
+#[derive(Debug)]
+pub(super) struct Listener {
+    port: u16,
+    config: Config,
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub(super) enum Operation {
     SendTo(SocketId, SocketAddr, Vec<u8>),
+    Connect(SocketId),
+    Send(SocketId, Vec<u8>),
     Close(SocketId),
+    Abort(SocketId),
 }
 
 impl Stack {
@@ -56,8 +76,11 @@ impl Stack {
             deferred: VecDeque::new(),
             outbox: VecDeque::new(),
             udp_ports: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            connections: BTreeMap::new(),
             next_socket: 0,
             next_port: EPHEMERAL | (random.next_u32() as u16),
+            random,
         }
     }
 
@@ -71,7 +94,7 @@ impl Stack {
         if self.busy_until > now {
             self.deferred.push_back((self.busy_until, operation));
         } else {
-            self.carry_out_one(operation);
+            self.carry_out_one(now, operation);
         }
     }
 
@@ -79,22 +102,30 @@ impl Stack {
     pub(super) fn carry_out(&mut self, now: Time) {
         while self.deferred.front().is_some_and(|(at, _)| *at <= now) {
             let Some((_, operation)) = self.deferred.pop_front() else { return };
-            self.carry_out_one(operation);
+            self.carry_out_one(now, operation);
         }
     }
 
-    fn carry_out_one(&mut self, operation: Operation) {
+    fn carry_out_one(&mut self, now: Time, operation: Operation) {
         match operation {
             Operation::SendTo(socket, remote, datagram) => {
                 let Some(Socket::Udp(udp)) = self.sockets.get(&socket) else { return };
                 let local = SocketAddr::new(self.address, udp.port);
                 self.outbox.extend(Packet::udp(local, remote, &datagram));
             }
+            Operation::Connect(socket) => self.begin(now, socket),
+            Operation::Send(socket, data) => self.send(now, socket, &data),
+            Operation::Abort(socket) => self.abort(now, socket),
             Operation::Close(socket) => match self.sockets.get(&socket) {
-                Some(Socket::Udp(udp)) => {
-                    self.udp_ports.remove(&udp.port);
+                Some(Socket::Udp(Udp { port, .. })) => {
+                    self.udp_ports.remove(port);
                     self.sockets.remove(&socket);
                 }
+                Some(Socket::Listener(Listener { port, .. })) => {
+                    self.listeners.remove(port);
+                    self.sockets.remove(&socket);
+                }
+                Some(Socket::Tcp(_)) => self.close(now, socket),
                 None => {}
             },
         }
@@ -110,26 +141,37 @@ impl Stack {
         Some(socket)
     }
 
-    pub(super) fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Verdict {
+    pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet) -> Verdict {
         if packet.destination() != self.address {
             return Verdict::Dropped(Cause::Misdirected);
         }
         match packet.protocol() {
             IpProtocol::Udp => self.handle_datagram(packet),
+            IpProtocol::Tcp if !packet.checksum_is_right() => Verdict::Dropped(Cause::Checksum),
+            IpProtocol::Tcp => match Segment::parse(packet.payload()) {
+                Ok(segment) => self.handle_segment(now, packet, &segment),
+                Err(_) => Verdict::Dropped(Cause::Malformed),
+            },
             _ => Verdict::Dropped(Cause::NobodyListens),
         }
     }
 
-    pub(super) fn poll_transmit(&mut self, _now: Time) -> Option<Packet> {
+    pub(super) fn poll_transmit(&mut self) -> Option<Packet> {
         self.outbox.pop_front()
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Time> {
-        self.deferred.front().map(|(at, _)| *at)
+        let deferred = self.deferred.front().map(|(at, _)| *at);
+        self.sockets.values().filter_map(Socket::poll_timeout).chain(deferred).min()
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
         self.carry_out(now);
+        let due = |socket: &Socket| socket.poll_timeout().is_some_and(|at| at <= now);
+        let due: Vec<_> = self.sockets.iter().filter(|(_, socket)| due(socket)).map(|(id, _)| *id).collect();
+        for socket in due {
+            self.connection_timeout(now, socket);
+        }
     }
 
     fn handle_datagram(&mut self, packet: &Packet) -> Verdict {
@@ -170,6 +212,15 @@ impl Stack {
             }
         }
         None
+    }
+}
+
+impl Socket {
+    fn poll_timeout(&self) -> Option<Time> {
+        match self {
+            Self::Tcp(tcp) => tcp.poll_timeout(),
+            Self::Udp(_) | Self::Listener(_) => None,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Hosts with programs, over UDP.
 
+mod tcp;
+
 use core::time::Duration;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

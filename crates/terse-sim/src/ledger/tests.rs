@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use smoltcp::wire::{IpProtocol, TcpPacket, TcpSeqNumber};
 
 use super::*;
-use crate::packet::{Ecn, Packet};
+use crate::packet::Packet;
+use crate::tcp::Ecn;
 
 fn segment(sequence: i32, flags: &str, payload: usize) -> Packet {
     let mut bytes = vec![0; 20 + payload];

@@ -25,7 +25,8 @@ use crate::Time;
 use crate::ledger::Layers;
 use crate::link::{Decoded, Direction};
 use crate::network::Cause;
-use crate::packet::{Ecn, Packet};
+use crate::packet::Packet;
+use crate::tcp::Ecn;
 
 /// What both ends know.
 #[derive(Clone, Copy, Debug)]

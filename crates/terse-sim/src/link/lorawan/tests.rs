@@ -7,7 +7,7 @@ use smoltcp::wire::IpProtocol;
 
 use super::schc::Context;
 use super::*;
-use crate::packet::Ecn;
+use crate::tcp::Ecn;
 
 /// Figures of the calculators of Semtech and of The Things Network, for 51 bytes of payload and 13 around them.
 #[test]

@@ -8,7 +8,7 @@ use smoltcp::wire::{Ieee802154Address, IpProtocol, SixlowpanIphcPacket, Sixlowpa
 
 use super::iphc::{compress, decompress};
 use super::*;
-use crate::packet::Ecn;
+use crate::tcp::Ecn;
 
 const FROM: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 1];
 const TO: [u8; 8] = [2, 0, 0, 0, 0, 0, 0, 2];
