@@ -5,7 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
+pub mod host;
+pub mod ledger;
+pub mod link;
+pub mod network;
+pub mod packet;
 mod rng;
+pub mod tcp;
 mod time;
 
 pub use rng::Random;
