@@ -68,6 +68,9 @@ pub(crate) struct CompareArgs {
     /// DTLS servers do not make sure of a client's address first (DTLS 1.3)
     #[arg(long, help_heading = "What is compared")]
     no_cookie: bool,
+    /// How long DTLS waits before it first sends a flight again; a slow link wants more
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(10..=600_000), help_heading = "What is compared")]
+    dtls_timeout: u32,
     /// Bytes of the client's message
     #[arg(long, value_name = "N", default_value_t = Exchange::default().request, value_parser = message_len, help_heading = "What is compared")]
     request: usize,
@@ -160,10 +163,17 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     let progress = Progress::new(settings.len());
     for (number, setting) in settings.iter().enumerate() {
         progress.show(number, setting);
-        let measured = comparison.measure(setting, &mut meter).map_err(|error| {
-            Failure::Failed(format!("{} {}, MTU {}: {error}", setting.version, setting.mode, setting.link.mtu))
-        })?;
+        let measured = comparison.measure(setting, &mut meter);
         let (cpu, heap) = meter.take();
+        let measured = match measured {
+            Ok(measured) => measured,
+            Err(error) => {
+                progress.clear();
+                let Setting { version, mode, link, .. } = setting;
+                output::warn(&format!("{version} {mode}, {}, MTU {}: {error}", link.name, link.mtu));
+                continue;
+            }
+        };
         let mut row = measured.row;
         row.cpu = cpu.filter(|_| args.cpu);
         row.peak_heap = heap;
@@ -186,7 +196,15 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         files::write(path, report::render(args, &rows).as_bytes())?;
     }
-    if json { Ok(()) } else { args.print(&rows) }
+    if !json {
+        args.print(&rows)?;
+    }
+    match settings.len() - rows.len() {
+        0 => Ok(()),
+        missing => {
+            Err(Failure::Failed(format!("{missing} of {} rows could not be measured; see above", settings.len())))
+        }
+    }
 }
 
 impl CompareArgs {
@@ -203,6 +221,10 @@ impl CompareArgs {
         };
         parties.client.send_server_name = !self.no_sni;
         parties.limits.require_cookie = !self.no_cookie;
+        let (timeout, datagrams) = (u64::from(self.dtls_timeout), &mut parties.datagrams);
+        datagrams.initial_timeout = timeout;
+        datagrams.min_timeout = datagrams.min_timeout.min(timeout);
+        datagrams.max_timeout = datagrams.max_timeout.max(timeout);
         let certificates = match server == self.certificates {
             _ if self.files.are_given() => "own certificates".into(),
             true => server.to_string(),

@@ -74,6 +74,8 @@ struct Met {
     retransmissions: usize,
     lost: usize,
     times: Times,
+    /// How long it took, rounded up.
+    seconds: u64,
     capture: Captured,
 }
 
@@ -124,13 +126,14 @@ impl Comparison {
     ) -> Result<Met, Failed> {
         let seed = self.seed.wrapping_add(run as u64);
         let clock = Clock { unix: self.begins, monotonic: 0 };
+        let mut after = LATER;
         if setting.mode.needs_earlier() {
             // Over a link of the same kind that loses nothing: what is lost here would only make the same run again.
             let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
             let calm = Setting { link, ..setting.clone() };
-            connect(&calm, pair, !seed, clock, keys, &mut Unwatched)?;
+            after += connect(&calm, pair, !seed, clock, keys, &mut Unwatched)?.seconds;
         }
-        let later = Clock { unix: self.begins + LATER, monotonic: LATER * 1000 };
+        let later = Clock { unix: self.begins + after, monotonic: after * 1000 };
         probe.begin();
         let met = connect(setting, pair, seed, later, keys, probe)?;
         probe.end();
@@ -255,7 +258,8 @@ fn connect(
     };
     let retransmissions = resent + (client.retransmissions + server.retransmissions) as usize;
     let times = Times { connected, replied, closed };
-    Ok(Met { client, server, bytes, packets, pure_acks, retransmissions, lost, times, capture })
+    let seconds = (closed / 1e3).ceil() as u64;
+    Ok(Met { client, server, bytes, packets, pure_acks, retransmissions, lost, times, seconds, capture })
 }
 
 fn messages<'s>(of: impl IntoIterator<Item = &'s Summary>) -> Messages {
@@ -344,7 +348,7 @@ impl fmt::Display for Failed {
 
 impl core::error::Error for Failed {}
 
-/// Later connections of a pair begin so much later, in seconds.
+/// Later connections of a pair begin so long after the end of the one before, in seconds.
 const LATER: u64 = 600;
 
 /// How long a connection may take: a day.

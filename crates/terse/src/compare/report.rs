@@ -234,7 +234,7 @@ fn numbers(group: &[&Row]) -> Markup {
                             td { @if let Some(heap) = row.peak_heap { (heap.client) " + " (heap.server) } }
                         }
                         @if group.iter().any(|row| paper_value(row).is_some()) {
-                            td class="paper" { @if let Some(value) = paper_value(row) { (value.source) } }
+                            td class="paper" { @if let Some(value) = paper_value(row) { (paper_text(&value)) } }
                         }
                     }
                 }
@@ -282,6 +282,15 @@ fn paper_value(row: &Row) -> Option<paper::PaperValue> {
     (row.certificates == paper::CERTIFICATES).then(|| paper::value(row.version, row.mode, row.mtu)).flatten()
 }
 
+/// Bytes where they follow from the paper, else how much less than a full connection.
+fn paper_text(value: &paper::PaperValue) -> String {
+    match (value.bytes, value.saved) {
+        (Some(bytes), _) => format!("{} B", thousands(bytes.round() as usize)),
+        (None, (least, most)) if least == 0.0 => format!("up to {most} % less"),
+        (None, (least, most)) => format!("{least} to {most} % less"),
+    }
+}
+
 /// How it was measured, and how to do it again.
 fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
     let runs = rows.iter().map(|row| row.runs.count).max().unwrap_or(0);
@@ -322,7 +331,7 @@ h1 { font-size: 1.9rem; margin-bottom: .3rem; } h2 { margin-top: 2.4rem; border-
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .9rem; } th, td { border-bottom: 1px solid #e4e4e4; padding: .3rem .6rem; text-align: left; vertical-align: top; }
 th { background: #f5f5f5; font-weight: 600; } .numbers { display: block; overflow-x: auto; font-size: .8rem; } .numbers th, .numbers td { padding: .25rem .42rem; } .numbers td, .numbers th { text-align: right; white-space: nowrap; } .numbers td:first-child, .numbers th:first-child { text-align: left; }
-.numbers td.paper { white-space: normal; min-width: 11rem; text-align: left; color: #8c0000; }
+.numbers td.paper { color: #8c0000; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .7em; vertical-align: baseline; }
 details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; } code { background: #f3f3f3; padding: 0 .25em; }

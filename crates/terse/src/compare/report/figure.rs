@@ -44,9 +44,8 @@ pub(super) fn layers(rows: &[&Row]) -> Drawn {
             }
             label(chart, left, bottom, &thousands(row.bytes.total))?;
             if let Some((least, most)) = paper_range(rows, row) {
-                let x = left + BAR + 0.07;
-                let ends =
-                    [least, most].map(|y| PathElement::new([(x - 0.07, y), (x + 0.07, y)], PAPER.stroke_width(2)));
+                let x = left + BAR + 0.1;
+                let ends = [least, most].map(|y| PathElement::new([(x - 0.1, y), (x + 0.1, y)], PAPER.stroke_width(3)));
                 chart.draw_series(ends)?;
                 chart.draw_series([PathElement::new([(x, least), (x, most)], PAPER.stroke_width(2))])?;
             }
@@ -150,7 +149,7 @@ fn label(chart: &mut Chart<'_, '_>, left: f64, top: f64, text: &str) -> Result<(
     let (x, y) = chart.plotting_area().map_coordinate(&(left + BAR / 2.0, top));
     let area = chart.plotting_area().strip_coord_spec();
     let (base_x, base_y) = area.get_base_pixel();
-    area.draw_text(text, &centred(12), (x - base_x, y - base_y - 14))?;
+    area.draw_text(text, &centred(13), (x - base_x, y - base_y - 14))?;
     Ok(())
 }
 
@@ -163,7 +162,7 @@ fn below(
     text: &str,
 ) -> Result<(), Box<dyn core::error::Error>> {
     let (x, y) = chart.plotting_area().map_coordinate(&(x, 0.0));
-    area.draw_text(text, &centred(12), (x, y + down - 6))?;
+    area.draw_text(text, &centred(13), (x, y + down - 6))?;
     Ok(())
 }
 
