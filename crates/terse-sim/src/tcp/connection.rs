@@ -360,3 +360,6 @@ impl Connection {
         self.timers = Timers::default();
     }
 }
+
+#[cfg(test)]
+mod tests;
