@@ -22,7 +22,7 @@ use crate::wire::{CertificateType, ProtocolVersion};
 
 mod offer;
 
-use offer::Offer;
+use offer::{Offer, Offered};
 
 /// Handshake caching of a client.
 #[derive(Clone)]
@@ -154,6 +154,8 @@ enum Stage {
 struct Finished {
     /// How the scope stood until then, in case the connection fails yet.
     before: Health,
+    /// What was offered, if anything: the entries themselves are not needed any more.
+    offered: Option<Offered>,
     /// This handshake's own ticket.
     own_ticket: Option<(Ticket, Named)>,
 }
@@ -248,7 +250,8 @@ impl ClientSession {
                 record.history.made = session.begun;
             }
             let lacks_own = session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket();
-            let finished = Finished { before, own_ticket: ticket.filter(|_| !lacks_own) };
+            let offered = session.offer.as_deref().map(Offer::names);
+            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own) };
             if let Some(slot) = finished.own_slot(record) {
                 if session.defences.lack(CacheDefence::TwoSlots) {
                     record.confirm(slot);
@@ -256,6 +259,7 @@ impl ClientSession {
                 record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
+            session.offer = None;
             session.stage = Stage::Finished(Box::new(finished));
             Save::Now
         });
@@ -287,36 +291,22 @@ impl ClientSession {
     pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
         let (stage, selection) = (core::mem::replace(&mut self.stage, Stage::Over), self.selection);
         self.release();
-        if matches!(stage, Stage::Over) {
-            return;
-        }
+        let (before, offered) = match stage {
+            Stage::Over => return,
+            Stage::Handshake => (None, self.offer.as_deref().map(Offer::names)),
+            Stage::Finished(finished) => (Some(finished.before), finished.offered),
+        };
         self.change(|session, record| {
             let unchanged = record.clone();
-            if let Stage::Finished(finished) = stage {
-                record.health = finished.before;
-            }
+            record.health = before.unwrap_or(record.health);
             if !session.defences.lack(CacheDefence::Alternation) {
-                record.health.failed(session.offer.is_some(), now.unix.map(|time| time.as_secs()));
+                record.health.failed(offered.is_some(), now.unix.map(|time| time.as_secs()));
             }
             if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
-                session.drop_selected(record, selection);
+                drop_selected(record, selection, offered.unwrap_or_default());
             }
             if *record == unchanged { Save::Later } else { Save::Now }
         });
-    }
-
-    /// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so
-    /// that the next connection does not fail in the same way.
-    fn drop_selected(&self, record: &mut ScopeRecord, selection: Selection) {
-        if selection.any() {
-            record.drop_tickets();
-        }
-        if selection.server_certificate && record.server_entry() == self.server_certificate() {
-            record.forget_certificate();
-        }
-        if let Some(request) = self.certificate_request().filter(|_| selection.certificate_request) {
-            record.forget_request(request.fingerprint);
-        }
     }
 
     /// Lets other connections offer tickets. For the end of a connection whose session lives on; dropping does it too.
@@ -354,6 +344,20 @@ impl ClientSession {
             Stage::Finished(finished) => finished.own_ticket.as_ref().map(|(ticket, _)| *ticket),
             _ => None,
         }
+    }
+}
+
+/// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so that
+/// the next connection does not fail in the same way.
+fn drop_selected(record: &mut ScopeRecord, selection: Selection, offered: Offered) {
+    if selection.any() {
+        record.drop_tickets();
+    }
+    if selection.server_certificate && record.server_entry().map(PeerEntry::fingerprint) == offered.certificate {
+        record.forget_certificate();
+    }
+    if let Some(request) = offered.request.filter(|_| selection.certificate_request) {
+        record.forget_request(request);
     }
 }
 

@@ -21,7 +21,21 @@ pub(super) struct Offer {
     certificate_request: Option<Arc<RequestEntry>>,
 }
 
+/// The objects of an offer by name.
+#[derive(Default)]
+pub(super) struct Offered {
+    pub(super) certificate: Option<Fingerprint>,
+    pub(super) request: Option<Fingerprint>,
+}
+
 impl Offer {
+    pub(super) fn names(&self) -> Offered {
+        Offered {
+            certificate: self.server_certificate.as_deref().map(PeerEntry::fingerprint),
+            request: self.certificate_request.as_deref().map(|request| request.fingerprint),
+        }
+    }
+
     const fn is_empty(&self) -> bool {
         self.slot.is_none() && self.server_certificate.is_none() && self.certificate_request.is_none()
     }
