@@ -142,12 +142,12 @@ impl ExpectServerHelloDone {
         let Agreed { config, suite, randoms, transcript, extended_master_secret: extended, .. } = &agreed;
         let master_secret =
             key_exchange::master_secret(&config.common, suite, *extended, &premaster_secret, randoms, transcript);
-        let flight = Flight { agreed, learned, master_secret };
+        let mut flight = Flight { agreed, learned, master_secret };
         let Some((credential, scheme)) = credential else { return flight.finish(None, output) };
-        let messages = flight.agreed.transcript.messages().unwrap_or_default().into();
+        let messages = flight.agreed.transcript.take_messages();
         let request = SignatureRequest::new(credential, scheme, messages);
         match request.sign(output.rng)? {
-            Signing::Done(signature) => flight.certificate_verify(&request, &signature, output),
+            Signing::Done(signature) => flight.certificate_verify(request, &signature, output),
             Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
         }
     }
@@ -232,7 +232,7 @@ impl Encode for Nothing {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
         let Self { flight, request } = *self;
-        flight.certificate_verify(&request, signature, output)
+        flight.certificate_verify(request, signature, output)
     }
 }
 
@@ -241,14 +241,13 @@ impl Flight {
     #[inline(never)]
     fn certificate_verify(
         mut self,
-        request: &SignatureRequest,
+        request: SignatureRequest,
         signature: &[u8],
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
         let verify = CertificateVerify { algorithm: request.scheme(), signature };
-        self.agreed.transcript.stop_keeping();
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.agreed.transcript)?;
-        self.finish(Some(request.credential()), output)
+        self.finish(Some(&request.into_credential()), output)
     }
 
     /// Finished, under the new keys (RFC 5246, 7.4.9).

@@ -10,7 +10,7 @@ use crate::cache::{FinishedProof, Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling, unboxed};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -36,7 +36,7 @@ impl ExpectFinished {
     /// RFC 9846, 4.5.3
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, proven, early_data } = *self;
+        let Self { mut state, proven, early_data } = unboxed(self);
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
         if let Proven::Certificate(peer, _) = &proven {
@@ -65,7 +65,7 @@ impl Flight {
         let content = Signer::Client.content(&self.state.hello.transcript.current());
         let request = SignatureRequest::new(credential, scheme, content);
         match request.sign(output.rng)? {
-            Signing::Done(signature) => self.certificate_verify(&request, &signature, output),
+            Signing::Done(signature) => self.certificate_verify(request, &signature, output),
             Signing::Pending => {
                 Ok(Handshake::Tls13Client(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
             }
@@ -75,20 +75,20 @@ impl Flight {
     #[inline(never)]
     fn certificate_verify(
         mut self,
-        request: &SignatureRequest,
+        request: SignatureRequest,
         signature: &[u8],
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         let verify = CertificateVerify { algorithm: request.scheme(), signature };
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.state.hello.transcript)?;
-        self.finish(Some(request.credential()), output)
+        self.finish(Some(&request.into_credential()), output)
     }
 
     /// Finished, and what follows from it. `credential` is what was proven.
     #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { state, proof, proven, messages } = self;
-        let ExpectCertificate { hello, secrets, request, selection, .. } = *state;
+        let ExpectCertificate { hello, secrets, request, selection, .. } = unboxed(state);
         let Hello { config, random, mut transcript, keeper, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
@@ -133,7 +133,7 @@ impl Flight {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
-        flight.certificate_verify(&request, signature, output)
+        flight.certificate_verify(request, signature, output)
     }
 }
 
