@@ -3,6 +3,7 @@
 //!
 //! What must always hold: [`PeerEntry::usable`] is asked before every use.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::shared::Value;
@@ -51,7 +52,8 @@ pub struct PeerEntry {
     fingerprint: Fingerprint,
     trust_id: TrustId,
     server: ServerId,
-    peer: VerifiedPeer,
+    /// Shared with the handshake that it comes from, or is used in.
+    peer: Arc<VerifiedPeer>,
     /// The only version in which it can be used, for a raw public key. A chain has one fingerprint in every version.
     version: Option<ProtocolVersion>,
 }
@@ -65,9 +67,9 @@ impl PeerEntry {
         version: ProtocolVersion,
         trust_id: TrustId,
         server: ServerId,
-        peer: VerifiedPeer,
+        peer: &Arc<VerifiedPeer>,
     ) -> Self {
-        let peer = peer.without_issuers();
+        let peer = peer.kept();
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(version),
@@ -82,7 +84,7 @@ impl PeerEntry {
     }
 
     /// What the Certificate message carried.
-    pub const fn certificate_type(&self) -> CertificateType {
+    pub fn certificate_type(&self) -> CertificateType {
         self.peer.certificate_type()
     }
 
@@ -92,8 +94,13 @@ impl PeerEntry {
     }
 
     /// What is kept of the chain or raw public key.
-    pub const fn peer(&self) -> &VerifiedPeer {
+    pub fn peer(&self) -> &VerifiedPeer {
         &self.peer
+    }
+
+    /// The same, for a handshake that goes on with it.
+    pub(crate) fn shared_peer(&self) -> Arc<VerifiedPeer> {
+        self.peer.clone()
     }
 
     /// Whether the entry may stand for its Certificate under `conditions`.
@@ -203,7 +210,7 @@ impl PeerEntry {
         reader: &mut Reader<'_>,
     ) -> Result<Self, InvalidMessage> {
         let fingerprint = Fingerprint::parse(reader)?;
-        let peer = VerifiedPeer::parse(reader)?;
+        let peer = Arc::new(VerifiedPeer::parse(reader)?);
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(ProtocolVersion::parse(reader)?),

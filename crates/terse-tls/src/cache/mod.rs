@@ -43,7 +43,7 @@ pub(crate) use named::{Named, Parts};
 pub use reason::Reason;
 pub use record::ScopeRecord;
 pub use server::ServerCache;
-pub(crate) use server::{Asked, Proven, ServerSession};
+pub(crate) use server::{Asked, ServerSession};
 pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore};
 
 /// Which caching schemes a side takes part in. Of those that both do, the best one is used.

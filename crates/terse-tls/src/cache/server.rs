@@ -43,20 +43,6 @@ pub(crate) struct Asked {
     pub(crate) has_extensions: bool,
 }
 
-/// The Certificate that a client proved.
-#[derive(Debug)]
-pub(crate) struct Proven {
-    pub(crate) fingerprint: Fingerprint,
-    /// `None`: not to be kept.
-    pub(crate) entry: Option<PeerEntry>,
-}
-
-impl From<PeerEntry> for Proven {
-    fn from(entry: PeerEntry) -> Self {
-        Self { fingerprint: entry.fingerprint(), entry: Some(entry) }
-    }
-}
-
 /// One connection's dealings with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
@@ -213,7 +199,7 @@ impl ServerSession {
     }
 
     /// An entry for the Certificate that was asked for, verified as [`Asked`] says. `None`: not to be kept.
-    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
+    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: &Arc<VerifiedPeer>) -> Option<PeerEntry> {
         let policy = self.policy.as_ref()?;
         let Asked { trust_id, version, .. } = policy.asked;
         Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))

@@ -1,5 +1,6 @@
 //! What the Certificate messages carry: X.509 chains or raw public keys (RFC 7250), on both sides and in both versions.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
@@ -124,7 +125,7 @@ impl Presented<'_> {
         role: PeerRole<'_>,
         common: &Common,
         output: &mut Output<'_>,
-    ) -> Result<VerifiedPeer, CertificateError> {
+    ) -> Result<Arc<VerifiedPeer>, CertificateError> {
         let algorithms = signature::chain_algorithms(common);
         let (peer, time_unchecked) = match self {
             Self::Chain(chain) => trust.verify(chain, role, &algorithms, output.now.unix)?,
@@ -134,7 +135,7 @@ impl Presented<'_> {
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        Ok(peer)
+        Ok(Arc::new(peer))
     }
 
     /// The fingerprint of the message that carried it.

@@ -81,6 +81,13 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Takes a state out of its box, and gives the box back to the heap at once: after `*state` it would go at the end of the
+/// function, which may be when the heap is fullest.
+#[allow(clippy::boxed_local)] // the box is what this is about
+pub(crate) fn unboxed<T>(state: Box<T>) -> T {
+    *state
+}
+
 /// What a handshake can do to the world while it handles a message.
 pub(crate) struct Output<'a> {
     pub(crate) link: &'a mut dyn Link,

@@ -71,7 +71,7 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
 #[inline(never)]
 pub(super) fn check(
     trust: Option<&Trust>,
-    peer: &mut VerifiedPeer,
+    peer: &mut Arc<VerifiedPeer>,
     response: Option<CertificateStatus<'_>>,
     common: &Common,
     output: &mut Output<'_>,
@@ -81,7 +81,7 @@ pub(super) fn check(
     let response = response.map(|CertificateStatus(response)| response);
     if let Some(end) = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)? {
         output.summary.peer.staple = Staple::Good;
-        peer.validity.not_after = peer.validity.not_after.min(end);
+        Arc::make_mut(peer).stapled_until(end);
     }
     Ok(())
 }

@@ -116,6 +116,11 @@ impl Transcript {
         self.kept.as_deref()
     }
 
+    /// All messages so far, if they are kept, which ends here.
+    pub(crate) fn take_messages(&mut self) -> Vec<u8> {
+        self.kept.take().unwrap_or_default()
+    }
+
     /// Lets go of the messages: no CertificateVerify comes any more.
     pub(crate) fn stop_keeping(&mut self) {
         self.kept = None;
