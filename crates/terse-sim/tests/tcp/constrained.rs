@@ -56,7 +56,7 @@ fn each_segment_has_its_timer() {
     drill.write(180);
     drill.at(3500);
     drill.expect(&[
-        "100 - 1:181 ack 1".replace('-', "P").as_str(),
+        "100 P 1:181 ack 1",
         "400 P 181:361 ack 1",
         "1100 - 1:181 ack 1",
         "1400 P 181:361 ack 1",

@@ -96,7 +96,7 @@ fn timestamps_make_it_a_sample() {
 /// RFC 6298, 5.7: three seconds after a lost SYN; RFC 5681, 3.1: and a window of one segment.
 #[test]
 fn after_a_lost_syn_the_timeout_is_three_seconds() {
-    let mut drill = Drill::client(plain());
+    let mut drill = Drill::client(Config { lost_syns_forgiven: 0, ..plain() });
     drill.at(1100);
     drill.inject("S 0:0 ack 1 mss 1000");
     drill.write(2000);
