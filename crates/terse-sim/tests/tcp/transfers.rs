@@ -85,7 +85,8 @@ proptest! {
     fn every_byte_arrives_once_and_in_order(
         seed: u64,
         mut configs in (configs(), configs()),
-        lens in (0_usize..6000, 0_usize..6000),
+        // A client that closes before its SYN is answered and has nothing to say deletes the connection.
+        lens in (1_usize..6000, 0_usize..6000),
         faults in (0.0..0.25, 0.0..0.1, 0.0..0.3, 0.0..0.2),
         habits in (habits(), habits()),
     ) {
