@@ -130,7 +130,8 @@ pub enum EcnMode {
 pub enum RetransmissionTimers {
     /// The connection (RFC 6298, 5): it covers the oldest segment, and is started anew by each acknowledgement.
     One,
-    /// Each segment: it expires by itself, doubles by itself, and retransmits that segment only.
+    /// Each segment: it expires by itself, doubles by itself, and retransmits that segment only. A new segment begins with the
+    /// doubled timeout of the oldest, until there is a sample (RFC 6298, 5.5).
     PerSegment,
 }
 

@@ -119,6 +119,10 @@ impl Connection {
                 self.congestion.timed_out(self.flight(), again);
             }
             self.scoreboard.lose(index);
+            if index == 0 {
+                // Until the next sample: on a path slower than the timeout there never would be one (RFC 6298, 5.5; Karn).
+                self.rto.back_off();
+            }
         }
     }
 
@@ -162,8 +166,7 @@ impl Connection {
     pub(super) fn segment_deadline(&self, now: Time, transmissions: u32) -> Option<Time> {
         let timeout = match self.config.retransmission_timers {
             RetransmissionTimers::One => return None,
-            // A SYN doubles the timeout of the connection, as there is but one segment.
-            RetransmissionTimers::PerSegment => self.rto.doubled(transmissions),
+            RetransmissionTimers::PerSegment => self.rto.doubled(transmissions.max(self.rto.doublings())),
         };
         Some(now + timeout)
     }

@@ -67,11 +67,40 @@ fn each_segment_has_its_timer() {
     drill.inject("- 1:1 ack 1 sack 181-361");
     drill.at(20_000);
     drill.expect(&["7100 - 1:181 ack 1", "15100 - 1:181 ack 1"]);
-    // A new segment begins with the timeout of before.
+    // A new segment waits as long as the first did, for nothing was measured since.
     drill.inject("- 1:1 ack 361");
     drill.write(180);
-    drill.at(21_000);
-    drill.expect(&["20000 P 361:541 ack 1", "21000 P 361:541 ack 1"]);
+    drill.at(35_999);
+    drill.expect(&["20000 P 361:541 ack 1"]);
+    drill.at(36_000);
+    drill.expect(&["36000 P 361:541 ack 1"]);
+}
+
+/// On a path that is slower than the timeout, doubling lasts until a segment is acknowledged before it was sent again: else
+/// none ever would be, and everything would be sent twice or more (RFC 6298, 5.5; Karn).
+#[test]
+fn a_slow_path_is_measured_in_the_end() {
+    let mut drill = established();
+    drill.write(180);
+    drill.at(5_100);
+    drill.inject("- 1:1 ack 181");
+    drill.write(180);
+    drill.at(10_100);
+    drill.inject("- 1:1 ack 361");
+    drill.write(180);
+    drill.at(15_100);
+    drill.inject("- 1:1 ack 541");
+    drill.write(180);
+    drill.at(20_100);
+    drill.expect(&[
+        "100 P 1:181 ack 1",
+        "1100 P 1:181 ack 1",
+        "3100 P 1:181 ack 1",
+        "5100 P 181:361 ack 1",
+        "9100 P 181:361 ack 1",
+        "10100 P 361:541 ack 1", // 8 s, which is enough
+        "15100 P 541:721 ack 1", // by what was measured
+    ]);
 }
 
 /// The timeout is a second at least, and three after a lost SYN.
