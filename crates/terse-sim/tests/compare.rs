@@ -150,6 +150,50 @@ fn programs_write_as_ours_do() {
     }
 }
 
+/// Whatever TCP does, and loses, and sends again: records are counted once, and no segment is longer than was agreed.
+#[test]
+fn records_do_not_depend_on_tcp() {
+    for version in [Version::Tls12, Version::Tls13] {
+        let mut records = Vec::new();
+        for (config, largest) in [(tcp::Config::linux(), 1448), (tcp::Config::constrained(), 844)] {
+            for (mtu, loss) in [(1500, 0.0), (576, 0.1), (127, 0.1)] {
+                let link = Link::ethernet(mtu).with_paths(|path| path.loss = loss);
+                let setting = Setting {
+                    tcp: config.clone(),
+                    limits_segments: !config.congestion_control,
+                    ..setting(version, Mode::Full, link)
+                };
+                let measured = rsa().measure(&setting, &mut Unwatched).unwrap();
+                let layers = |frame: &[u8]| Packet::parse(frame[14..].to_vec()).unwrap().layers();
+                let frames = measured.capture.capture.entries().iter().map(|entry| layers(&entry.bytes));
+                let longest = frames.map(|layers| layers.application).max().unwrap();
+                let headers = if config.timestamps { 52 } else { 40 };
+                assert_eq!(longest, largest.min(mtu - headers), "{version}, MTU {mtu}");
+                assert_eq!(measured.row.lost > 0, loss > 0.0, "{version}, MTU {mtu}");
+                records.push((measured.row.bytes.tls, measured.row.bytes.application));
+            }
+        }
+        assert!(records.iter().all(|row| *row == records[0]), "{version}: {records:?}");
+    }
+}
+
+/// Nagle's algorithm meets delayed acknowledgements: a flight longer than a segment waits 150 ms for one, and no longer; in a
+/// cached handshake each flight is a segment.
+#[test]
+fn constrained_tcp_waits_for_acknowledgements() {
+    let connected = |mode, nagle| {
+        let tcp = tcp::Config { nagle, ..tcp::Config::constrained() };
+        let setting = Setting { tcp, limits_segments: true, ..setting(Version::Tls13, mode, Link::ethernet(1500)) };
+        row(rsa(), &setting).time_ms
+    };
+    let (on, off) = (tcp::Nagle::On, tcp::Nagle::Off);
+    assert!((150.0..151.0).contains(&connected(Mode::Full, on).connected), "the server's flight");
+    for (mode, nagle) in [(Mode::Full, off), (Mode::Compact, on), (Mode::Bithac, on)] {
+        let times = connected(mode, nagle);
+        assert!(times.replied < 2.0, "{mode}: {times:?}");
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_result() {
     // RustCrypto signs without randomness of its own, so that all bytes are the same.
