@@ -233,6 +233,16 @@ fn a_failure_says_whose_it_is_and_why() {
         let Err(Failed::Connection(cause)) = failed else { panic!("{version}: an expired certificate was taken") };
         assert!(cause.contains("client") && cause.contains("expired"), "{version}: {cause}");
     }
+    // Segments of 844 bytes take longer over LoRaWAN than this TCP ever waits: the server gives up, and resets the client.
+    comparison.begins = NOW;
+    let constrained = Setting {
+        tcp: tcp::Config::constrained(),
+        limits_segments: true,
+        ip: IpVersion::V6,
+        ..setting(Version::Tls13, Mode::Full, Link::lorawan(7))
+    };
+    let failed = comparison.measure(&constrained, &mut Unwatched).err();
+    assert_eq!(failed, Some(Failed::Connection("server: TCP: TimedOut".into())));
     let narrow = setting(Version::Dtls13, Mode::Full, Link::ethernet(70));
     assert_eq!(comparison.measure(&narrow, &mut Unwatched).err(), Some(Failed::MtuTooSmall));
 }

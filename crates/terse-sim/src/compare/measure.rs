@@ -207,15 +207,14 @@ fn connect(
         return Err(Failed::Connection(format!("the simulator lost count: {conservation}")));
     }
 
-    let failure = [("client", client), ("server", server)].into_iter().find_map(|(name, node)| {
+    let failures = [("client", client), ("server", server)].into_iter().filter_map(|(name, node)| {
         let program = &network.node(node).application;
         let over = program.is_over();
-        program
-            .failure
-            .clone()
-            .or_else(|| (!over).then(|| "it did not come to its end".into()))
-            .map(|cause| format!("{name}: {cause}"))
+        let cause = program.failure.clone().or_else(|| (!over).then(|| "it did not come to its end".into()))?;
+        Some((program.was_reset, format!("{name}: {cause}")))
     });
+    // Who was reset says only that the other side had given up.
+    let failure = failures.min_by_key(|(was_reset, _)| *was_reset).map(|(_, failure)| failure);
     if let Some(failure) = failure {
         return Err(Failed::Connection(failure));
     }
