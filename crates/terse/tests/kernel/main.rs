@@ -43,8 +43,8 @@ const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 fn the_simulator_agrees_with_the_kernel() {
     if let Err(reason) = Link::new(1500) {
         let required = std::env::var_os("TERSE_REQUIRE_ALL").is_some_and(|value| value == "1");
-        assert!(!required, "two namespaces with a link between them: {reason}");
-        println!("skipped: two namespaces with a link between them: {reason}");
+        assert!(!required, "no link between two network namespaces, which needs root: {reason}");
+        println!("skipped: no link between two network namespaces, which needs root: {reason}");
         return;
     }
     let directory = tempfile::tempdir().unwrap();

@@ -44,8 +44,8 @@ impl Link {
         ip(&format!("link add {INTERFACE} netns {client} type veth peer name {INTERFACE} netns {server}"))?;
         for (end, address) in [(&link.client, CLIENT), (&link.server, SERVER)] {
             let name = &end.0;
-            // Hosts that have IPv6 look for routers. Congestion control is the one setting of TCP that a namespace has from
-            // its host; all others are the kernel's own defaults in a new one.
+            // Hosts that have IPv6 look for routers. A new namespace has the kernel's own defaults for TCP, but for congestion
+            // control and the sizes of buffers, which are its host's; the buffers are never full here.
             end.set("net/ipv6/conf/all/disable_ipv6", &["1"]).ok();
             end.set("net/ipv4/tcp_congestion_control", &["cubic", "reno"])?;
             run(end
