@@ -11,7 +11,7 @@ use terse_interop::case::{Asks, Case};
 use terse_net::OsRng;
 use terse_tls::cache::{
     ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, PeerEntry, Row, Save, Schemes, Scope,
-    ScopeRecord, ServerCache, ServerStore, Ticket, snapshot,
+    ScopeRecord, ServerCache, Ticket, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Connection, ProtocolVersion};

@@ -4,6 +4,7 @@
 //! What must always hold: a commit that was confirmed is in the file.
 
 use core::fmt;
+use core::task::Poll;
 use std::path::Path;
 
 use terse_tls::cache::{
@@ -64,6 +65,19 @@ impl CacheFile {
     }
 }
 
+impl CacheFile {
+    /// What [`ServerStore::find`] finds: this store has it at once.
+    pub fn find(&self, ticket: &Ticket) -> Option<Row> {
+        self.server.find(ticket)
+    }
+
+    /// What [`ServerStore::commit`] does: this store does it at once.
+    pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+        self.server.commit(commit)?;
+        self.save()
+    }
+}
+
 impl ClientStore for CacheFile {
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
         let mut save = Save::Later;
@@ -76,13 +90,12 @@ impl ClientStore for CacheFile {
 }
 
 impl ServerStore for CacheFile {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.server.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(Self::find(self, ticket))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        self.server.commit(commit)?;
-        self.save()
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Self::commit(self, commit.clone()))
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {

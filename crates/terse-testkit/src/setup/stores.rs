@@ -1,6 +1,7 @@
 //! Stores for tests: new ones whose content can be looked at, and some that never change.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 use std::sync::OnceLock;
 
 use terse_tls::cache::{
@@ -99,12 +100,12 @@ impl ClientStore for Frozen<MemoryClientStore> {
 }
 
 impl ServerStore for Frozen<MemoryServerStore> {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.0.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(self.0.find(ticket))
     }
 
-    fn commit(&self, _: Commit) -> Result<(), NotSaved> {
-        Ok(())
+    fn commit(&self, _: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Ok(()))
     }
 
     fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {

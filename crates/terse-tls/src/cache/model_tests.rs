@@ -2,7 +2,6 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::iter::once;
 
 use proptest::prelude::*;
 use spin::Mutex;
@@ -140,8 +139,8 @@ impl World {
                 let mut selection = Selection { scheme: Some(self.scheme), ..Selection::default() };
                 if let Some(ticket) = client.ticket_of(self.scheme) {
                     match self.scheme {
-                        Scheme::Compact => selection = server.select_everything(ticket),
-                        _ => selection.client_certificate = server.select(once(ticket)) == Some(0),
+                        Scheme::Compact => selection = server.select_everything(look_up(&*self.server, [ticket])),
+                        _ => selection.client_certificate = server.select(look_up(&*self.server, [ticket])) == Some(0),
                     }
                 }
                 *cached = selection.client_certificate;
@@ -167,7 +166,7 @@ impl World {
             Reach::Finished => {
                 if let Some(ticket) = client.own_ticket() {
                     let entry = server.entry(*own_certificate, peer()).expect("caching is on");
-                    server.commit(FinishedProof::after_finished(), ticket, Some(entry)).expect("in memory");
+                    server.commit(FinishedProof::after_finished(), ticket, Some(entry)).done().expect("in memory");
                 }
                 *reached = Reach::Commit;
             }

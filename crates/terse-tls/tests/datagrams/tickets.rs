@@ -4,6 +4,7 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::net::SocketAddr;
+use core::task::Poll;
 
 use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::Side;
@@ -327,12 +328,12 @@ fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
 struct Unsure(Arc<MemoryServerStore>);
 
 impl ServerStore for Unsure {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.0.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(self.0.find(ticket))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        self.0.commit(commit)
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(self.0.commit(commit.clone()))
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
