@@ -7,6 +7,7 @@ use core::fmt;
 use core::task::Poll;
 use std::path::Path;
 
+use terse_tls::LearnedIssuers;
 use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
@@ -22,6 +23,7 @@ pub struct CacheFile {
     file: SavedFile,
     client: MemoryClientStore,
     server: MemoryServerStore,
+    issuers: LearnedIssuers,
 }
 
 static FORMAT: Format = Format { name: "cache file", magic: *b"terse$c\n", version: snapshot::VERSION, secret: false };
@@ -35,9 +37,10 @@ impl CacheFile {
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
         let decode = |bytes: &[u8]| snapshot::decode(bytes, capacity).ok();
         let (file, tables, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
-        let (client, server) =
-            tables.unwrap_or_else(|| (MemoryClientStore::new(capacity), MemoryServerStore::new(capacity)));
-        Ok((Self { file, client, server }, damage))
+        let (client, server, issuers) = tables.unwrap_or_else(|| {
+            (MemoryClientStore::new(capacity), MemoryServerStore::new(capacity), LearnedIssuers::new())
+        });
+        Ok((Self { file, client, server, issuers }, damage))
     }
 
     /// Where the file is.
@@ -60,8 +63,13 @@ impl CacheFile {
         &self.server
     }
 
+    /// Who issued what is kept, where revocation is checked: for [`Trust::with_issuers`](terse_tls::Trust::with_issuers).
+    pub const fn issuers(&self) -> &LearnedIssuers {
+        &self.issuers
+    }
+
     fn save(&self) -> Result<(), NotSaved> {
-        self.file.save(|| snapshot::encode(&self.client, &self.server))
+        self.file.save(|| snapshot::encode(&self.client, &self.server, &self.issuers))
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::task::Poll;
 use std::sync::OnceLock;
 
+use terse_tls::LearnedIssuers;
 use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
@@ -44,8 +45,12 @@ impl Stores {
     pub fn size(&self, side: Side) -> (usize, usize) {
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
         let (bytes, sessions) = match side {
-            Side::Client => (snapshot::encode(&self.client_cache, &no_server), self.client_sessions.len()),
-            Side::Server => (snapshot::encode(&no_client, &self.server_cache), self.server_sessions.len()),
+            Side::Client => {
+                (snapshot::encode(&self.client_cache, &no_server, &LearnedIssuers::new()), self.client_sessions.len())
+            }
+            Side::Server => {
+                (snapshot::encode(&no_client, &self.server_cache, &LearnedIssuers::new()), self.server_sessions.len())
+            }
         };
         (bytes.expect("a small cache").len(), sessions)
     }

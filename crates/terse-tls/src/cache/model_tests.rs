@@ -8,6 +8,7 @@ use spin::Mutex;
 
 use super::test_data::*;
 use super::*;
+use crate::cert::LearnedIssuers;
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -19,7 +20,7 @@ struct SavingStore {
 
 impl SavingStore {
     fn load(saved: Vec<u8>) -> Arc<Self> {
-        let (memory, _) = snapshot::decode(&saved, 8).expect("own encoding");
+        let (memory, ..) = snapshot::decode(&saved, 8).expect("own encoding");
         Arc::new(Self { memory, saved: Mutex::new(saved) })
     }
 }
@@ -32,7 +33,7 @@ impl ClientStore for SavingStore {
             save
         })?;
         if save == Save::Now {
-            *self.saved.lock() = snapshot::encode(&self.memory, &MemoryServerStore::new(0))?;
+            *self.saved.lock() = snapshot::encode(&self.memory, &MemoryServerStore::new(0), &LearnedIssuers::new())?;
         }
         Ok(())
     }
@@ -107,7 +108,8 @@ const SEEN: Seen = Seen { certificate: SERVER, request: Some(REQUEST) };
 
 impl World {
     fn new(scheme: Scheme) -> Self {
-        let empty = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0)).expect("small");
+        let empty = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0), &LearnedIssuers::new())
+            .expect("small");
         let server = Arc::new(MemoryServerStore::new(100));
         Self { scheme, client: SavingStore::load(empty), server, tickets: 0, now: TODAY }
     }

@@ -18,8 +18,8 @@ use terse_tls::cache::{
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Event, ExtensionType, Fault, Now,
-    ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
+    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Event, ExtensionType, Fault, LearnedIssuers,
+    Now, ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
 };
 
 /// Both versions.
@@ -218,7 +218,7 @@ impl World {
     /// The server's process starts anew, with its store or without.
     pub(crate) fn restart_server(&mut self, with_store: bool) {
         let rows = if with_store { self.rows() } else { MemoryServerStore::new(0).snapshot() };
-        let (_, store) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
+        let (_, store, _) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
         self.set_server_store(Arc::new(store));
     }
 
@@ -517,7 +517,7 @@ impl Disk {
     /// What the next process finds.
     fn restart(&self) -> Arc<Self> {
         let saved = self.saved.lock().unwrap().clone();
-        let (memory, _) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");
+        let (memory, ..) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");
         Arc::new(Self { memory, saved: Mutex::new(saved) })
     }
 }
@@ -537,7 +537,7 @@ impl ClientStore for Disk {
 }
 
 fn snapshot_of(memory: &MemoryClientStore) -> Vec<u8> {
-    snapshot::encode(memory, &MemoryServerStore::new(0)).expect("small")
+    snapshot::encode(memory, &MemoryServerStore::new(0), &LearnedIssuers::new()).expect("small")
 }
 
 trait Snapshot {
@@ -546,7 +546,7 @@ trait Snapshot {
 
 impl Snapshot for MemoryServerStore {
     fn snapshot(&self) -> Vec<u8> {
-        snapshot::encode(&MemoryClientStore::new(0), self).expect("small")
+        snapshot::encode(&MemoryClientStore::new(0), self, &LearnedIssuers::new()).expect("small")
     }
 }
 

@@ -15,8 +15,8 @@ use terse_tls::cache::{
 };
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup, ProtocolVersion, Summary,
-    Undefended,
+    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, LearnedIssuers, NamedGroup,
+    ProtocolVersion, Summary, Undefended,
 };
 
 use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
@@ -310,12 +310,14 @@ fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
     for setting in settings() {
         for is_saved in [true, false] {
             let mut scene = Scene::visited(setting, EndpointLimits::default());
-            let saved = |scene: &Scene| snapshot::encode(&MemoryClientStore::new(0), &scene.store).unwrap();
+            let saved = |scene: &Scene| {
+                snapshot::encode(&MemoryClientStore::new(0), &scene.store, &LearnedIssuers::new()).unwrap()
+            };
             let before = saved(&scene);
             let (_, hello) = scene.seen_hello(address(HOME, 4000));
             assert!(scene.begins(address(HOME, 4000), &hello));
             let kept = if is_saved { saved(&scene) } else { before };
-            let (_, store) = snapshot::decode(&kept, 8).unwrap();
+            let (_, store, _) = snapshot::decode(&kept, 8).unwrap();
             scene.world.setup.server.cache.as_mut().unwrap().store = Arc::new(store);
             scene.restart();
             // With the store of before, the attack works: what counts is that it was saved.
