@@ -48,7 +48,7 @@ fn example() -> (ScopeRecord, Row) {
     let table = |shared: &[u8], record: &[u8]| [&[1], shared, &vector::<4>(record)].concat();
     let scopes = table(&[1; 32], &record(&[0, 1], &scope));
     let clients = table(&trust_id, &record(&[1, 0, 0, 0, 0], &client));
-    let bytes = [scopes, clients, vec![0; 5]].concat();
+    let bytes = [scopes, clients, vec![0; 5], vec![0]].concat(); // no tickets without a client, and no issuers
 
     let (client, server, _) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
     (record_of(&client), server.find(&ticket(1)).expect("it is there"))
