@@ -1,6 +1,7 @@
 //! What each defence of caching is for: the attack that it stops succeeds as soon as it is taken away.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 use std::sync::Mutex;
 
 use terse_pki::Usage;
@@ -256,17 +257,18 @@ struct Plain {
 }
 
 impl ServerStore for Plain {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.rows.lock().unwrap().iter().find(|(kept, _)| kept == ticket).map(|(_, row)| row.clone())
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        let rows = self.rows.lock().unwrap();
+        Poll::Ready(rows.iter().find(|(kept, _)| kept == ticket).map(|(_, row)| row.clone()))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
         let mut rows = self.rows.lock().unwrap();
         if rows.len() == CAPACITY {
             rows.remove(0);
         }
-        rows.push((commit.ticket, commit.row));
-        Ok(())
+        rows.push((commit.ticket, commit.row.clone()));
+        Poll::Ready(Ok(()))
     }
 
     fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {
