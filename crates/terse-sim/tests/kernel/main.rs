@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
+mod lost_syn_ack;
+#[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
 mod script;
@@ -17,6 +19,7 @@ fn main() {
     namespace::enter_or_skip();
     let mut link = link::Link::new();
     script::compare(&mut link);
+    lost_syn_ack::compare(&mut link);
     transfer::all(&mut link);
 }
 
