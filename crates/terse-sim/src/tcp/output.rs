@@ -133,7 +133,7 @@ impl Connection {
             return None;
         }
         let freed = if self.config.free_sacked { self.scoreboard.reported_segments() } else { 0 };
-        let limit = self.config.maximum_in_flight;
+        let limit = self.config.maximum_in_flight.max(1);
         // A peer that reports and never acknowledges gets no more than twice of it.
         if self.scoreboard.len() >= limit + freed.min(limit) {
             return None;

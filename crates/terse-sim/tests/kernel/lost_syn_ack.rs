@@ -29,24 +29,28 @@ pub(crate) fn compare(link: &mut Link) {
     // More than the initial window, and less: without new data, the probe is the last segment.
     for (sack, len) in [(false, 20_000), (true, 20_000), (true, 5_000)] {
         set("tcp_sack", if sack { "1" } else { "0" });
-        let syn = |port| Segment {
-            source_port: 40_000,
-            destination_port: port,
-            flags: Flags { syn: true, ..Flags::default() },
-            window: 60_000,
-            options: Options { maximum_segment_size: Some(1000), sack_permitted: sack, ..Options::default() },
-            ..Segment::default()
-        };
-        let kernel = of_kernel(link, &syn, len);
-        let ours = of_ours(&syn(1), len);
+        let kernel = of_kernel(link, sack, len);
+        let ours = of_ours(&syn(1, sack), len);
         println!("after a lost SYN-ACK, {len} bytes, SACK {sack}: the kernel {kernel:?}, Config::linux() {ours:?}");
         assert_eq!((kernel.burst, kernel.first_again), (ours.burst, ours.first_again));
         assert!(kernel.waited.abs_diff(ours.waited) <= 5, "the kernel waits for another time");
     }
 }
 
+/// A SYN of ours.
+pub(crate) fn syn(port: u16, sack: bool) -> Segment {
+    Segment {
+        source_port: 40_000,
+        destination_port: port,
+        flags: Flags { syn: true, ..Flags::default() },
+        window: 60_000,
+        options: Options { maximum_segment_size: Some(1000), sack_permitted: sack, ..Options::default() },
+        ..Segment::default()
+    }
+}
+
 /// The third segment of the handshake.
-fn answer(syn: &Segment, syn_ack: &Segment) -> Segment {
+pub(crate) fn answer(syn: &Segment, syn_ack: &Segment) -> Segment {
     Segment {
         sequence: syn.end(),
         acknowledgement: Some(syn_ack.end()),
@@ -56,9 +60,9 @@ fn answer(syn: &Segment, syn_ack: &Segment) -> Segment {
     }
 }
 
-fn of_kernel(link: &mut Link, syn: &dyn Fn(u16) -> Segment, len: usize) -> Beginning {
+fn of_kernel(link: &mut Link, sack: bool, len: usize) -> Beginning {
     let port = link.prepare(1, 1500, 0.0, 0.0);
-    let syn = syn(port);
+    let syn = syn(port, sack);
     let listener = TcpListener::bind((KERNEL, port)).expect("a free port");
     let (done, wait) = mpsc::channel::<()>();
     let kernel = thread::spawn(move || {

@@ -13,6 +13,8 @@ mod namespace;
 mod script;
 #[cfg(target_os = "linux")]
 mod transfer;
+#[cfg(target_os = "linux")]
+mod writes;
 
 #[cfg(target_os = "linux")]
 fn main() {
@@ -20,6 +22,7 @@ fn main() {
     let mut link = link::Link::new();
     script::compare(&mut link);
     lost_syn_ack::compare(&mut link);
+    writes::compare(&mut link);
     transfer::all(&mut link);
 }
 
