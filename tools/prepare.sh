@@ -64,6 +64,8 @@ fi
 install_package cc build-essential
 install_package cmake cmake
 install_package openssl openssl
+install_package ip iproute2
+install_package unshare util-linux
 install_package gnutls-cli gnutls-bin
 install_package /usr/include/wolfssl/ssl.h libwolfssl-dev
 install_package /usr/include/mbedtls/ssl.h libmbedtls-dev

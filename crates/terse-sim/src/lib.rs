@@ -5,7 +5,11 @@
 
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 pub mod capture;
+pub mod compare;
+mod engine;
 pub mod host;
 pub mod ledger;
 pub mod link;
@@ -15,5 +19,6 @@ mod rng;
 pub mod tcp;
 mod time;
 
+pub use engine::Exchange;
 pub use rng::Random;
 pub use time::Time;

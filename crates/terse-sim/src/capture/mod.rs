@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use core::time::Duration;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -63,6 +64,13 @@ impl Capture {
     /// Everything, in the order of time.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Lets everything happen so much later.
+    pub fn delay(&mut self, by: Duration) {
+        for entry in &mut self.entries {
+            entry.at += by;
+        }
     }
 
     /// Puts what another capture has beside what this one has.

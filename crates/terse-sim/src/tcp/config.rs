@@ -31,8 +31,11 @@ pub struct Config {
     pub congestion_control: bool,
     /// The initial congestion window, in full segments (RFC 6928: 10; RFC 5681: 2 to 4).
     pub initial_window: u32,
-    /// The initial congestion window after a SYN was retransmitted, in full segments (RFC 5681, 3.1: 1).
+    /// The initial congestion window after the SYN was retransmitted more often than is forgiven, in full segments
+    /// (RFC 5681, 3.1: 1).
     pub initial_window_after_lost_syn: u32,
+    /// How many retransmissions of the SYN leave the initial window as it is (RFC 5681, 3.1: 0; RFC 6928, 2: 1).
+    pub lost_syns_forgiven: u32,
     /// The most that an acknowledgement adds to the window in slow start, in full segments (RFC 3465, L; RFC 5681: 1).
     pub slow_start_limit: u32,
     /// Whether the window returns to the initial one after a timeout's worth of idleness (RFC 5681, 4.1).
@@ -153,8 +156,8 @@ impl Config {
             ecn: EcnMode::WhenAsked,
             congestion_control: true,
             initial_window: 10,
-            // Linux keeps its ten segments if a single SYN was lost; this is the RFC's rule.
             initial_window_after_lost_syn: 1,
+            lost_syns_forgiven: 1,
             slow_start_limit: 64,
             idle_restart: true,
             duplicate_ack_threshold: Some(3),
@@ -197,6 +200,7 @@ impl Config {
             congestion_control: false,
             initial_window: 2,
             initial_window_after_lost_syn: 1,
+            lost_syns_forgiven: 0,
             slow_start_limit: 1,
             idle_restart: false,
             duplicate_ack_threshold: Some(3),

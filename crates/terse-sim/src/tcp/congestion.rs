@@ -16,9 +16,10 @@ pub(super) struct Congestion {
 }
 
 impl Congestion {
-    /// At the end of a handshake, whose SYN was sent more than once, or not.
-    pub(super) fn new(config: &Config, segment_size: u32, lost_syn: bool) -> Self {
-        let segments = if lost_syn { config.initial_window_after_lost_syn } else { config.initial_window };
+    /// At the end of a handshake, whose SYN was sent again so many times.
+    pub(super) fn new(config: &Config, segment_size: u32, lost_syns: u32) -> Self {
+        let forgiven = lost_syns <= config.lost_syns_forgiven;
+        let segments = if forgiven { config.initial_window } else { config.initial_window_after_lost_syn };
         let initial = segments.max(1).saturating_mul(segment_size);
         Self {
             enabled: config.congestion_control,

@@ -208,7 +208,7 @@ impl Connection {
             },
             send_buffer: SendBuffer::new(initial + 1),
             scoreboard: Scoreboard::default(),
-            congestion: Congestion::new(&config, segment_size, false),
+            congestion: Congestion::new(&config, segment_size, 0),
             recovery: Recovery::new(initial),
             rto: RtoEstimator::new(&config),
             timers: Timers::default(),
@@ -360,3 +360,6 @@ impl Connection {
         self.timers = Timers::default();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,17 +78,22 @@ impl Connection {
 
     /// Our SYN was acknowledged.
     fn establish(&mut self, now: Time, segment: &Segment, acknowledgement: SequenceNumber) {
-        let lost_syn = self.scoreboard.first().is_some_and(|first| first.transmissions > 1);
+        let lost_syns = self.scoreboard.first().map_or(0, |first| first.transmissions.saturating_sub(1));
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
         self.take_acknowledgement(now, segment, acknowledgement);
-        self.congestion = Congestion::new(&self.config, self.segment_size(), lost_syn);
-        if let Some(timeout) = self.config.rto_after_lost_syn.filter(|_| lost_syn) {
+        self.congestion = Congestion::new(&self.config, self.segment_size(), lost_syns);
+        if let Some(timeout) = self.config.rto_after_lost_syn.filter(|_| lost_syns > 0) {
             self.rto.restart_after_lost_syn(timeout);
         }
     }
 
     /// RFC 9293, 3.10.7.4: the checks are in its order.
     fn in_any_other_state(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        // RFC 7323, 3.2: who has agreed to timestamps sends them.
+        if self.agreed.timestamps.is_some() && segment.options.timestamps.is_none() && !segment.flags.rst {
+            self.statistics.unacceptable += 1;
+            return;
+        }
         if !self.is_timely(now, segment) || !self.is_acceptable(segment) {
             self.refuse(now, segment);
             return;
@@ -130,7 +135,7 @@ impl Connection {
     /// PAWS (RFC 7323, 5.3); sets TS.Recent (RFC 7323, 4.3).
     fn is_timely(&mut self, now: Time, segment: &Segment) -> bool {
         let Some((recent, since)) = self.agreed.timestamps else { return true };
-        let Some((value, _)) = segment.options.timestamps else { return segment.flags.rst };
+        let Some((value, _)) = segment.options.timestamps else { return true };
         let newer = value.wrapping_sub(recent) as i32 >= 0;
         if !newer && !segment.flags.rst && now.since(since) < OUTDATED {
             return false;

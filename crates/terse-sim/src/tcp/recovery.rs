@@ -140,7 +140,10 @@ impl Connection {
             }
             Phase::Fast => {}
             Phase::Open | Phase::Timeout => {
-                self.congestion.acknowledged(bytes, flight);
+                // RFC 3168, 6.1.2: an echo does not make the window larger.
+                if !(self.ecn.agreed && segment.flags.ece) {
+                    self.congestion.acknowledged(bytes, flight);
+                }
                 if !self.snd.una.is_before(self.recovery.point) {
                     self.recovery.phase = Phase::Open;
                 }

@@ -88,14 +88,15 @@ impl Scoreboard {
 
     /// Marks what the `blocks` report: `Update` of RFC 6675, 4.
     ///
-    /// True if they report something new. What does not lie between the oldest octet and the newest is not believed.
+    /// True if they report something new. What does not lie between the oldest octet and the newest is not believed, nor
+    /// that the oldest has arrived: it would have been acknowledged.
     pub(super) fn select(&mut self, blocks: &[SackBlock]) -> bool {
         let (Some(first), Some(last)) = (self.segments.front(), self.segments.back()) else { return false };
         let (oldest, newest) = (first.left, last.right);
         let mut news = false;
         for block in blocks {
             let sane = block.left.is_before(block.right)
-                && !block.left.is_before(oldest)
+                && block.left.is_after(oldest)
                 && !block.right.is_after(newest)
                 && block.left.is_before(newest);
             if !sane {
@@ -113,10 +114,12 @@ impl Scoreboard {
         news
     }
 
-    /// Forgets what was reported: the peer has thrown away what it had (RFC 2018, 8).
+    /// Takes what was reported for lost: the peer has thrown away what it had (RFC 2018, 8).
     pub(super) fn forget_reports(&mut self) {
-        for segment in &mut self.segments {
+        for segment in self.segments.iter_mut().filter(|segment| segment.sacked) {
             segment.sacked = false;
+            segment.lost = true;
+            segment.repaired = false;
         }
     }
 

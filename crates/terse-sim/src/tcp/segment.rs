@@ -294,4 +294,4 @@ const KIND_SACK: u8 = 5;
 const KIND_TIMESTAMPS: u8 = 8;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

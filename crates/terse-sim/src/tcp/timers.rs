@@ -183,10 +183,9 @@ impl Connection {
             return;
         }
         let mut delay = self.rto.smoothed().map_or(Duration::from_secs(1), |time| time * 2);
-        if self.scoreboard.len() == 1 {
-            // The peer may be holding its acknowledgement back.
-            delay += self.config.rto_granularity;
-        }
+        // A peer that has a single segment may be holding its acknowledgement back.
+        let single = self.scoreboard.len() == 1;
+        delay += if single { self.config.rto_granularity } else { LEAST_SLACK };
         self.timers.loss_probe = self.timers.retransmission.map(|timeout| timeout.min(now + delay));
     }
 
@@ -211,3 +210,6 @@ impl Connection {
         self.timers.time_wait = Some(now + self.config.time_wait);
     }
 }
+
+/// What Linux adds to two round trips, at the least: two ticks of its clock.
+const LEAST_SLACK: Duration = Duration::from_millis(2);

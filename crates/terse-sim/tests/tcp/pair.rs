@@ -13,6 +13,18 @@ pub(crate) struct Faults {
     pub(crate) marking: f64,
 }
 
+/// How an application reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habits {
+    /// How much it reads and writes at a time.
+    pub(crate) read_size: usize,
+    pub(crate) write_size: usize,
+    /// When it begins to read.
+    pub(crate) reads_from: Time,
+    /// How long it waits after each write.
+    pub(crate) pause: Duration,
+}
+
 /// One side, and what its application has done.
 pub(crate) struct Side {
     pub(crate) connection: Option<Connection>,
@@ -23,8 +35,9 @@ pub(crate) struct Side {
     pub(crate) sent: usize,
     pub(crate) closed: bool,
     pub(crate) received: Vec<u8>,
-    /// How much the application reads at a time; 0 if it does not read for now.
-    pub(crate) read_size: usize,
+    /// When the application writes again.
+    writes_from: Time,
+    pub(crate) habits: Habits,
 }
 
 /// A client, a server, and what is under way between them.
@@ -52,25 +65,45 @@ impl Side {
             sent: 0,
             closed: false,
             received: Vec::new(),
-            read_size: usize::MAX,
+            writes_from: Time::ZERO,
+            habits: Habits {
+                read_size: usize::MAX,
+                write_size: usize::MAX,
+                reads_from: Time::ZERO,
+                pause: Duration::ZERO,
+            },
         }
     }
 
     /// Lets the application read and write what it can.
     fn run(&mut self, now: Time) {
         let Some(connection) = &mut self.connection else { return };
-        let mut buffer = vec![0; connection.readable().min(self.read_size)];
-        let len = connection.recv(now, &mut buffer);
-        self.received.extend_from_slice(&buffer[..len]);
-        self.sent += connection.send(now, &self.to_send[self.sent..]);
+        if now >= self.habits.reads_from {
+            let mut buffer = vec![0; connection.readable().min(self.habits.read_size)];
+            let len = connection.recv(now, &mut buffer);
+            self.received.extend_from_slice(&buffer[..len]);
+        }
+        let rest = &self.to_send[self.sent..];
+        if !rest.is_empty() && now >= self.writes_from {
+            let taken = connection.send(now, &rest[..rest.len().min(self.habits.write_size)]);
+            self.sent += taken;
+            self.writes_from = now + self.habits.pause;
+        }
         if self.sent == self.to_send.len() && !self.closed {
             connection.close(now);
             self.closed = true;
         }
     }
 
-    fn has_unread(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.readable() > 0)
+    /// When the application does something by itself.
+    fn wakes(&self, now: Time) -> Option<Time> {
+        let connection = self.connection.as_ref()?;
+        // One that reads or writes little at a time is soon back.
+        let soon = now + Duration::from_millis(5);
+        let reads = (connection.readable() > 0).then(|| soon.max(self.habits.reads_from));
+        let writes =
+            (connection.send_capacity() > 0 && self.sent < self.to_send.len()).then(|| soon.max(self.writes_from));
+        [reads, writes].into_iter().flatten().min()
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -102,6 +135,7 @@ impl Pair {
 
     /// Runs until nothing happens any more, or `limit`. False if the limit was reached.
     pub(crate) fn run(&mut self, limit: Time) -> bool {
+        let mut steps = 0;
         loop {
             self.client.run(self.now);
             self.server.run(self.now);
@@ -109,13 +143,15 @@ impl Pair {
             self.transmit(false);
             let timeouts = [&self.client, &self.server].map(|side| side.connection.as_ref()?.poll_timeout());
             let arrival = self.flying.iter().map(|(time, ..)| *time).min();
-            // An application that reads little at a time reads again soon.
-            let unread = [&self.client, &self.server].into_iter().any(|side| side.has_unread());
-            let reading = unread.then(|| self.now + Duration::from_millis(5));
-            let Some(next) = timeouts.into_iter().flatten().chain(arrival).chain(reading).min() else { return true };
+            let wakes = [&self.client, &self.server].map(|side| side.wakes(self.now));
+            let events = timeouts.into_iter().chain(wakes).flatten().chain(arrival);
+            let Some(next) = events.min() else { return true };
             if next > limit {
                 return false;
             }
+            // A timer that has expired and is not handled would stop time.
+            steps = if next > self.now { 0 } else { steps + 1 };
+            assert!(steps < 100, "time stands still at {:?}", self.now);
             self.now = self.now.max(next);
             self.deliver();
             for side in [&mut self.client, &mut self.server] {

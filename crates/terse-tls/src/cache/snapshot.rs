@@ -1,7 +1,7 @@
 //! The contents of the stores in memory as bytes, for stores that save: `CacheFile` of `terse-net` is one.
 //!
-//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says how
-//! many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes.
+//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says
+//! how many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes.
 //!
 //! The bytes carry no checksum; whoever keeps them adds one. Whoever can write them can name peers as verified, so they
 //! must come from a place that only this program writes.
@@ -36,8 +36,8 @@ pub fn encode(client: &MemoryClientStore, server: &MemoryServerStore) -> Result<
     Ok(bytes)
 }
 
-/// The stores that [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the least
-/// recently used are left out.
+/// The stores that [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the
+/// least recently used are left out.
 pub fn decode(bytes: &[u8], capacity: usize) -> Result<(MemoryClientStore, MemoryServerStore), InvalidMessage> {
     decode_into(bytes, MemoryClientStore::new(capacity), MemoryServerStore::new(capacity))
 }

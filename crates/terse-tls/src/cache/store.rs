@@ -1,8 +1,8 @@
 //! The traits of stores: in memory, in a file, in a database.
 //!
-//! A call answers before it returns. A store that asks somebody else, such as a database, blocks its thread meanwhile, so an
-//! asynchronous program hands input to a connection where it may block. It keeps each record or row on its own, as
-//! [`ScopeRecord::to_bytes`] and [`Row::to_bytes`] give it.
+//! A call answers before it returns. A store that asks somebody else, such as a database, blocks its thread meanwhile,
+//! so an asynchronous program hands input to a connection where it may block. It keeps each record or row on its own,
+//! as [`ScopeRecord::to_bytes`] and [`Row::to_bytes`] give it.
 //!
 //! What must always hold: each call is atomic against all others, also when it fails.
 

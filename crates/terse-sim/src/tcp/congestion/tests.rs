@@ -6,15 +6,19 @@ use crate::tcp::Config;
 const SMSS: u32 = 1000;
 
 fn congestion() -> Congestion {
-    Congestion::new(&Config { slow_start_limit: 1, ..Config::linux() }, SMSS, false)
+    Congestion::new(&Config { slow_start_limit: 1, ..Config::linux() }, SMSS, 0)
 }
 
 /// RFC 6928, 2: ten segments; RFC 5681, 3.1: one after a SYN was lost.
 #[test]
 fn the_initial_window() {
     assert_eq!(congestion().window(), 10 * SMSS);
-    assert_eq!(Congestion::new(&Config::linux(), SMSS, true).window(), SMSS);
-    assert_eq!(Congestion::new(&Config::constrained(), SMSS, false).window(), u32::MAX);
+    let strict = Config { lost_syns_forgiven: 0, ..Config::linux() };
+    assert_eq!(Congestion::new(&strict, SMSS, 1).window(), SMSS);
+    // RFC 6928, 2: a single loss may be none.
+    assert_eq!(Congestion::new(&Config::linux(), SMSS, 1).window(), 10 * SMSS);
+    assert_eq!(Congestion::new(&Config::linux(), SMSS, 2).window(), SMSS);
+    assert_eq!(Congestion::new(&Config::constrained(), SMSS, 0).window(), u32::MAX);
 }
 
 /// RFC 5681, 3.1: at most SMSS for each acknowledgement in slow start, SMSS for each window after it.
@@ -40,7 +44,7 @@ fn growth() {
 /// RFC 3465, 2.3, where more than one segment counts.
 #[test]
 fn the_limit_of_slow_start_can_be_higher() {
-    let mut congestion = Congestion::new(&Config { slow_start_limit: 2, ..Config::linux() }, SMSS, false);
+    let mut congestion = Congestion::new(&Config { slow_start_limit: 2, ..Config::linux() }, SMSS, 0);
     congestion.acknowledged(3 * SMSS, 10 * SMSS);
     assert_eq!(congestion.window(), 12 * SMSS);
 }

@@ -74,7 +74,7 @@ fn options_that_are_broken_end_the_list() {
     }
 }
 
-pub(crate) fn segments() -> impl Strategy<Value = Segment> {
+pub(in crate::tcp) fn segments() -> impl Strategy<Value = Segment> {
     let flags = any::<[bool; 6]>().prop_map(|[fin, syn, rst, psh, ece, cwr]| Flags { fin, syn, rst, psh, ece, cwr });
     let blocks = prop::collection::vec(any::<(u32, u32)>(), 0..=3);
     let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), blocks, any::<Option<(u32, u32)>>());
