@@ -68,7 +68,8 @@ proptest! {
             for datagram in &to.received {
                 prop_assert!(from.sent.contains(datagram), "{} bytes that nobody sent", datagram.len());
             }
-            if path.duplication == 0.0 {
+            // Where frames are late, one whose acknowledgement was lost can come again after many others.
+            if path.duplication == 0.0 && path.reordering == 0.0 {
                 prop_assert!(to.received.len() <= from.sent.len());
             }
         }
