@@ -84,13 +84,32 @@ fn handshakes_over_every_framing_are_read_and_decrypted() {
         let link: Link = profile.parse().expect("a profile");
         let file = capture(link, setup(version, datagram), &name);
         assert_eq!(file.fields("_ws.malformed || frame.cap_len != frame.len", &["frame.number"]), [""; 0], "{name}");
-        assert_eq!(file.count("tcp.checksum.status == 0 || udp.checksum.status == 0"), 0, "{name}");
+        // 0 is bad, 1 is good.
+        let of_ip = if profile.starts_with("ethernet") { "ip" } else { "ipv6" };
+        let transport = if protocol == "tls" { "tcp" } else { "udp" };
+        let checksums = format!("{transport}.checksum.status == 1 && {of_ip}");
+        assert_eq!(file.count(&checksums), file.count(transport), "{name}: checksums");
+        assert_eq!(file.count("ip.checksum.status == 0 || wpan.fcs_ok == 0"), 0, "{name}: checks of the layers below");
         // ClientHello is plain; Finished is seen only by those who can decrypt.
         assert_eq!(file.count(&format!("{protocol}.handshake.type == 20")), 2, "{name}: Finished");
         let line: String = LINE.iter().map(|byte| format!("{byte:02x}")).collect();
         let data = file.fields(&format!("{protocol}.app_data || data.data"), &["data.data"]);
         assert_eq!(data.iter().filter(|value| value.contains(&line)).count(), 2, "{name}: {data:?}");
     }
+}
+
+#[test]
+fn lost_frames_say_so() {
+    if !tshark::is_there() {
+        return;
+    }
+    let mut link = Link::ieee802154();
+    link.up.loss = 0.3;
+    let file = capture(link, setup(TLS12, Some(1024)), "lost frames");
+    let (lost, all) = (file.count("frame.comment == \"lost\""), file.count("frame"));
+    assert!(lost > 0 && lost < all / 2, "{lost} of {all}");
+    // The link layer sends again what was lost.
+    assert_eq!(file.count("dtls.handshake.type == 20"), 2);
 }
 
 #[test]
