@@ -67,7 +67,7 @@ impl ExpectFinished {
             )?;
         }
         let proven = client.and_then(|client| client.proven);
-        if let Some(mut session) = cache.filter(|_| extended_master_secret)
+        if let Some(mut session) = cache
             && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
         {
             let ticket = master_secret.ticket(config.common.provider.sha256, &named);
