@@ -40,8 +40,8 @@ impl LateStore {
         }
     }
 
-    /// Answers what `connection` asks, for as long as it does. Before each answer it is shown that nothing else moves it,
-    /// neither `rest`, which it did not take yet, nor time.
+    /// Answers what `connection` asks, for as long as it does. Before each answer it is shown that nothing else moves
+    /// it, neither `rest`, which it did not take yet, nor time.
     pub fn serve(&self, connection: &mut Connection, now: Now, rng: &mut dyn Rng, rest: &[u8]) -> Result<(), Error> {
         while let Some(request) = connection.store_request().cloned() {
             for _ in 0..PATIENCE {

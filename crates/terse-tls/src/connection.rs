@@ -34,8 +34,8 @@ mod paths;
 /// 3. After each call, send what [`Connection::poll_transmit`] gives, until it gives `None`, and look at
 ///    [`Connection::poll_event`], until it gives `None`.
 /// 4. On [`Event::NeedSignature`], sign what [`Connection::signature_request`] asks for, and hand the signature to
-///    [`Connection::provide_signature`]. Until then no more input is taken. The same on [`Event::NeedStore`], which comes
-///    only with a store that answers later: [`Connection::store_request`], [`Connection::provide_store_answer`].
+///    [`Connection::provide_signature`]. Until then no more input is taken. The same on [`Event::NeedStore`], which
+///    comes only with a store that answers later: [`Connection::store_request`], [`Connection::provide_store_answer`].
 /// 5. From [`Event::Connected`] on, [`Connection::send`] takes application data. Early data goes another way, since it
 ///    can be replayed: [`Connection::send_early_data`], [`Event::EarlyData`].
 /// 6. At the end call [`Connection::close`] and transmit once more. When the transport itself ends, call
@@ -381,16 +381,18 @@ impl Connection {
         }
     }
 
-    /// What a server's store is asked, after [`Event::NeedStore`]: the application asks it in its own way, for as long as it
-    /// takes. Meanwhile nothing is taken, nothing is sent and no time runs out; datagrams that come are lost, and come again.
-    /// [`Connection::close`] and [`Connection::give_up`] end the wait.
+    /// What a server's store is asked, after [`Event::NeedStore`]: the application asks it in its own way, for as long
+    /// as it takes. Meanwhile nothing is taken, nothing is sent and no time runs out; datagrams that come are lost, and
+    /// come again. [`Connection::close`] and [`Connection::give_up`] end the wait.
     pub fn store_request(&self) -> Option<&StoreRequest> {
         self.handshake.as_ref().and_then(Handshake::store_request)
     }
 
-    /// The answer to [`Connection::store_request`]: the handshake goes on. It may ask again: for another ticket, or to commit.
+    /// The answer to [`Connection::store_request`]: the handshake goes on. It may ask again: for another ticket, or to
+    /// commit.
     ///
-    /// Whoever has an [`Endpoint`](crate::Endpoint) calls [`Endpoint::provide_store_answer`](crate::Endpoint::provide_store_answer).
+    /// Whoever has an [`Endpoint`](crate::Endpoint) calls
+    /// [`Endpoint::provide_store_answer`](crate::Endpoint::provide_store_answer).
     pub fn provide_store_answer(&mut self, now: Now, rng: &mut dyn Rng, answer: StoreAnswer) -> Result<(), Error> {
         if !self.store_request().is_some_and(|request| answer.answers(request)) {
             return Err(ApiMisuse::NoStoreAnswerDue.into());

@@ -250,8 +250,8 @@ impl Endpoint {
         Some(&mut entry.connection)
     }
 
-    /// The answer to the [`Connection::store_request`] of a connection: its handshake goes on. If that fails, it is reported
-    /// as any failure; an error here says that nobody waits for this answer (any more).
+    /// The answer to the [`Connection::store_request`] of a connection: its handshake goes on. If that fails, it is
+    /// reported as any failure; an error here says that nobody waits for this answer (any more).
     pub fn provide_store_answer(
         &mut self,
         now: Now,

@@ -1,8 +1,8 @@
 //! The contents of the stores in memory as bytes, for stores that save: `CacheFile` of `terse-net` is one.
 //!
-//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says how
-//! many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes. Then who issued
-//! them, as far as that is needed ([`LearnedIssuers`]).
+//! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says
+//! how many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes. Then
+//! who issued them, as far as that is needed ([`LearnedIssuers`]).
 //!
 //! The bytes carry no checksum; whoever keeps them adds one. Whoever can write them can name peers as verified, so they
 //! must come from a place that only this program writes.
@@ -27,7 +27,8 @@ pub const VERSION: u16 = 6;
 /// What [`encode`] takes, and [`decode`] gives back.
 pub type Contents = (MemoryClientStore, MemoryServerStore, LearnedIssuers);
 
-/// Everything in `client` and `server`, with the order of use, and `issuers`. Holds of running connections are left out.
+/// Everything in `client` and `server`, with the order of use, and `issuers`. Holds of running connections are left
+/// out.
 ///
 /// Fails only past 4 GiB.
 pub fn encode(

@@ -3,11 +3,12 @@
 //! A store that keeps each record or row on its own, such as a database, has it as [`ScopeRecord::to_bytes`] and
 //! [`Row::to_bytes`] give it. If asking it takes time, either its calls block their thread, or:
 //!
-//! - A server's store answers [`Poll::Pending`] to [`ServerStore::find`] and [`ServerStore::commit`], as often as it likes.
-//!   The connection waits then, and asks the application instead ([`crate::Connection::store_request`]).
+//! - A server's store answers [`Poll::Pending`] to [`ServerStore::find`] and [`ServerStore::commit`], as often as it
+//!   likes. The connection waits then, and asks the application instead ([`crate::Connection::store_request`]).
 //! - A client's does not: which [`Scope`] a connection will ask for is known before it is begun
-//!   ([`crate::ClientConfig::scope`]). Who loads that record first, and begins the connection then, needs no state in which
-//!   it has sent nothing. What it changes may be saved behind its back: if that is lost, it costs one full handshake.
+//!   ([`crate::ClientConfig::scope`]). Who loads that record first, and begins the connection then, needs no state in
+//!   which it has sent nothing. What it changes may be saved behind its back: if that is lost, it costs one full
+//!   handshake.
 //!
 //! What must always hold: each call is atomic against all others, also when it fails.
 
@@ -53,16 +54,16 @@ pub trait ServerStore: Send + Sync {
     /// A persistent store saves before it returns, since what the server sends next tells the client that it has the
     /// ticket. An error says that the row may not survive a restart; a connection goes on without.
     ///
-    /// [`Poll::Pending`]: the connection asks the application to do it, sends nothing until that is done, and does not call
-    /// this again.
+    /// [`Poll::Pending`]: the connection asks the application to do it, sends nothing until that is done, and does not
+    /// call this again.
     fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>>;
 
     /// Whether `ticket` proves that a client is at `address`: the handshake that made it came from there, and it has
     /// proven nothing yet (`caching`, rule 7). If so, it is spent for that purpose, and a persistent store has saved
     /// that before this returns: of any number of calls for one ticket, also across a restart, one at most is `true`.
     ///
-    /// An error says that it may not be saved, and means no. So does a store that cannot tell at once: the client is asked
-    /// for a cookie then. To wait would be to keep something for whoever claims an address.
+    /// An error says that it may not be saved, and means no. So does a store that cannot tell at once: the client is
+    /// asked for a cookie then. To wait would be to keep something for whoever claims an address.
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved>;
 
     /// Deletes `ticket`, if it is there. A store may do it later: what expired or was revoked is not used either way.

@@ -64,13 +64,13 @@ pub(crate) struct IssuerTable {
     learned: LearnedIssuers,
 }
 
-/// Who issued the chains that were verified: CAs between leaf and trust anchor, with their keys, 64 at most, of which the
-/// least recently used goes first. Clones are one and the same.
+/// Who issued the chains that were verified: CAs between leaf and trust anchor, with their keys, 64 at most, of which
+/// the least recently used goes first. Clones are one and the same.
 ///
 /// Each [`Trust`](crate::Trust) that needs them has its own, which end with the process, unless
 /// [`Trust::with_issuers`](crate::Trust::with_issuers) gives it those that are saved with a cache
-/// ([`snapshot`](crate::cache::snapshot)). They are no trust: they name who signs CRLs and OCSP responses, and each link of
-/// a chain that was verified says which of them it means.
+/// ([`snapshot`](crate::cache::snapshot)). They are no trust: they name who signs CRLs and OCSP responses, and each
+/// link of a chain that was verified says which of them it means.
 #[derive(Clone)]
 pub struct LearnedIssuers(Arc<Mutex<Lru<IssuerId, Arc<Issuer>>>>);
 

@@ -157,8 +157,9 @@ impl Trust {
         Self { issuers, stapling, ..self }
     }
 
-    /// Remembers who issued what it verifies, which it needs for CRLs and staples, where the application keeps it: so that
-    /// what is cached can be used after a restart without a full handshake first. Without CRLs and staples it changes nothing.
+    /// Remembers who issued what it verifies, which it needs for CRLs and staples, where the application keeps it: so
+    /// that what is cached can be used after a restart without a full handshake first. Without CRLs and staples it
+    /// changes nothing.
     pub fn with_issuers(self, learned: &LearnedIssuers) -> Self {
         let issuers = self.issuers.map(|issuers| Arc::new(issuers.with_learned(learned.clone())));
         let revocation = match (&self.revocation, &issuers) {

@@ -56,7 +56,10 @@ pub(super) fn selected(
             selected_by_ticket(bits.unwrap_or_default(), bits.is_some(), session, config, types, version)?
         }
         (Some(_), ..) => return Err(PeerMisbehaved::IllegalCachingReply.into()),
-        (None, server_objects, client_objects) => selected_objects(server_objects, client_objects, session, version)?,
+        (None, server_objects, client_objects) => {
+            let is_lax = common.defences().lack(CacheDefence::Selection);
+            selected_objects(server_objects, client_objects, session, version, is_lax)?
+        }
     };
     session.selected(selection);
     let has_tickets = matches!(selection.scheme, Some(Scheme::Bithac | Scheme::Compact));
@@ -121,6 +124,7 @@ fn selected_objects(
     client_objects: Option<SelectedClientInfo<'_>>,
     session: &ClientSession,
     version: ProtocolVersion,
+    is_lax: bool,
 ) -> Result<Selection, Error> {
     let scheme = match (&server_objects, &client_objects) {
         (_, Some(_)) => Some(Scheme::Bithac),
@@ -138,13 +142,14 @@ fn selected_objects(
             }
             _ => (None, &mut selection.client_certificate),
         };
-        if offered.is_none() || core::mem::replace(selected, true) {
+        if (offered.is_none() || core::mem::replace(selected, true)) && !is_lax {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
     }
     if let Some(SelectedClientInfo(Some(objects))) = client_objects {
         let mut objects = objects.iter();
         selection.client_certificate = match (objects.next(), objects.next()) {
+            (Some(_), _) if is_lax => true,
             _ if session.ticket_of(Scheme::Bithac).is_none() => {
                 return Err(PeerMisbehaved::IllegalCachingReply.into());
             }
@@ -241,9 +246,9 @@ impl<'a> Offered<'a> {
             .filter_map(|(index, object)| Some((index, Ticket(object.ticket.try_into().ok()?))))
     }
 
-    fn offers(&self, kind: CachedInformationType, fingerprint: Fingerprint) -> bool {
+    fn offers(&self, kind: CachedInformationType, fingerprint: Fingerprint, is_lax: bool) -> bool {
         let objects = self.cached_info.iter().flat_map(|CachedInformation(objects)| objects.iter());
-        objects.into_iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
+        objects.into_iter().any(|object| object.kind == kind && (object.hash_value == fingerprint.0 || is_lax))
     }
 }
 
@@ -317,9 +322,10 @@ impl Selected {
             return selected;
         }
         // RFC 7924, 4: only what would be sent now.
-        selected.server_certificate = offered.offers(CachedInformationType::CERT, own.certificate);
+        let is_lax = config.common.defences().lack(CacheDefence::SameObjects);
+        selected.server_certificate = offered.offers(CachedInformationType::CERT, own.certificate, is_lax);
         let request = own.request.filter(|request| request.pays && offered.cached_info.is_some());
-        let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request);
+        let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request, is_lax);
         selected.certificate_request = request.map(|request| (request.fingerprint)()).filter(is_offered);
         selected.select_ticket(cache, offered, rows, &client);
         let ticket_used = matches!(selected.ticket, Some(SelectedTicket::Index(Some(_))));

@@ -1,10 +1,11 @@
 //! A server whose store takes its time ([`ServerStore`](crate::cache::ServerStore)): one state for both versions.
 //!
-//! A look-up sends the handshake back to where it was, and the ClientHello is handled once more when the answer is there:
-//! until then it stays with the link, and nothing was said or kept. A commit is followed by what is left of the handshake.
+//! A look-up sends the handshake back to where it was, and the ClientHello is handled once more when the answer is
+//! there: until then it stays with the link, and nothing was said or kept. A commit is followed by what is left of the
+//! handshake.
 //!
-//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (`caching`, rule 2);
-//! each commit is made once.
+//! What must always hold: nothing is sent that tells the client of its ticket before the store has it (`caching`, rule
+//! 2); each commit is made once.
 
 use alloc::boxed::Box;
 

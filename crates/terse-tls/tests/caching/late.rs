@@ -1,5 +1,5 @@
-//! A server's store that answers later, as a database does: the connection waits, and goes on as if it had not. Half of the
-//! tickets of all other tests here are looked up and committed in this way, too.
+//! A server's store that answers later, as a database does: the connection waits, and goes on as if it had not. Half of
+//! the tickets of all other tests here are looked up and committed in this way, too.
 
 use terse_testkit::fault;
 use terse_testkit::late::Late;
@@ -133,8 +133,8 @@ fn an_answer_that_nobody_asked_for() {
     }
 }
 
-/// Whoever does not want to wait any longer says so to the client; the answer then comes too late, and the next connection
-/// finds all as it was.
+/// Whoever does not want to wait any longer says so to the client; the answer then comes too late, and the next
+/// connection finds all as it was.
 #[test]
 fn the_end_of_a_connection_that_waits() {
     for end in ["close", "give up", "end of input"] {
@@ -162,7 +162,8 @@ fn the_end_of_a_connection_that_waits() {
     }
 }
 
-/// What the client says meanwhile is heard afterwards: here that it has given up, and that it does not like what it got.
+/// What the client says meanwhile is heard afterwards: here that it has given up, and that it does not like what it
+/// got.
 #[test]
 fn what_comes_meanwhile_waits_as_well() {
     for (mut link, world, skipped) in asked() {
@@ -187,7 +188,8 @@ fn what_comes_meanwhile_waits_as_well() {
     }
 }
 
-/// A client of ours has one ticket; of one that has more, eight are looked up, each once, and the first that is known counts.
+/// A client of ours has one ticket; of one that has more, eight are looked up, each once, and the first that is known
+/// counts.
 #[test]
 fn each_of_many_tickets_is_asked_for_once() {
     for version in VERSIONS {

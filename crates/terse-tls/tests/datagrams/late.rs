@@ -1,5 +1,5 @@
-//! A server's store that answers later: what comes meanwhile is lost, and comes again; nothing is sent, and above all no ACK,
-//! before the store has what the client is told of (`caching`, rule 2).
+//! A server's store that answers later: what comes meanwhile is lost, and comes again; nothing is sent, and above all
+//! no ACK, before the store has what the client is told of (`caching`, rule 2).
 
 use alloc::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::caching::{Keeps, World};
 use crate::modes::BOTH_VERSIONS;
 use crate::world::{self, address, setup_of};
 
-/// How long the store takes, in milliseconds: less than a round trip, and long enough for the client to ask again, and again.
+/// How long the store takes, in milliseconds: less than a round trip, and long enough for the client to ask again, and
+/// again.
 const TIMES: [u64; 3] = [0, 7, 5_000];
 
 fn all() -> impl Iterator<Item = (ProtocolVersion, Keeps)> {
@@ -72,7 +73,8 @@ fn waiting_costs_time_alone() {
     }
 }
 
-/// Each datagram is lost or doubled, once, while the store takes its time, so that what comes again meets a server that waits.
+/// Each datagram is lost or doubled, once, while the store takes its time, so that what comes again meets a server that
+/// waits.
 #[test]
 fn losses_while_it_waits() {
     for ((version, keeps), time) in all().flat_map(|case| [7, 1_500].map(|time| (case, time))) {

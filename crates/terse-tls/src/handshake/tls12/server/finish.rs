@@ -61,7 +61,7 @@ impl ExpectFinished {
         if let Some(resumable) = resumable {
             resumable.keep(suite, &master_secret, peer, &mut transcript, output)?;
         }
-        if let Some(mut session) = cache.filter(|_| extended_master_secret)
+        if let Some(mut session) = cache
             && let Some(named) = session.names(client.as_ref().and_then(|client| client.fingerprint))
         {
             let ticket = master_secret.ticket(config.common.provider.sha256, &named);

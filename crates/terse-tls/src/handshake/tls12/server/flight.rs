@@ -86,7 +86,7 @@ pub(super) fn send(
     let request = if asked.is_some() { certificate_request(&config)? } else { None };
     let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     let selected = match &credential {
-        Some((own, _)) if offer.extended_master_secret => {
+        Some((own, _)) if offer.may_cache(&config) => {
             select_cached(&config, offer, rows, client_type, own, request.as_deref(), output)
         }
         Some(_) => Selected::nothing(), // `caching`, rule 6

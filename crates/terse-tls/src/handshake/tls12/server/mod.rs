@@ -104,8 +104,7 @@ pub(crate) fn client_hello(
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }
     let negotiated = Negotiated::new(&config, &offer)?;
-    // `caching`, rule 6: only with certificates, and the extended master secret.
-    let rows = match negotiated.credential.as_ref().filter(|_| offer.extended_master_secret) {
+    let rows = match negotiated.credential.as_ref().filter(|_| offer.may_cache(&config)) {
         Some(_) => offer.caching.look_up(&config, output),
         None => Some(Rows::default()),
     };
