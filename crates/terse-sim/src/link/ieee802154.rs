@@ -9,8 +9,8 @@
 //! | 3 retries | macMaxFrameRetries, 8.4 |
 //! | before each frame 0 to 7 times 320 µs, then 128 µs and 192 µs | unslotted CSMA-CA, 6.2.5: macMinBe 3, aUnitBackoffPeriod 20 symbols; CCA 8 symbols; aTurnaroundTime |
 //!
-//! Not modelled: collisions (there are two stations, and they take turns), interframe spaces, security, beacons, joining.
-//! An acknowledgement takes no time to travel.
+//! Not modelled: collisions (there are two stations, and they take turns), interframe spaces, security, beacons,
+//! joining. An acknowledgement takes no time to travel.
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! A link at work: queues, the air, what is in flight, and the books.
 //!
-//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in flight,
-//! perhaps sent again (all this is in [`air`]), then decoded. A packet is *under way* until a node took it, or nothing is left of it anywhere.
+//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in
+//! flight, perhaps sent again (all this is in [`air`]), then decoded. A packet is *under way* until a node took it, or
+//! nothing is left of it anywhere.
 
 mod air;
 

@@ -1,5 +1,5 @@
-//! What holds on every link, whatever it does to packets: nothing gets lost without a cause, nothing is made up, the books
-//! are what was on the link, the same seed gives the same bytes, and nobody is faster or louder than allowed.
+//! What holds on every link, whatever it does to packets: nothing gets lost without a cause, nothing is made up, the
+//! books are what was on the link, the same seed gives the same bytes, and nobody is faster or louder than allowed.
 
 mod world;
 
@@ -56,7 +56,8 @@ proptest! {
         let by_direction: usize = Direction::BOTH.map(|way| world.network.ledger(world.link).total_towards(way).bytes())
             .iter().sum();
         prop_assert_eq!(by_direction, total.bytes());
-        let kinds = [Kind::Datagram, Kind::LinkAcknowledgement].map(|kind| world.network.ledger(world.link).total_for(kind));
+        let ledger = world.network.ledger(world.link);
+        let kinds = [Kind::Datagram, Kind::LinkAcknowledgement].map(|kind| ledger.total_for(kind));
         prop_assert_eq!(kinds.iter().map(|of_kind| of_kind.frames).sum::<u64>(), total.frames);
     }
 
@@ -79,7 +80,9 @@ proptest! {
     }
 
     #[test]
-    fn a_good_link_delivers_everything_in_order(link in links(), lengths in proptest::collection::vec(0_usize..1200, 1..6)) {
+    fn a_good_link_delivers_everything_in_order(
+        link in links(), lengths in proptest::collection::vec(0_usize..1200, 1..6),
+    ) {
         let link = link.with_paths(|path| {
             (path.loss, path.duplication, path.reordering, path.queue) = (0.0, 0.0, 0.0, 10);
         });

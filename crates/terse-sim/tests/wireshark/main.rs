@@ -1,5 +1,5 @@
-//! What Wireshark makes of captures: the engine's handshakes over every framing, decrypted with the keys in the same file;
-//! and the dissector of the caching extensions, `tools/wireshark/terse.lua`. Needs tshark.
+//! What Wireshark makes of captures: the engine's handshakes over every framing, decrypted with the keys in the same
+//! file; and the dissector of the caching extensions, `tools/wireshark/terse.lua`. Needs tshark.
 
 mod engine;
 mod tshark;
@@ -141,8 +141,8 @@ fn the_dissector_shows_the_extensions_of_every_scheme() {
             let name = format!("{scheme} {protocol} {version:?}");
             let setup = setup(version, datagram).with_frozen_cache(schemes);
             let file = capture(Link::ethernet(1500), setup, &name);
-            // Hello and answer, which in TLS 1.3 is EncryptedExtensions in the frame of ServerHello. (What follows is not looked
-            // at: where a Certificate is only a fingerprint, Wireshark takes it for a broken one.)
+            // Hello and answer, which in TLS 1.3 is EncryptedExtensions in the frame of ServerHello. (What follows is
+            // not looked at: where a Certificate is only a fingerprint, Wireshark takes it for a broken one.)
             let hellos = format!("{protocol}.handshake.type in {{1, 2}}");
             let fields = [
                 "terse.malformed",
