@@ -64,6 +64,8 @@ fi
 install_package cc build-essential
 install_package cmake cmake
 install_package openssl openssl
+install_package ip iproute2
+install_package unshare util-linux
 install_package gnutls-cli gnutls-bin
 install_package /usr/include/wolfssl/ssl.h libwolfssl-dev
 install_package /usr/include/mbedtls/ssl.h libmbedtls-dev
@@ -72,6 +74,7 @@ install_package /usr/include/gnutls/gnutls.h libgnutls28-dev
 install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
 install_package mvn maven
+install_package tshark tshark
 fetch_java interop/java/scandium/pom.xml
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi

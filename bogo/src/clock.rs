@@ -22,13 +22,14 @@ pub(crate) struct ShiftedClock {
 
 /// In nanoseconds.
 ///
-/// The runner knows BoringSSL's timers, which begin every flight with the first timeout again. Terse's keep a value that
-/// was doubled until a flight has gone through without loss (RFC 6347, 4.2.4.1). So where the runner expects a timeout
-/// and Terse's was doubled before, the runner's time is stretched until its next expectation.
+/// The runner knows BoringSSL's timers, which begin every flight with the first timeout again. Terse's keep a value
+/// that was doubled until a flight has gone through without loss (RFC 6347, 4.2.4.1). So where the runner expects a
+/// timeout and Terse's was doubled before, the runner's time is stretched until its next expectation.
 ///
-/// In a handshake of DTLS 1.3 BoringSSL has no timer once its flight was acknowledged. Terse's goes on, sends nothing, and
-/// gives the peer up in the end. Where the runner expects no timer, it lets all the time pass that BoringSSL's would take.
-/// So time passes slower then: the timer runs out again and again, and what it sends is noticed, but not to its end.
+/// In a handshake of DTLS 1.3 BoringSSL has no timer once its flight was acknowledged. Terse's goes on, sends nothing,
+/// and gives the peer up in the end. Where the runner expects no timer, it lets all the time pass that BoringSSL's
+/// would take. So time passes slower then: the timer runs out again and again, and what it sends is noticed, but not to
+/// its end.
 #[derive(Clone, Copy)]
 struct VirtualTime {
     /// When the runner expected something last.
@@ -45,7 +46,8 @@ impl VirtualTime {
         self.base + (u128::from(self.passed) * u128::from(ours) / u128::from(theirs)) as u64
     }
 
-    /// The timer that runs until `due` is as the runner says; or doubled, if it ever ran out; or only `watches` the peer.
+    /// The timer that runs until `due` is as the runner says; or doubled, if it ever ran out; or only `watches` the
+    /// peer.
     fn expect(
         &mut self,
         due: Option<Instant>,
@@ -105,8 +107,8 @@ impl ShiftedClock {
     }
 }
 
-/// So many times slower is time where the runner expects no timer: of 402 seconds there are 50, in which one that begins with
-/// 400 ms runs out six times.
+/// So many times slower is time where the runner expects no timer: of 402 seconds there are 50, in which one that
+/// begins with 400 ms runs out six times.
 const SLOWER: u64 = 8;
 
 /// In nanoseconds.

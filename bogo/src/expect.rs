@@ -112,7 +112,8 @@ fn peer(options: &Options, summary: &Summary) -> Result<(), Failure> {
     equal("raw public key", expect.peer_raw_public_key.as_ref(), key.as_ref())
 }
 
-/// The session that a server gave: in TLS 1.3 one is expected. Terse keeps none of a handshake with an external pre-shared key.
+/// The session that a server gave: in TLS 1.3 one is expected. Terse keeps none of a handshake with an external
+/// pre-shared key.
 pub(crate) fn session(
     options: &Options,
     summary: &Summary,

@@ -146,7 +146,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
     all.map_err(|_| Failure::File("a certificate"))
 }
 
-/// A key that notes that it signed, signs only with the schemes that the runner allows, and, when told to, takes its time.
+/// A key that notes that it signed, signs only with the schemes that the runner allows, and, when told to, takes its
+/// time.
 struct Key {
     key: Arc<dyn SigningKey>,
     schemes: Vec<SignatureScheme>,

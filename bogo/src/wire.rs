@@ -49,8 +49,8 @@ enum Unit {
     Byte,
 }
 
-/// How long it takes from one datagram to the next once a handshake of DTLS 1.2 is done, in nanoseconds: the peer's last flight asks
-/// for an answer five times in the same instant, and Terse answers once in a while.
+/// How long it takes from one datagram to the next once a handshake of DTLS 1.2 is done, in nanoseconds: the peer's
+/// last flight asks for an answer five times in the same instant, and Terse answers once in a while.
 const BETWEEN_DATAGRAMS: u64 = 1_000 * MILLISECOND;
 
 /// In nanoseconds.
@@ -129,8 +129,8 @@ impl Wire {
         if self.wants_key_update { self.update_keys() } else { Ok(()) }
     }
 
-    /// Sends a KeyUpdate. Over datagrams it waits until the peer has the last flight of the handshake; while there is another
-    /// KeyUpdate that the peer does not have, there is no second one.
+    /// Sends a KeyUpdate. Over datagrams it waits until the peer has the last flight of the handshake; while there is
+    /// another KeyUpdate that the peer does not have, there is no second one.
     pub(crate) fn update_keys(&mut self) -> Result<(), Failure> {
         match self.connection.update_keys(false) {
             Ok(()) => (self.has_updated_keys, self.wants_key_update) = (true, false),

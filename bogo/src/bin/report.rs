@@ -1,6 +1,7 @@
 //! Counts what a run of BoringSSL's protocol tests came to: by version, and why tests were not run.
 //!
-//! What must always hold: a test counts as passed only if the runner says so; what was not run is counted by its reason.
+//! What must always hold: a test counts as passed only if the runner says so; what was not run is counted by its
+//! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -44,6 +44,11 @@ pub use leaf::{LeafOptions, Usage};
 pub use ocsp::{OcspHash, OcspOptions, OcspStatus};
 pub use pki_types;
 
+/// How long the signature of a certificate is, in bytes: that of an ECDSA key varies, being DER (RFC 3279, 2.2.3).
+pub fn signature_len(certificate: &pki_types::CertificateDer<'_>) -> Result<usize, Error> {
+    Ok(authority::parse(certificate)?.signature_value.data.len())
+}
+
 /// Encodes one PEM block (RFC 7468).
 pub fn to_pem(label: &str, der: &[u8]) -> String {
     // The labels are this crate's own, and a certificate or key is far below the encoder's limit of isize::MAX.

@@ -5,8 +5,20 @@
 
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+pub mod capture;
+pub mod compare;
+mod engine;
+pub mod host;
+pub mod ledger;
+pub mod link;
+pub mod network;
+pub mod packet;
 mod rng;
+pub mod tcp;
 mod time;
 
+pub use engine::Exchange;
 pub use rng::Random;
 pub use time::Time;

@@ -13,7 +13,8 @@
 
 extern crate alloc;
 
-pub mod allocator;
+pub use terse_heap as allocator;
+
 pub mod datagrams;
 pub mod fault;
 pub mod forge;

@@ -52,24 +52,24 @@ pub struct Common {
     pub suites: Vec<CipherSuite>,
     /// Groups, preferred first. A client sends a key share for the first one only.
     pub groups: Vec<NamedGroup>,
-    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first. An ECDSA scheme fixes the
-    /// curve in CertificateVerify only.
+    /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first. An ECDSA scheme fixes
+    /// the curve in CertificateVerify only.
     pub signature_schemes: Vec<SignatureScheme>,
     /// Application protocols (RFC 7301), preferred first.
     pub alpn_protocols: Vec<Vec<u8>>,
     /// The largest record that this side wants to receive, in bytes of plaintext with the content type (RFC 8449):
     /// 64 to 16,385. `None`: the extension is not sent by a client, and answered with the maximum by a server.
     pub record_size_limit: Option<u16>,
-    /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another meaning
-    /// of that is in the way. Both sides must have the same.
+    /// The code point of `client_cached_info` (paper 000, IV-B), which is for private use: 0xff42 unless another
+    /// meaning of that is in the way. Both sides must have the same.
     pub client_cached_info: ExtensionType,
     /// The code point of `compact_cache` (`docs/caching.md`), which is for private use as well: 0xff44.
     pub compact_cache: ExtensionType,
     /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
-    /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one, by
-    /// [`Self::record_size_limit`] or [`ClientConfig::max_fragment_length`]; those that cannot hold to it are refused,
-    /// from the first record on, so that nothing larger is ever buffered.
+    /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one,
+    /// by [`Self::record_size_limit`] or [`ClientConfig::max_fragment_length`]; those that cannot hold to it are
+    /// refused, from the first record on, so that nothing larger is ever buffered.
     pub max_record: usize,
     /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more.
     pub max_send_buffer: usize,
@@ -106,8 +106,8 @@ impl fmt::Debug for dyn Fault {
 const LEAST_FORGERIES: u64 = 1 << 20;
 
 impl Common {
-    /// Both versions, all suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key share of
-    /// 1,216 bytes is for those who ask for it.
+    /// Both versions, all suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key
+    /// share of 1,216 bytes is for those who ask for it.
     fn new(provider: &CryptoProvider) -> Self {
         Self {
             provider: *provider,
@@ -224,8 +224,8 @@ impl Common {
         self.usable_suites().filter(|id| self.version_of(*id).is_some_and(|of| self.enables(of)))
     }
 
-    /// The suites that the link may use: those of TLS 1.3 whose tags can be guessed are not for datagrams, where a forgery
-    /// costs its maker nothing (RFC 9147, 4.5.3).
+    /// The suites that the link may use: those of TLS 1.3 whose tags can be guessed are not for datagrams, where a
+    /// forgery costs its maker nothing (RFC 9147, 4.5.3).
     fn usable_suites(&self) -> impl Iterator<Item = CipherSuite> {
         let takes_all = self.datagrams.is_none_or(|datagrams| datagrams.short_tags);
         let is_long = |id| self.provider.tls13_suite(id).is_none_or(|suite| suite.integrity_limit >= LEAST_FORGERIES);

@@ -199,8 +199,8 @@ impl Connection {
         Err(Error::Truncated)
     }
 
-    /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes. Returns
-    /// how many, or `None` when there are none.
+    /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes.
+    /// Returns how many, or `None` when there are none.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
         if self.store_request().is_some() {
             return None; // `caching`, rule 2: nor is anything acknowledged meanwhile
@@ -261,8 +261,8 @@ impl Connection {
         Ok(taken)
     }
 
-    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`]: there it becomes
-    /// less when flights are lost again and again, as the path may have a smaller MTU than was configured.
+    /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`]: there it
+    /// becomes less when flights are lost again and again, as the path may have a smaller MTU than was configured.
     pub fn max_message(&self) -> usize {
         self.sender.max_fragment()
     }
@@ -275,7 +275,8 @@ impl Connection {
 
     /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
     /// Returns how many bytes were taken: none without a session that allows it, fewer than given at the limit of the
-    /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or none.
+    /// session, at [`Common::max_send_buffer`], or once the server does not take them. Over datagrams all are taken or
+    /// none.
     ///
     /// [`Summary::early_data`] says whether the server took it. If it did not, nothing is sent again but by the
     /// application. Early data is not forward secret, and a network may deliver it twice.
@@ -312,8 +313,8 @@ impl Connection {
 
     /// Moves early data that was received to `out`. Returns how many bytes; 0 when there are none.
     ///
-    /// Somebody who has the session sent it, but maybe not now, and maybe not for the first time: act on it only as far as
-    /// the application protocol allows that (RFC 9846, F.5).
+    /// Somebody who has the session sent it, but maybe not now, and maybe not for the first time: act on it only as far
+    /// as the application protocol allows that (RFC 9846, F.5).
     pub fn recv_early_data(&mut self, out: &mut [u8]) -> usize {
         if self.early_data == Progress::Due {
             return 0;

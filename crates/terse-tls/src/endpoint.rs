@@ -9,7 +9,8 @@
 //!
 //! What must always hold: a client that has not shown that it is where it says costs no memory but a place in a bounded
 //! table, for the fragments of its first message, and is sent no more than three times what it sent (RFC 6347, 4.2.1);
-//! nobody moves a connection to another address but who has its keys, and not with a record that came before (RFC 9146, 6).
+//! nobody moves a connection to another address but who has its keys, and not with a record that came before (RFC 9146,
+//! 6).
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -85,11 +86,11 @@ pub enum EndpointEvent {
 /// # Order of calls
 ///
 /// 1. Hand every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
-/// 2. After each call, also of [`Endpoint::connection`], send what [`Endpoint::poll_transmit`] gives, until it gives `None`,
-///    and look at [`Endpoint::poll_event`], until it gives `None`.
+/// 2. After each call, also of [`Endpoint::connection`], send what [`Endpoint::poll_transmit`] gives, until it gives
+///    `None`, and look at [`Endpoint::poll_event`], until it gives `None`.
 /// 3. When [`Endpoint::poll_timeout`] says so, call [`Endpoint::handle_timeout`].
-/// 4. [`Endpoint::remove`] connections that have failed or are not wanted any more: they stay until then, but for those that
-///    never became complete, of which the oldest makes room for a new one.
+/// 4. [`Endpoint::remove`] connections that have failed or are not wanted any more: they stay until then, but for those
+///    that never became complete, of which the oldest makes room for a new one.
 ///
 /// Nothing that comes in is an error or makes a call panic. What is kept is bounded by [`EndpointLimits`].
 pub struct Endpoint {
@@ -186,8 +187,8 @@ impl Endpoint {
         }
     }
 
-    /// Writes the next datagram to `out`, which should have room for [`Datagrams::max_datagram`] bytes. Returns where it
-    /// goes, and its length.
+    /// Writes the next datagram to `out`, which should have room for [`Datagrams::max_datagram`] bytes. Returns where
+    /// it goes, and its length.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
         while let Some((address, reply)) = self.replies.pop_front() {
             if let Some(place) = out.get_mut(..reply.len()) {

@@ -43,8 +43,8 @@ impl Memory {
     /// For [`Self::cryptography`], where certificates may have RSA keys, of 8,192 bits at most.
     pub const RSA: usize = 24_576;
 
-    /// The smallest that is of use: TLS 1.3 with certificates on elliptic curves, records of 1 kB, messages of 2 kB. The
-    /// configuration must say the same, with `record_size_limit`, so that peers know.
+    /// The smallest that is of use: TLS 1.3 with certificates on elliptic curves, records of 1 kB, messages of 2 kB.
+    /// The configuration must say the same, with `record_size_limit`, so that peers know.
     pub const DEVICE: Self = Self {
         max_handshake_message: 2_048,
         max_record: 1_024,

@@ -207,8 +207,8 @@ pub struct Peer {
     pub psk_identity: Option<Vec<u8>>,
     /// How it proved its identity.
     pub authenticated_by: AuthenticatedBy,
-    /// The scheme that it signed this handshake with; `None` where it signs nothing: in a session that is resumed, or with
-    /// a pre-shared key.
+    /// The scheme that it signed this handshake with; `None` where it signs nothing: in a session that is resumed, or
+    /// with a pre-shared key.
     pub signature_scheme: Option<SignatureScheme>,
     /// What the OCSP response that was stapled to its certificate in this handshake says.
     pub staple: Staple,

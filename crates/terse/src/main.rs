@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod cache;
 mod client;
+mod compare;
 mod credentials;
 mod crls;
 mod demo;
@@ -39,6 +40,8 @@ enum Command {
     Client(Box<client::ClientArgs>),
     /// Serve TLS or DTLS to any client, and say what each handshake cost
     Server(Box<server::ServerArgs>),
+    /// Every handshake mode side by side, on a simulated link
+    Compare(Box<compare::CompareArgs>),
     /// What a cache file holds, and why it was not used
     #[command(subcommand)]
     Cache(cache::CacheCommand),
@@ -46,6 +49,10 @@ enum Command {
     #[command(subcommand)]
     Pki(pki::PkiCommand),
 }
+
+/// Counted for `terse compare --memory`.
+#[global_allocator]
+static HEAP: terse_heap::CountingAllocator = terse_heap::CountingAllocator;
 
 const EXAMPLE: &str = "Example:
   terse demo";
@@ -57,6 +64,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, json),
         Command::Client(args) => client::run(*args, json),
         Command::Server(args) => server::run(*args, json),
+        Command::Compare(args) => compare::run(&args, json),
         Command::Cache(command) => cache::run(command, json),
         Command::Pki(command) => pki::run(command, json),
     };

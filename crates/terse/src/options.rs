@@ -260,17 +260,20 @@ impl core::str::FromStr for HostPort {
     }
 }
 
-fn suite(name: &str) -> Result<CipherSuite, String> {
+/// The value of an option.
+pub(crate) fn suite(name: &str) -> Result<CipherSuite, String> {
     let tls13 = terse_aws_lc::PROVIDER.tls13_suites.iter().map(|suite| suite.id);
     let tls12 = terse_aws_lc::PROVIDER.tls12_suites.iter().map(|suite| suite.id);
     named(name, CipherSuite::from_name(name), tls13.chain(tls12))
 }
 
-fn group(name: &str) -> Result<NamedGroup, String> {
+/// The value of an option.
+pub(crate) fn group(name: &str) -> Result<NamedGroup, String> {
     named(name, NamedGroup::from_name(name), terse_aws_lc::PROVIDER.groups.iter().map(|group| group.name()))
 }
 
-fn signature_scheme(name: &str) -> Result<SignatureScheme, String> {
+/// The value of an option.
+pub(crate) fn signature_scheme(name: &str) -> Result<SignatureScheme, String> {
     let known = terse_aws_lc::PROVIDER.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
     named(name, SignatureScheme::from_name(name), known)
 }

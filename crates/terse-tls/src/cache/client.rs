@@ -22,7 +22,7 @@ use crate::wire::{CertificateType, ProtocolVersion};
 
 mod offer;
 
-use offer::Offer;
+use offer::{Offer, Offered};
 
 /// Handshake caching of a client.
 #[derive(Clone)]
@@ -118,63 +118,66 @@ pub(crate) enum Failure {
     TimeoutOrClose,
 }
 
-/// One connection's dealings with the cache. Dropping it releases a held ticket.
-#[derive(Debug)]
+/// One connection's dealings with the cache. Dropping it releases a held ticket. It lives as long as the connection, and
+/// so do its bytes.
 pub(crate) struct ClientSession {
     /// `None`: caching is off.
-    cache: Option<ClientCache>,
-    scope: Arc<Scope>,
+    store: Option<Arc<dyn ClientStore>>,
+    scope: Scope,
     /// When, in seconds since 1970; 0 without a clock.
     begun: u32,
     trust_id: TrustId,
     /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
     bithac: bool,
     compact: bool,
-    offer: Offer,
+    /// What was offered, if anything. In a box, and so is what comes later: the first handshake, which has to hold its
+    /// certificates as well, has nothing to offer.
+    offer: Option<Box<Offer>>,
     reason: Option<Reason>,
     selection: Selection,
-    /// The server's Certificate and CertificateRequest in this handshake, sent or cached.
-    certificate: Option<Fingerprint>,
-    request: Option<Fingerprint>,
-    /// This handshake's own ticket.
-    own_ticket: Option<Box<(Ticket, Named)>>,
     holds: bool,
     stage: Stage,
     defences: Defences,
 }
 
 /// How far the connection got.
-#[derive(Clone, Copy, Debug)]
 enum Stage {
     /// No Finished was sent.
     Handshake,
-    /// The own Finished was sent; `before` is how the scope stood until then, in case the connection fails yet.
-    Finished { before: Health },
+    /// The own Finished was sent.
+    Finished(Box<Finished>),
     /// The server is known to have finished, or the connection failed: nothing more is learned.
     Over,
+}
+
+/// The own Finished was sent.
+struct Finished {
+    /// How the scope stood until then, in case the connection fails yet.
+    before: Health,
+    /// What was offered, if anything: the entries themselves are not needed any more.
+    offered: Option<Offered>,
+    /// This handshake's own ticket.
+    own_ticket: Option<(Ticket, Named)>,
 }
 
 impl ClientSession {
     /// Reads the record of `scope` and decides what is offered.
     pub(crate) fn begin(cache: &ClientCache, scope: Scope, context: Context<'_>) -> Self {
         let mut session = Self {
-            cache: Some(cache.clone()).filter(|cache| cache.schemes.contains(Scheme::Rfc7924)),
-            scope: Arc::new(scope),
+            store: cache.schemes.contains(Scheme::Rfc7924).then(|| cache.store.clone()),
+            scope,
             begun: context.now.seconds(),
             trust_id: context.trust_id,
             bithac: false,
             compact: false,
-            offer: Offer::default(),
+            offer: None,
             reason: None,
             selection: Selection::default(),
-            certificate: None,
-            request: None,
-            own_ticket: None,
             holds: false,
             stage: Stage::Handshake,
             defences: context.defences,
         };
-        session.change(|session, record| session.choose(record, context));
+        session.change(|session, record| session.choose(record, cache.schemes, context));
         session
     }
 
@@ -184,32 +187,19 @@ impl ClientSession {
         &self,
         fingerprint: Fingerprint,
         version: ProtocolVersion,
-        peer: VerifiedPeer,
+        peer: &Arc<VerifiedPeer>,
     ) -> Option<PeerEntry> {
-        self.cache.as_ref()?;
+        self.store.as_ref()?;
         Some(PeerEntry::new(fingerprint, version, self.trust_id, self.scope.server.clone(), peer))
     }
 
-    /// The server's Certificate in this handshake, sent or cached.
-    pub(crate) const fn saw_certificate(&mut self, fingerprint: Fingerprint) {
-        self.certificate = Some(fingerprint);
-    }
-
-    /// The server's CertificateRequest in this handshake, sent or cached.
-    pub(crate) const fn saw_request(&mut self, fingerprint: Fingerprint) {
-        self.request = Some(fingerprint);
-    }
-
-    /// What the ticket of this handshake stands for, if one was negotiated. `own_certificate` was proven.
-    pub(crate) fn names(&self, own_certificate: Option<Fingerprint>) -> Option<Named> {
+    /// What the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or cached, and
+    /// what this side has proven.
+    pub(crate) fn names(&self, parts: Parts) -> Option<Named> {
         match self.selection.scheme? {
             Scheme::Rfc7924 => None,
-            Scheme::Bithac => own_certificate.map(Named::Client),
-            Scheme::Compact => Some(Named::Static(Parts {
-                server_certificate: self.certificate?,
-                certificate_request: self.request,
-                client_certificate: own_certificate,
-            })),
+            Scheme::Bithac => parts.client_certificate.map(Named::Client),
+            Scheme::Compact => Some(Named::Static(parts)),
         }
     }
 
@@ -242,8 +232,8 @@ impl ClientSession {
     pub(crate) fn finished(&mut self, learned: Learned) {
         let Learned { proof: FinishedProof(()), server_certificate, certificate_request, ticket } = learned;
         self.change(|session, record| {
-            session.stage = Stage::Finished { before: record.health };
-            record.health.succeeded(!session.offer.is_empty());
+            let before = record.health;
+            record.health.succeeded(session.offer.is_some());
             if session.selection.any() {
                 record.history.used = session.begun;
             }
@@ -259,17 +249,18 @@ impl ClientSession {
             if record.history.made == 0 {
                 record.history.made = session.begun;
             }
-            session.own_ticket = ticket.map(Box::new);
-            if session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket() {
-                session.own_ticket = None;
-            }
-            if let Some(slot) = session.own_slot(record) {
+            let lacks_own = session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket();
+            let offered = session.offer.as_deref().map(Offer::names);
+            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own) };
+            if let Some(slot) = finished.own_slot(record) {
                 if session.defences.lack(CacheDefence::TwoSlots) {
                     record.confirm(slot);
                 }
                 record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
                 session.hold(record);
             }
+            session.offer = None;
+            session.stage = Stage::Finished(Box::new(finished));
             Save::Now
         });
     }
@@ -283,14 +274,11 @@ impl ClientSession {
     /// Application data, NewSessionTicket or close_notify came under application keys: the server has this handshake's
     /// ticket. May be called for each.
     pub(crate) fn confirmed(&mut self) {
-        if !matches!(self.stage, Stage::Finished { .. }) {
+        let Some(finished) = self.stage.end_if_finished() else { return };
+        if finished.own_ticket.is_none() {
             return;
         }
-        self.stage = Stage::Over;
-        if self.own_ticket.is_none() {
-            return;
-        }
-        self.change(|session, record| match session.own_slot(record) {
+        self.change(|_, record| match finished.own_slot(record) {
             None => Save::Later,
             Some(slot) => {
                 record.confirm(slot);
@@ -301,39 +289,24 @@ impl ClientSession {
 
     /// The connection failed, before [`Self::confirmed`] was called; later, this does nothing but release the ticket.
     pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
-        let (stage, selection) = (self.stage, self.selection);
-        self.stage = Stage::Over;
+        let (stage, selection) = (core::mem::replace(&mut self.stage, Stage::Over), self.selection);
         self.release();
-        if matches!(stage, Stage::Over) {
-            return;
-        }
+        let (before, offered) = match stage {
+            Stage::Over => return,
+            Stage::Handshake => (None, self.offer.as_deref().map(Offer::names)),
+            Stage::Finished(finished) => (Some(finished.before), finished.offered),
+        };
         self.change(|session, record| {
             let unchanged = record.clone();
-            if let Stage::Finished { before } = stage {
-                record.health = before;
-            }
+            record.health = before.unwrap_or(record.health);
             if !session.defences.lack(CacheDefence::Alternation) {
-                record.health.failed(!session.offer.is_empty(), now.unix.map(|time| time.as_secs()));
+                record.health.failed(offered.is_some(), now.unix.map(|time| time.as_secs()));
             }
             if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
-                session.drop_selected(record, selection);
+                drop_selected(record, selection, offered.unwrap_or_default());
             }
             if *record == unchanged { Save::Later } else { Save::Now }
         });
-    }
-
-    /// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so
-    /// that the next connection does not fail in the same way.
-    fn drop_selected(&self, record: &mut ScopeRecord, selection: Selection) {
-        if selection.any() {
-            record.drop_tickets();
-        }
-        if selection.server_certificate && record.server_certificate() == self.offer.server_certificate.as_ref() {
-            record.forget_certificate();
-        }
-        if let Some(request) = self.certificate_request().filter(|_| selection.certificate_request) {
-            record.forget_request(request.fingerprint);
-        }
     }
 
     /// Lets other connections offer tickets. For the end of a connection whose session lives on; dropping does it too.
@@ -355,7 +328,7 @@ impl ClientSession {
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Self, &mut ScopeRecord) -> Save) {
-        let Some(store) = self.cache.as_ref().map(|cache| cache.store.clone()) else { return };
+        let Some(store) = self.store.clone() else { return };
         let scope = self.scope.clone();
         let mut change = Some(change);
         // Whoever owns the store asks it why it could not save; the connection goes on.
@@ -367,11 +340,43 @@ impl ClientSession {
 
     #[cfg(test)]
     pub(super) fn own_ticket(&self) -> Option<Ticket> {
-        self.own_ticket.as_ref().map(|own| own.0)
+        match &self.stage {
+            Stage::Finished(finished) => finished.own_ticket.as_ref().map(|(ticket, _)| *ticket),
+            _ => None,
+        }
     }
+}
 
+/// After an alert or failed check that follows a selection: both slots go, and the objects that were selected, so that
+/// the next connection does not fail in the same way.
+fn drop_selected(record: &mut ScopeRecord, selection: Selection, offered: Offered) {
+    if selection.any() {
+        record.drop_tickets();
+    }
+    if selection.server_certificate && record.server_entry().map(PeerEntry::fingerprint) == offered.certificate {
+        record.forget_certificate();
+    }
+    if let Some(request) = offered.request.filter(|_| selection.certificate_request) {
+        record.forget_request(request);
+    }
+}
+
+impl Stage {
+    /// Nothing more is learned, if the own Finished was sent.
+    fn end_if_finished(&mut self) -> Option<Box<Finished>> {
+        match core::mem::replace(self, Self::Over) {
+            Self::Finished(finished) => Some(finished),
+            stage => {
+                *self = stage;
+                None
+            }
+        }
+    }
+}
+
+impl Finished {
     fn own_slot(&self, record: &ScopeRecord) -> Option<Slot> {
-        let (ticket, named) = self.own_ticket.as_deref()?;
+        let (ticket, named) = self.own_ticket.as_ref()?;
         record.slot(*ticket, named)
     }
 }

@@ -1,12 +1,14 @@
-//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's CertificateRequest.
+//! What is kept of a peer's Certificate, be it a chain or a raw public key, and on a client of the server's
+//! CertificateRequest.
 //!
 //! What must always hold: [`PeerEntry::usable`] is asked before every use.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::shared::Value;
 use super::{Fingerprint, Reason, ServerId, TrustId};
-use crate::cert::{Doubt, RevocationCheck, VerifiedPeer};
+use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
 use crate::time::Now;
@@ -50,22 +52,24 @@ pub struct PeerEntry {
     fingerprint: Fingerprint,
     trust_id: TrustId,
     server: ServerId,
-    peer: VerifiedPeer,
+    /// Shared with the handshake that it comes from, or is used in.
+    peer: Arc<VerifiedPeer>,
     /// The only version in which it can be used, for a raw public key. A chain has one fingerprint in every version.
     version: Option<ProtocolVersion>,
 }
 
 impl PeerEntry {
-    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has `fingerprint`,
-    /// verified under `trust_id`. A client was connecting to `server`; a server was called `server` by the client.
+    /// An entry for the chain or raw public key behind `peer`, whose Certificate message of `version` has
+    /// `fingerprint`, verified under `trust_id`. A client was connecting to `server`; a server was called `server` by
+    /// the client.
     pub(crate) fn new(
         fingerprint: Fingerprint,
         version: ProtocolVersion,
         trust_id: TrustId,
         server: ServerId,
-        peer: VerifiedPeer,
+        peer: &Arc<VerifiedPeer>,
     ) -> Self {
-        let peer = peer.without_issuers();
+        let peer = peer.kept();
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(version),
@@ -80,7 +84,7 @@ impl PeerEntry {
     }
 
     /// What the Certificate message carried.
-    pub const fn certificate_type(&self) -> CertificateType {
+    pub fn certificate_type(&self) -> CertificateType {
         self.peer.certificate_type()
     }
 
@@ -90,35 +94,40 @@ impl PeerEntry {
     }
 
     /// What is kept of the chain or raw public key.
-    pub const fn peer(&self) -> &VerifiedPeer {
+    pub fn peer(&self) -> &VerifiedPeer {
         &self.peer
     }
 
+    /// The same, for a handshake that goes on with it.
+    pub(crate) fn shared_peer(&self) -> Arc<VerifiedPeer> {
+        self.peer.clone()
+    }
+
     /// Whether the entry may stand for its Certificate under `conditions`.
-    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Unusable> {
+    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Reason> {
         let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
             *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
             _ if defences.lack(CacheDefence::Validity) => {}
-            Some(Err(CertificateError::Expired { .. })) => return Err(Unusable::Expired),
-            Some(Err(_)) => return Err(Unusable::ClockNotPlausible),
-            None if !without_clock && !validity.is_unbounded() => return Err(Unusable::ClockUnknown),
+            Some(Err(CertificateError::Expired { .. })) => return Err(Reason::Expired),
+            Some(Err(_)) => return Err(Reason::ClockNotPlausible),
+            None if !without_clock && !validity.is_unbounded() => return Err(Reason::ClockUnknown),
             Some(Ok(())) | None => {}
         }
         if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
-            return Err(Unusable::TrustChanged);
+            return Err(Reason::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
-            return Err(Unusable::OtherCertificateType);
+            return Err(Reason::OtherCertificateType);
         }
         if self.server != *server && !defences.lack(CacheDefence::ServerName) {
-            return Err(Unusable::OtherServerName);
+            return Err(Reason::OtherServerName);
         }
         let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
         match revocation.filter(|_| is_revocable) {
-            Some(revocation) => revocation.check_cached(self.peer.links()).map_err(Unusable::Revocation),
+            Some(revocation) => revocation.check_cached(self.peer.links()),
             None => Ok(()),
         }
     }
@@ -150,40 +159,6 @@ pub(super) struct Conditions<'a> {
     /// Whether a chain would be accepted without knowing the time.
     pub(super) without_clock: bool,
     pub(super) defences: Defences,
-}
-
-/// Why an entry is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unusable {
-    /// Past the chain's first notAfter.
-    Expired,
-    /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
-    ClockNotPlausible,
-    ClockUnknown,
-    TrustChanged,
-    /// Or a raw public key in another version.
-    OtherCertificateType,
-    OtherServerName,
-    Revocation(Doubt),
-}
-
-impl Unusable {
-    /// Whether it is so for good, and the entry is to be deleted.
-    pub(super) const fn is_final(self) -> bool {
-        matches!(self, Self::Expired | Self::Revocation(Doubt::Revoked))
-    }
-
-    pub(super) const fn reason(self) -> Reason {
-        match self {
-            Self::Expired => Reason::Expired,
-            Self::ClockNotPlausible => Reason::ClockNotPlausible,
-            Self::ClockUnknown => Reason::ClockUnknown,
-            Self::TrustChanged => Reason::TrustChanged,
-            Self::OtherCertificateType => Reason::OtherCertificateType,
-            Self::OtherServerName => Reason::OtherServerName,
-            Self::Revocation(doubt) => doubt.reason(),
-        }
-    }
 }
 
 /// A server's CertificateRequest, as far as a client needs it to answer without seeing it again. Of one version: the
@@ -235,7 +210,7 @@ impl PeerEntry {
         reader: &mut Reader<'_>,
     ) -> Result<Self, InvalidMessage> {
         let fingerprint = Fingerprint::parse(reader)?;
-        let peer = VerifiedPeer::parse(reader)?;
+        let peer = Arc::new(VerifiedPeer::parse(reader)?);
         let version = match peer.certificate_type() {
             CertificateType::X509 => None,
             _ => Some(ProtocolVersion::parse(reader)?),

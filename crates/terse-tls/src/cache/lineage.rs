@@ -1,5 +1,6 @@
-//! What a server keeps of one client: its Certificate, the ticket of the latest handshake, and the ticket that that one used.
-//! A client that lost the last flight comes back with the older one (`caching`, rule 2), so there are two at most.
+//! What a server keeps of one client: its Certificate, the ticket of the latest handshake, and the ticket that that one
+//! used. A client that lost the last flight comes back with the older one (`caching`, rule 2), so there are two at
+//! most.
 //!
 //! ```text
 //! shared: trust ID of the client's Certificate; what each ticket's client has seen: Certificate, CertificateRequest
@@ -84,7 +85,8 @@ impl Lineage {
     }
 }
 
-/// For stores in databases. As with a whole [`super::snapshot`], whoever can write the bytes can name peers as verified.
+/// For stores in databases. As with a whole [`super::snapshot`], whoever can write the bytes can name peers as
+/// verified.
 impl Row {
     /// The row as bytes. Fails only if its names are longer than a cache keeps any.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NotSaved> {

@@ -31,13 +31,14 @@ pub struct MemoryClientStore {
 type ScopeTable = Table<Scopes, { record::SHARED }>;
 
 impl MemoryClientStore {
-    /// An empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled, in small
-    /// steps.
+    /// An empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled, in
+    /// small steps.
     pub fn new(capacity: usize) -> Self {
         Self { table: Mutex::new(Table::new(capacity, default_bytes(capacity))) }
     }
 
-    /// The same, of `bytes` altogether, all of which it takes at once. A change then needs memory only while it is made.
+    /// The same, of `bytes` altogether, all of which it takes at once. A change then needs memory only while it is
+    /// made.
     pub fn fixed(capacity: usize, bytes: usize) -> Self {
         Self { table: Mutex::new(Table::fixed(capacity, bytes)) }
     }
@@ -148,8 +149,8 @@ impl MemoryServerStore {
         Self { tables: Mutex::new(Tables { clients, anonymous }) }
     }
 
-    /// The same, of `bytes` altogether for clients and `anonymous` tickets without a client certificate, all of which it
-    /// takes at once. A change then needs memory only while it is made.
+    /// The same, of `bytes` altogether for clients and `anonymous` tickets without a client certificate, all of which
+    /// it takes at once. A change then needs memory only while it is made.
     pub fn fixed(capacity: usize, bytes: usize, anonymous: usize) -> Self {
         let clients = Table::fixed(capacity, bytes);
         let anonymous = Table::fixed(anonymous, anonymous.saturating_mul(BYTES_PER_ANONYMOUS));

@@ -1,9 +1,9 @@
 //! Handshake caching: what both sides keep of a verified handshake, so that a later one can leave it out.
 //!
 //! RFC 7924 for what the server sends (`rfc7924`), paper 000 (BiTHaC) for the client's Certificate (`bithac`), and one
-//! ticket for all that is static (`compact`): tickets that both sides derive and nobody sends. This module keeps entries
-//! and tickets and decides what may be offered and selected; the handshakes put it on the wire, and the key schedule
-//! derives the tickets.
+//! ticket for all that is static (`compact`): tickets that both sides derive and nobody sends. This module keeps
+//! entries and tickets and decides what may be offered and selected; the handshakes put it on the wire, and the key
+//! schedule derives the tickets.
 //!
 //! What must always hold:
 //! - Nothing enters a store without a `FinishedProof`.
@@ -45,7 +45,7 @@ pub use reason::Reason;
 pub use record::ScopeRecord;
 pub(crate) use rows::Rows;
 pub use server::ServerCache;
-pub(crate) use server::{Asked, Committing, Proven, ServerSession};
+pub(crate) use server::{Asked, Committing, ServerSession};
 pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore, StoreAnswer, StoreRequest};
 
 /// Which caching schemes a side takes part in. Of those that both do, the best one is used.

@@ -151,8 +151,6 @@ impl World {
                     assert_eq!(selected, Some(*own_certificate), "the client cannot honour the selection");
                 }
                 client.selected(selection);
-                client.saw_certificate(SERVER);
-                client.saw_request(REQUEST);
                 *reached = Reach::Selection;
             }
             Reach::Selection => {
@@ -161,13 +159,16 @@ impl World {
             }
             Reach::ServerFinished => {
                 self.tickets += 1;
-                let named = client.names(Some(*own_certificate)).filter(|_| client.supports(self.scheme));
+                let client_certificate = Some(*own_certificate);
+                let parts =
+                    Parts { server_certificate: SERVER, certificate_request: Some(REQUEST), client_certificate };
+                let named = client.names(parts).filter(|_| client.supports(self.scheme));
                 client.finished(Learned { ticket: named.map(|named| (ticket(self.tickets), named)), ..learned(None) });
                 *reached = Reach::Finished;
             }
             Reach::Finished => {
                 if let Some(ticket) = client.own_ticket() {
-                    let entry = server.entry(*own_certificate, peer()).expect("caching is on");
+                    let entry = server.entry(*own_certificate, &peer()).expect("caching is on");
                     server.commit(FinishedProof::after_finished(), ticket, Some(entry)).done().expect("in memory");
                 }
                 *reached = Reach::Commit;

@@ -23,8 +23,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// `SHA-256(fingerprint(server Certificate) || fingerprint(CertificateRequest) || fingerprint(client Certificate))`,
-    /// with 32 zero bytes for an absent one.
+    /// `SHA-256(fingerprint(server Certificate) || fingerprint(CertificateRequest) || fingerprint(client
+    /// Certificate))`, with 32 zero bytes for an absent one.
     pub(crate) fn hash(&self, sha256: &dyn Hash) -> Digest {
         let or_zeros = |part: Option<Fingerprint>| part.map_or([0; 32], |Fingerprint(bytes)| bytes);
         let Fingerprint(server_certificate) = self.server_certificate;

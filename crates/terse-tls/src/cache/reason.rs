@@ -12,16 +12,23 @@ pub enum Reason {
     SessionOffered,
     FullAttempt,
     SwitchedOff,
+    /// Past the chain's first notAfter.
     Expired,
+    /// Before the chain's last notBefore, when it was verified already: the clock is wrong.
     ClockNotPlausible,
     ClockUnknown,
     TrustChanged,
+    /// Or a raw public key in another version.
     OtherCertificateType,
     OtherServerName,
     Revoked,
+    /// No list is about it, or only one that is past its nextUpdate.
     NoCurrentCrl,
+    /// Its name and key were not learned, or forgotten: after a restart for instance.
     IssuerUnknown,
+    /// A list of that issuer's name is not signed with its key.
     CrlNotVerified,
+    /// A staple could not be judged: its issuer was not learned, or forgotten.
     StapleIssuerUnknown,
 }
 
@@ -70,6 +77,11 @@ impl Reason {
             Self::CrlNotVerified => "CRL not verified",
             Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
         }
+    }
+
+    /// Whether it is so for good, and what is kept is to be deleted.
+    pub(crate) const fn is_final(self) -> bool {
+        matches!(self, Self::Expired | Self::Revoked)
     }
 
     /// The byte for one, or for none.

@@ -44,20 +44,6 @@ pub(crate) struct Asked {
     pub(crate) has_extensions: bool,
 }
 
-/// The Certificate that a client proved.
-#[derive(Debug)]
-pub(crate) struct Proven {
-    pub(crate) fingerprint: Fingerprint,
-    /// `None`: not to be kept.
-    pub(crate) entry: Option<PeerEntry>,
-}
-
-impl From<PeerEntry> for Proven {
-    fn from(entry: PeerEntry) -> Self {
-        Self { fingerprint: entry.fingerprint(), entry: Some(entry) }
-    }
-}
-
 /// One connection's dealings with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
@@ -231,7 +217,7 @@ impl ServerSession {
     }
 
     /// An entry for the Certificate that was asked for, verified as [`Asked`] says. `None`: not to be kept.
-    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: VerifiedPeer) -> Option<PeerEntry> {
+    pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: &Arc<VerifiedPeer>) -> Option<PeerEntry> {
         let policy = self.policy.as_ref()?;
         let Asked { trust_id, version, .. } = policy.asked;
         Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))
@@ -293,12 +279,12 @@ impl Policy {
             without_clock: self.without_clock,
             defences,
         };
-        entry.usable(&conditions).map_err(|unusable| {
-            if unusable.is_final() {
+        entry.usable(&conditions).map_err(|reason| {
+            if reason.is_final() {
                 // If this is not saved, the next use deletes it again.
                 let _ = self.cache.store.remove(&ticket);
             }
-            unusable.reason().text()
+            reason.text()
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Records as bytes, one after the other: what the stores in memory are made of. A record has no pointer and no box of its
-//! own; what many have in common is kept once, beside them, and named by one byte.
+//! Records as bytes, one after the other: what the stores in memory are made of. A record has no pointer and no box of
+//! its own; what many have in common is kept once, beside them, and named by one byte.
 //!
 //! What must always hold:
 //! - Never more than `capacity` records, nor more than `max_bytes` of them; the least recently used goes first.
@@ -94,8 +94,8 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
         self.order.iter().map(|place| self.view(Place(*place)))
     }
 
-    /// Keeps `record`, in the place of `old` if there is one, unless it is too large. Its keys must be those of no other
-    /// record but `old`.
+    /// Keeps `record`, in the place of `old` if there is one, unless it is too large. Its keys must be those of no
+    /// other record but `old`.
     pub(super) fn put(&mut self, old: Option<Place>, record: &Record<R>, used: Use) {
         let record = self.pack(record);
         let mut age = old.and_then(|Place(old)| self.order.iter().rposition(|place| *place == old));

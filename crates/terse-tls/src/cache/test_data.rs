@@ -53,20 +53,20 @@ pub(super) fn scope() -> Scope {
     Scope { server: server_id(), port: 443, transport: Transport::Stream, credential: Some(OWN) }
 }
 
-pub(super) fn peer() -> VerifiedPeer {
+pub(super) fn peer() -> Arc<VerifiedPeer> {
     peer_named(Box::from([0x30; 20]))
 }
 
-pub(super) fn peer_named(subject: Box<[u8]>) -> VerifiedPeer {
+pub(super) fn peer_named(subject: Box<[u8]>) -> Arc<VerifiedPeer> {
     let validity = Validity { not_before: TODAY - 1000, not_before_depth: 0, not_after: NOT_AFTER, not_after_depth: 1 };
     let identity = CertificateIdentity { subject, subject_alt_name: Box::default() };
-    VerifiedPeer::of_chain(Box::from([4; 91]), validity, identity, 2)
+    Arc::new(VerifiedPeer::of_chain(Box::from([4; 91]), validity, identity, 2))
 }
 
 /// For a raw public key that was seen in `version`.
 pub(super) fn raw_entry(fingerprint: Fingerprint, version: ProtocolVersion) -> PeerEntry {
-    let peer = VerifiedPeer::of_raw_public_key(Box::from([4; 91]));
-    PeerEntry::new(fingerprint, version, TRUST, server_id(), peer)
+    let peer = Arc::new(VerifiedPeer::of_raw_public_key(Box::from([4; 91])));
+    PeerEntry::new(fingerprint, version, TRUST, server_id(), &peer)
 }
 
 /// A row of `bithac`.
@@ -75,7 +75,7 @@ pub(super) fn row(entry: PeerEntry) -> Row {
 }
 
 pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
-    PeerEntry::new(fingerprint, ProtocolVersion::TLS_1_3, TRUST, server_id(), peer())
+    PeerEntry::new(fingerprint, ProtocolVersion::TLS_1_3, TRUST, server_id(), &peer())
 }
 
 pub(super) fn request(length: u16) -> RequestEntry {

@@ -96,9 +96,9 @@ impl Credential {
         &*self.inner.key
     }
 
-    /// Staples an OCSP response in DER (RFC 6960, 4.2.1) to the certificate, for peers that ask for one (RFC 6066, 8), or
-    /// none. It takes the place of the one before at once, in all clones and in configurations that are in use: responses
-    /// last for days. One that is out of date is not sent.
+    /// Staples an OCSP response in DER (RFC 6960, 4.2.1) to the certificate, for peers that ask for one (RFC 6066, 8),
+    /// or none. It takes the place of the one before at once, in all clones and in configurations that are in use:
+    /// responses last for days. One that is out of date is not sent.
     ///
     /// Checks that it is about the leaf. That the issuer signed it, and what it says, is for peers to judge.
     pub fn set_staple(&self, provider: &CryptoProvider, response: Option<&[u8]>) -> Result<(), ApiMisuse> {

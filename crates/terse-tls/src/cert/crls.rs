@@ -36,7 +36,8 @@ struct Crl {
 pub(super) struct Findings {
     /// In order.
     revoked: Box<[CertificateId]>,
-    /// Seconds since 1970: the earliest nextUpdate. It counts for all of them, as path validation stops at the first list.
+    /// Seconds since 1970: the earliest nextUpdate. It counts for all of them, as path validation stops at the first
+    /// list.
     next_update: u64,
     /// Whether one of them is about all certificates of the issuer.
     is_complete: bool,

@@ -1,5 +1,6 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, issuer, validity, the
-//! whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL who issued it, when it ends, and its signature. Read in place; nothing is decided here.
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, issuer, validity,
+//! the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
+//! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};

@@ -1,7 +1,7 @@
 //! Fingerprints of handshake messages (RFC 7924, 5): what a cached object is named by.
 //!
-//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header. A chain has one form that stands
-//! for it in every version; a raw public key and a CertificateRequest have one for each version.
+//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header. A chain has one form that
+//! stands for it in every version; a raw public key and a CertificateRequest have one for each version.
 
 use core::iter::once;
 

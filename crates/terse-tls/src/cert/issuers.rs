@@ -2,8 +2,8 @@
 //! staples; and of each certificate the 8 bytes by which a revocation finds it (`caching`, "Objects, fingerprints, what
 //! is kept").
 //!
-//! What must always hold: [`IssuerTable`] has the trust anchors, and beyond them only CAs of chains that led to one in a
-//! handshake whose Finished was verified; and never more than [`MAX_LEARNED`] of those.
+//! What must always hold: [`IssuerTable`] has the trust anchors, and beyond them only CAs of chains that led to one in
+//! a handshake whose Finished was verified; and never more than [`MAX_LEARNED`] of those.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -1,4 +1,5 @@
-//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a verified one.
+//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a
+//! verified one.
 
 mod credential;
 mod crls;
@@ -25,6 +26,6 @@ pub use ocsp::Stapling;
 pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;
-pub(crate) use revocation::{Doubt, RevocationCheck};
+pub(crate) use revocation::RevocationCheck;
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

@@ -1,5 +1,5 @@
-//! Stapled OCSP responses (RFC 6066, 8; RFC 6960): whether one shows that a certificate is good, and what a side staples
-//! to its own.
+//! Stapled OCSP responses (RFC 6066, 8; RFC 6960): whether one shows that a certificate is good, and what a side
+//! staples to its own.
 //!
 //! What must always hold: a response counts only if it is about the certificate in question, signed by its issuer or by
 //! a responder that the issuer certified for that, and current; and it counts in the handshake in which it came, never
@@ -45,8 +45,8 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Whether `response` shows that the certificate that `issuer` gave a serial number that `is_it` is good. Returns the
-    /// last second at which it counts.
+    /// Whether `response` shows that the certificate that `issuer` gave a serial number that `is_it` is good. Returns
+    /// the last second at which it counts.
     #[inline(never)]
     pub(super) fn check(
         &self,
@@ -121,8 +121,8 @@ impl Judge<'_> {
         algorithm.verify_signature(key, response.signed, response.signature).map_err(|_| StapleError::NotFromIssuer)
     }
 
-    /// RFC 6960, 4.2.2.2: issued by the same CA as the certificate in question, directly, with id-kp-OCSPSigning. Its own
-    /// status cannot be had here (4.2.2.2.1 leaves that open): such certificates are short-lived.
+    /// RFC 6960, 4.2.2.2: issued by the same CA as the certificate in question, directly, with id-kp-OCSPSigning. Its
+    /// own status cannot be had here (4.2.2.2.1 leaves that open): such certificates are short-lived.
     #[inline(never)]
     fn check_responder(&self, responder: &CertificateDer<'_>, issuer: &Issuer) -> Option<()> {
         let end_entity = EndEntityCert::try_from(responder).ok()?;
@@ -167,8 +167,8 @@ pub(super) struct Staple {
 }
 
 impl Staple {
-    /// Checks that `response` is about `leaf`, as far as that can be said without the issuer's key. What it says is for the
-    /// peer to judge.
+    /// Checks that `response` is about `leaf`, as far as that can be said without the issuer's key. What it says is for
+    /// the peer to judge.
     pub(super) fn new(provider: &CryptoProvider, leaf: &[u8], response: &[u8]) -> Result<Self, ApiMisuse> {
         if response.len() > MAX_STAPLE {
             return Err(ApiMisuse::MalformedStaple);
@@ -209,8 +209,8 @@ fn seconds(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
-/// How long a response without nextUpdate counts, in seconds. Newer ones are always there, it says (RFC 6960, 2.4); so a
-/// day is long.
+/// How long a response without nextUpdate counts, in seconds. Newer ones are always there, it says (RFC 6960, 2.4); so
+/// a day is long.
 const MAX_AGE: u64 = 86_400;
 
 /// How many certificates of a response are looked at. There is one, if any.

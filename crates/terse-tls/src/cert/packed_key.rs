@@ -2,8 +2,8 @@
 //! points of certificates are compressed (SEC 1, 2.3.3): who has the other half of a point has proven the key before,
 //! and finds it again by a square root. Any other SubjectPublicKeyInfo is kept as it is.
 //!
-//! What must always hold: what is read back is the same key, and each key has one form. A raw public key, which the application sees, is read back
-//! byte by byte.
+//! What must always hold: what is read back is the same key, and each key has one form. A raw public key, which the
+//! application sees, is read back byte by byte.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -95,8 +95,8 @@ const RSA_2048: u8 = 8;
 const RSA_3072: u8 = 9;
 const RSA_4096: u8 = 10;
 
-/// id-ecPublicKey with secp256r1 or secp384r1 (RFC 5480, 2.1.1), id-Ed25519 (RFC 8410, 3), rsaEncryption with the exponent
-/// 65537 (RFC 8017, A.1.1), up to where the keys begin to differ.
+/// id-ecPublicKey with secp256r1 or secp384r1 (RFC 5480, 2.1.1), id-Ed25519 (RFC 8410, 3), rsaEncryption with the
+/// exponent 65537 (RFC 8017, A.1.1), up to where the keys begin to differ.
 const KINDS: [Kind; 10] = [
     Kind::new(P256_EVEN, b"\x30\x39\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x22\x00\x02", 32, &[]),
     Kind::new(P256_ODD, b"\x30\x39\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x22\x00\x03", 32, &[]),

@@ -1,10 +1,12 @@
-//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees, and
-//! where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a raw public key that is the key.
+//! What is kept of a verified chain: the leaf's key, the narrowest validity, the identity that the application sees,
+//! and where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a
+//! raw public key that is the key.
 //!
 //! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
 //! the cache. Nothing else makes one.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::fmt::Write as _;
@@ -31,6 +33,8 @@ pub struct VerifiedPeer {
     pub(crate) signatures: u8,
     /// Where revocation is checked. Boxed: most entries have none.
     pub(super) issued: Option<Box<Issued>>,
+    /// When the OCSP response ends that came with it in this handshake, in seconds since 1970. Not kept.
+    staple_end: u64,
 }
 
 impl VerifiedPeer {
@@ -40,7 +44,14 @@ impl VerifiedPeer {
         identity: CertificateIdentity,
         signatures: u8,
     ) -> Self {
-        Self { public_key, validity, identity: PeerIdentity::Certificate(identity), signatures, issued: None }
+        Self {
+            public_key,
+            validity,
+            identity: PeerIdentity::Certificate(identity),
+            signatures,
+            issued: None,
+            staple_end: u64::MAX,
+        }
     }
 
     /// The same, of a chain whose revocation is checked at every use.
@@ -50,10 +61,18 @@ impl VerifiedPeer {
 
     pub(crate) fn of_raw_public_key(key: Box<[u8]>) -> Self {
         let identity = PeerIdentity::RawPublicKey(key);
-        Self { public_key: Box::default(), validity: Validity::UNBOUNDED, identity, signatures: 0, issued: None }
+        Self {
+            public_key: Box::default(),
+            validity: Validity::UNBOUNDED,
+            identity,
+            signatures: 0,
+            issued: None,
+            staple_end: u64::MAX,
+        }
     }
 
-    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed one.
+    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed
+    /// one.
     pub fn public_key(&self) -> &[u8] {
         self.identity.raw_public_key_der().unwrap_or(&self.public_key)
     }
@@ -98,12 +117,26 @@ impl VerifiedPeer {
         self.issued.as_ref().map_or(&[], |issued| &issued.issuers)
     }
 
-    /// As it is kept: without the CAs, which are learned once for all.
-    pub(crate) fn without_issuers(mut self) -> Self {
-        if let Some(issued) = &mut self.issued {
+    /// An OCSP response came with it, and ends at `end`.
+    pub(crate) const fn stapled_until(&mut self, end: u64) {
+        self.staple_end = end;
+    }
+
+    /// The validity of what goes on from this handshake alone: there is no other response in a session that resumes.
+    pub(crate) fn validity_with_staple(&self) -> Validity {
+        Validity { not_after: self.validity.not_after.min(self.staple_end), ..self.validity }
+    }
+
+    /// As it is kept: without the CAs, which are learned once for all, and without what came with it in this handshake.
+    pub(crate) fn kept(self: &Arc<Self>) -> Arc<Self> {
+        if self.issuers().is_empty() && self.staple_end == u64::MAX {
+            return self.clone();
+        }
+        let mut kept = Self { staple_end: u64::MAX, ..Self::clone(self) };
+        if let Some(issued) = &mut kept.issued {
             issued.issuers = Vec::new();
         }
-        self
+        Arc::new(kept)
     }
 }
 

@@ -71,57 +71,30 @@ pub(crate) struct RevocationCheck {
     pub(super) time: Option<UnixTime>,
 }
 
-/// Why a chain that was verified before does not count now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
-    /// For good: what is kept of it is to be deleted.
-    Revoked,
-    /// No list is about it, or only one that is past its nextUpdate.
-    NoCurrentCrl,
-    /// Its name and key were not learned, or forgotten: after a restart for instance.
-    IssuerUnknown,
-    /// A list of that issuer's name is not signed with its key.
-    CrlNotVerified,
-    /// A staple could not be judged: its issuer was not learned, or forgotten.
-    StapleIssuerUnknown,
-}
-
-impl Doubt {
-    pub(crate) const fn reason(self) -> Reason {
-        match self {
-            Self::Revoked => Reason::Revoked,
-            Self::NoCurrentCrl => Reason::NoCurrentCrl,
-            Self::IssuerUnknown => Reason::IssuerUnknown,
-            Self::CrlNotVerified => Reason::CrlNotVerified,
-            Self::StapleIssuerUnknown => Reason::StapleIssuerUnknown,
-        }
-    }
-}
-
 impl RevocationCheck {
-    /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in the
-    /// scope of a list, and those above it are looked up where there is one.
-    pub(crate) fn check(&self, links: &[Link]) -> Result<(), Doubt> {
+    /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in
+    /// the scope of a list, and those above it are looked up where there is one.
+    pub(crate) fn check(&self, links: &[Link]) -> Result<(), Reason> {
         let Some(revocation) = &self.revocation else { return Ok(()) };
         let crls = revocation.in_force();
-        let mut doubt = links.is_empty().then_some(Doubt::IssuerUnknown);
+        let mut doubt = links.is_empty().then_some(Reason::IssuerUnknown);
         for (depth, link) in links.iter().enumerate() {
             match self.check_link(revocation, &crls, link, depth == 0) {
                 Ok(()) => {}
-                Err(Doubt::Revoked) => return Err(Doubt::Revoked),
+                Err(Reason::Revoked) => return Err(Reason::Revoked),
                 Err(other) => doubt = doubt.or(Some(other)),
             }
         }
         doubt.map_or(Ok(()), Err)
     }
 
-    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be judged
-    /// as well.
-    pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Doubt> {
+    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be
+    /// judged as well.
+    pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Reason> {
         self.check(links)?;
         let is_known =
             |issuers: &Arc<IssuerTable>| links.first().is_some_and(|leaf| issuers.find(leaf.issuer).is_some());
-        if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Doubt::StapleIssuerUnknown) }
+        if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Reason::StapleIssuerUnknown) }
     }
 
     fn check_link(
@@ -130,19 +103,19 @@ impl RevocationCheck {
         crls: &Crls,
         link: &Link,
         is_leaf: bool,
-    ) -> Result<(), Doubt> {
-        let issuer = issuers.find(link.issuer).ok_or(Doubt::IssuerUnknown)?;
+    ) -> Result<(), Reason> {
+        let issuer = issuers.find(link.issuer).ok_or(Reason::IssuerUnknown)?;
         let Some(findings) = crls.of(link.issuer, &issuer, issuers.sha256(), &self.algorithms) else {
-            return if is_leaf { Err(Doubt::NoCurrentCrl) } else { Ok(()) };
+            return if is_leaf { Err(Reason::NoCurrentCrl) } else { Ok(()) };
         };
         if findings.revokes(link) {
-            return Err(Doubt::Revoked);
+            return Err(Reason::Revoked);
         }
         if !findings.are_signed() {
-            return Err(Doubt::CrlNotVerified);
+            return Err(Reason::CrlNotVerified);
         }
         if !findings.is_due_after(self.time) || (is_leaf && !findings.is_complete()) {
-            return Err(Doubt::NoCurrentCrl);
+            return Err(Reason::NoCurrentCrl);
         }
         Ok(())
     }

@@ -145,8 +145,8 @@ impl Trust {
         is_needed.then(|| RevocationCheck { revocation, staples, algorithms: algorithms(), time })
     }
 
-    /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2 cannot
-    /// send one, and so is refused by a server that requires it. A raw public key has none and needs none.
+    /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2
+    /// cannot send one, and so is refused by a server that requires it. A raw public key has none and needs none.
     pub fn with_stapling(self, provider: &CryptoProvider, stapling: Stapling) -> Self {
         let issuers = match stapling {
             Stapling::Off => self.issuers.clone(),
@@ -179,13 +179,14 @@ impl Trust {
         self.stapling
     }
 
-    /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that were
-    /// sent; the summary then says `time_unchecked`. Without this they are refused.
+    /// Accepts certificates on calls that give no wall-clock time, as if it were the latest notBefore of those that
+    /// were sent; the summary then says `time_unchecked`. Without this they are refused.
     pub fn accept_without_clock(self) -> Self {
         Self { accept_without_clock: true, ..self }
     }
 
-    /// What a peer's Certificate message can carry to be believed, preferred first: a raw public key is the shorter one.
+    /// What a peer's Certificate message can carry to be believed, preferred first: a raw public key is the shorter
+    /// one.
     pub fn certificate_types(&self) -> &'static [CertificateType] {
         const ALL: &[CertificateType] = &[CertificateType::RAW_PUBLIC_KEY, CertificateType::X509];
         match (&self.raw_public_keys, self.inner.anchors.is_empty()) {
@@ -300,8 +301,8 @@ impl Trust {
         self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
     }
 
-    /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered the
-    /// cache; or that none came. Returns the last second at which one that is good counts.
+    /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered
+    /// the cache; or that none came. Returns the last second at which one that is good counts.
     pub(crate) fn check_staple(
         &self,
         peer: &VerifiedPeer,

@@ -5,11 +5,11 @@ use crate::error::ApiMisuse;
 /// Makes a connection run over datagrams: DTLS instead of TLS, of the same versions. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {
-    /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28 bytes less
-    /// than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
+    /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28
+    /// bytes less than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
     pub max_datagram: usize,
-    /// How long an answer is waited for before a flight is sent again, while nothing is known of the path; doubled each time
-    /// (RFC 6347, 4.2.4.1).
+    /// How long an answer is waited for before a flight is sent again, while nothing is known of the path; doubled each
+    /// time (RFC 6347, 4.2.4.1).
     pub initial_timeout: u64,
     /// The least that it becomes once the round trip was measured.
     pub min_timeout: u64,
@@ -17,18 +17,20 @@ pub struct Datagrams {
     pub max_timeout: u64,
     /// How often a flight is sent again before the connection is given up ([`crate::Error::TimedOut`]).
     pub max_retransmissions: u8,
-    /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0: those
-    /// that are sent may have one, those that come here need none. A server answers them if it is an [`crate::Endpoint`].
+    /// Offer connection IDs, or answer them (RFC 9146), with one of so many bytes for the records that come here; 0:
+    /// those that are sent may have one, those that come here need none. A server answers them if it is an
+    /// [`crate::Endpoint`].
     pub connection_id: Option<u8>,
-    /// With connection IDs, offer to answer checks whether this side is where its records come from, and answer such an offer
-    /// (RFC 9853). Only an application that checks its peers' addresses itself goes without.
+    /// With connection IDs, offer to answer checks whether this side is where its records come from, and answer such an
+    /// offer (RFC 9853). Only an application that checks its peers' addresses itself goes without.
     pub return_routability_check: bool,
-    /// Speak `TLS_AES_128_CCM_8_SHA256` in DTLS 1.3 as well, if it is enabled. Its tags can be guessed: after 64 records that
-    /// are not authentic the peer is asked for new keys, and after 128 under one key the connection ends (RFC 9147, 4.5.3 and
-    /// Appendix B.3), so that whoever can send as many to a side can cut it off. Only where nobody else can.
+    /// Speak `TLS_AES_128_CCM_8_SHA256` in DTLS 1.3 as well, if it is enabled. Its tags can be guessed: after 64
+    /// records that are not authentic the peer is asked for new keys, and after 128 under one key the connection ends
+    /// (RFC 9147, 4.5.3 and Appendix B.3), so that whoever can send as many to a side can cut it off. Only where nobody
+    /// else can.
     pub short_tags: bool,
-    /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so without
-    /// this it is believed only when the peer does not go on before the next timeout.
+    /// End a handshake at once on an alert that is not protected. Anybody who can guess the address can send one, so
+    /// without this it is believed only when the peer does not go on before the next timeout.
     pub believe_unprotected_alerts: bool,
     /// Go without a defence, for tests that show what it is for.
     #[cfg(feature = "testing")]
@@ -57,13 +59,14 @@ pub enum Defence {
     Dropping,
     /// A flight is sent again only so often for a peer that asks for it.
     RepeatBound,
-    /// Parts of flights are acknowledged, and only what is missing is sent again (RFC 9147, 7). Without, only the last flight
-    /// is acknowledged, and flights go again as a whole.
+    /// Parts of flights are acknowledged, and only what is missing is sent again (RFC 9147, 7). Without, only the last
+    /// flight is acknowledged, and flights go again as a whole.
     PartialAcks,
 }
 
 impl Default for Datagrams {
-    /// For the Internet: datagrams that fit the least MTU of IPv6, 1 s (RFC 6347, 4.2.4.1), given up after some three minutes.
+    /// For the Internet: datagrams that fit the least MTU of IPv6, 1 s (RFC 6347, 4.2.4.1), given up after some three
+    /// minutes.
     fn default() -> Self {
         Self {
             max_datagram: 1_232,

@@ -1,9 +1,10 @@
-//! What caching does against those who would misuse it, by name, so that a test can take one away and show what it is for.
+//! What caching does against those who would misuse it, by name, so that a test can take one away and show what it is
+//! for.
 //!
 //! What must always hold: without the feature `testing` nobody can take one away.
 //!
-//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of datagrams
-//! have a list of their own, and so have those of an endpoint.
+//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
+//! datagrams have a list of their own, and so have those of an endpoint.
 
 use super::Common;
 use crate::cache::FinishedProof;
@@ -20,7 +21,8 @@ pub enum CacheDefence {
     /// Nothing is kept before the peer's Finished was verified (rule 2).
     #[cfg(feature = "testing")]
     Finished,
-    /// A new ticket replaces the one that the server is known to have only once the server is known to have it (rule 2).
+    /// A new ticket replaces the one that the server is known to have only once the server is known to have it (rule
+    /// 2).
     TwoSlots,
     /// A server's new ticket joins a lineage only if its certificate was proven (rule 2).
     Lineages,

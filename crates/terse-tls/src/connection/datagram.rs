@@ -1,4 +1,5 @@
-//! What a connection does over datagrams alone: time-outs, flights that are sent again, and what an endpoint asks of it.
+//! What a connection does over datagrams alone: time-outs, flights that are sent again, and what an endpoint asks of
+//! it.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -46,8 +47,8 @@ impl Connection {
         self.sender.deadline().filter(|_| self.failure.is_none() && self.store_request().is_none())
     }
 
-    /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when it was
-    /// sent often enough, or when the peer refused and did not think better of it.
+    /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when
+    /// it was sent often enough, or when the peer refused and did not think better of it.
     pub fn handle_timeout(&mut self, now: Now) -> Result<(), Error> {
         if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
             return Ok(());

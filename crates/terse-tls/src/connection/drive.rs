@@ -253,8 +253,8 @@ impl Connection {
         }
     }
 
-    /// What follows close_notify is ignored (RFC 9846, 6.1; RFC 9147, 5.10). But whoever sent it still acknowledges what this
-    /// side sends, and wants its own last flight acknowledged.
+    /// What follows close_notify is ignored (RFC 9846, 6.1; RFC 9147, 5.10). But whoever sent it still acknowledges
+    /// what this side sends, and wants its own last flight acknowledged.
     fn is_ignored(&self, received: &Received) -> bool {
         let is_repetition = matches!(received, Received::Nothing | Received::Ack { .. } | Received::Repeated);
         self.peer_closed != Progress::Due && !is_repetition

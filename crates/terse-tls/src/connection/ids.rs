@@ -1,8 +1,8 @@
-//! Connection IDs after the handshake (RFC 9147, 9): asked for, provided, and used when the path changes, so that those who
-//! watch several networks cannot follow a connection.
+//! Connection IDs after the handshake (RFC 9147, 9): asked for, provided, and used when the path changes, so that those
+//! who watch several networks cannot follow a connection.
 //!
-//! What must always hold: of each kind of message one at most is under way; those of the peer are few; what the peer may use
-//! was made known to the endpoint before it was sent.
+//! What must always hold: of each kind of message one at most is under way; those of the peer are few; what the peer
+//! may use was made known to the endpoint before it was sent.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -38,8 +38,8 @@ pub(super) struct Ids {
 }
 
 impl Connection {
-    /// Asks the peer for connection IDs, to have some for other paths: [`Self::path_changed`]. It may provide fewer, and more
-    /// than four are not kept. DTLS 1.3 alone, where the peer has an ID that is not empty (RFC 9147, 9).
+    /// Asks the peer for connection IDs, to have some for other paths: [`Self::path_changed`]. It may provide fewer,
+    /// and more than four are not kept. DTLS 1.3 alone, where the peer has an ID that is not empty (RFC 9147, 9).
     pub fn request_connection_ids(&mut self, count: u8) -> Result<(), Error> {
         self.check_more_ids(!self.sender.peer_id().is_empty())?;
         let kind = HandshakeType::REQUEST_CONNECTION_ID;
@@ -67,8 +67,8 @@ impl Connection {
         self.provide_ids(ids, usage).map(|_| ())
     }
 
-    /// This side is on another path from here on: an ID of the peer is used that was not used before, if there is one. Returns
-    /// whether there was.
+    /// This side is on another path from here on: an ID of the peer is used that was not used before, if there is one.
+    /// Returns whether there was.
     pub fn path_changed(&mut self) -> bool {
         while let Some(id) = self.ids.spare.pop_front() {
             if self.sender.change_peer_id(id).is_ok() {
@@ -132,8 +132,8 @@ impl Connection {
     }
 
     fn handle_request(&mut self, count: u8) -> Result<(), Error> {
-        // The records that it sends have none, or its last request cannot have been answered: whatever IDs it gets it may take
-        // for the answer, also those that were under way before.
+        // The records that it sends have none, or its last request cannot have been answered: whatever IDs it gets it
+        // may take for the answer, also those that were under way before.
         if self.id_len() == 0 || self.ids.requests > self.ids.answers {
             return Err(unexpected(HandshakeType::REQUEST_CONNECTION_ID));
         }

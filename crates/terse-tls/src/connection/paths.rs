@@ -1,5 +1,5 @@
-//! Checks of return routability (RFC 9853): a connection answers challenges. Who knows the peer's addresses makes them: an
-//! endpoint.
+//! Checks of return routability (RFC 9853): a connection answers challenges. Who knows the peer's addresses makes them:
+//! an endpoint.
 //!
 //! What must always hold: a challenge is answered once, and never without having agreed on it.
 
@@ -63,7 +63,8 @@ impl Connection {
         core::mem::take(&mut self.paths.received)
     }
 
-    /// Makes a record with a check in `out`. Returns its length; `None` if it does not fit, or if the connection is over.
+    /// Makes a record with a check in `out`. Returns its length; `None` if it does not fit, or if the connection is
+    /// over.
     pub(crate) fn seal_check(&mut self, check: &ReturnRoutabilityCheck, out: &mut [u8]) -> Option<usize> {
         if !self.checks_routability() {
             return None;

@@ -33,8 +33,8 @@ pub struct CryptoProvider {
     pub signatures: SignatureAlgorithms,
     /// SHA-256, which the fingerprints of RFC 7924 need whatever the suite.
     pub sha256: &'static dyn Hash,
-    /// SHA-1, by which most OCSP responses name the certificate that they are about (RFC 6960, 4.1.1), and for nothing else.
-    /// `None`: only responses that do so by SHA-256 are understood.
+    /// SHA-1, by which most OCSP responses name the certificate that they are about (RFC 6960, 4.1.1), and for nothing
+    /// else. `None`: only responses that do so by SHA-256 are understood.
     pub sha1: Option<Sha1>,
     /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
     pub load_key: fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
@@ -94,7 +94,8 @@ pub struct Tls12Suite {
     pub aead: &'static dyn Aead,
     /// How the nonce of a record is made.
     pub nonce: Tls12Nonce,
-    /// How many records may be protected under one key (RFC 9846, 5.5, whose numbers hold for the same algorithms here).
+    /// How many records may be protected under one key (RFC 9846, 5.5, whose numbers hold for the same algorithms
+    /// here).
     pub confidentiality_limit: u64,
 }
 
@@ -201,8 +202,8 @@ pub trait RecordNumberCipher: Send + Sync {
 
 /// A key of a [`RecordNumberCipher`], ready for use.
 pub trait RecordNumberKey: Send + Sync {
-    /// What is XORed to the number of a record: the first bytes of `Mask`, which is made of the first bytes of the record's
-    /// ciphertext.
+    /// What is XORed to the number of a record: the first bytes of `Mask`, which is made of the first bytes of the
+    /// record's ciphertext.
     fn mask(&self, ciphertext: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2];
 }
 

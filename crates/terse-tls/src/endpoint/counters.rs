@@ -27,7 +27,8 @@ pub struct EndpointCounters {
     pub amplification: u32,
     /// Challenges that were sent, to new and to old addresses (RFC 9853).
     pub path_challenges: u32,
-    /// Times that a peer seemed to be somewhere else and was still where it was: somebody copies its records, and is faster.
+    /// Times that a peer seemed to be somewhere else and was still where it was: somebody copies its records, and is
+    /// faster.
     pub paths_kept: u32,
     /// Times that nobody answered at a new address, nor at the old one.
     pub paths_unproven: u32,

@@ -83,8 +83,8 @@ impl Entry {
         self.add_budget(limits, received);
     }
 
-    /// A timer ran out. A client that has shown nothing yet asks again itself: what comes unasked would go to a stranger, or
-    /// meet the next client there.
+    /// A timer ran out. A client that has shown nothing yet asks again itself: what comes unasked would go to a
+    /// stranger, or meet the next client there.
     pub(super) fn unheard(&mut self, now: Now, limits: &EndpointLimits) -> Result<(), Error> {
         if self.budget.is_none() || self.connection.is_connected() || self.has_failed {
             self.give_up = None;

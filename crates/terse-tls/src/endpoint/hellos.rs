@@ -1,7 +1,7 @@
 //! First messages: ClientHellos, put together if they come in fragments, and their cookies.
 //!
-//! A ClientHello in one piece costs no memory. Of fragments, a bounded number of clients have a place, each for one message
-//! of a bounded length; the one that was not heard of for longest makes room.
+//! A ClientHello in one piece costs no memory. Of fragments, a bounded number of clients have a place, each for one
+//! message of a bounded length; the one that was not heard of for longest makes room.
 
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
@@ -28,8 +28,8 @@ use tickets::Tickets;
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
 
-/// How many times as long as until a first retransmission fragments of one ClientHello may be apart: those of its first four
-/// attempts go together. Whoever starts anew takes longer.
+/// How many times as long as until a first retransmission fragments of one ClientHello may be apart: those of its first
+/// four attempts go together. Whoever starts anew takes longer.
 const PATIENCE: u64 = 8;
 
 /// Numbers of ClientHellos: the first one has 0, and each HelloVerifyRequest is followed by another one.

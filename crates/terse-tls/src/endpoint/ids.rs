@@ -13,8 +13,8 @@ use crate::wire::ConnectionIdUsage;
 const MAX_DRAWS: usize = 32;
 
 impl Endpoint {
-    /// Provides the peer of a connection with `count` more connection IDs, or as many as there are and as it has room for: eight
-    /// in all. DTLS 1.3 alone. Answers to requests go by themselves.
+    /// Provides the peer of a connection with `count` more connection IDs, or as many as there are and as it has room
+    /// for: eight in all. DTLS 1.3 alone. Answers to requests go by themselves.
     pub fn issue_connection_ids(
         &mut self,
         handle: ConnectionHandle,

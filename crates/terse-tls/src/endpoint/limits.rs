@@ -11,12 +11,13 @@ pub struct EndpointLimits {
     pub max_first_messages: usize,
     /// Bytes of application data that wait for [`super::Endpoint::poll_event`]; what exceeds them is dropped.
     pub max_received: usize,
-    /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347, 4.2.1).
-    /// Without, a handshake takes a round trip less, and until a client answers it gets at most three times what it sent.
+    /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347,
+    /// 4.2.1). Without, a handshake takes a round trip less, and until a client answers it gets at most three times
+    /// what it sent.
     pub require_cookie: bool,
-    /// Where a cookie is required, take a ticket of the cache ([`crate::cache`]) for one, of a client that comes back from the
-    /// IP address that the ticket was made at: once, and not if the client would end another connection. It saves a round trip
-    /// and some bytes. Until the client answers it gets at most three times what it sent.
+    /// Where a cookie is required, take a ticket of the cache ([`crate::cache`]) for one, of a client that comes back
+    /// from the IP address that the ticket was made at: once, and not if the client would end another connection. It
+    /// saves a round trip and some bytes. Until the client answers it gets at most three times what it sent.
     pub tickets_prove_addresses: bool,
     /// What happens when a connection's records come from another address.
     pub address_change: AddressChange,
@@ -31,13 +32,13 @@ pub struct EndpointLimits {
 pub enum AddressChange {
     /// Nothing: what is sent goes to the old one.
     Refuse,
-    /// What is sent goes to the new one, at most three times as much as came from there, until the application knows that the
-    /// peer is there ([`super::Endpoint::confirm_address`]).
+    /// What is sent goes to the new one, at most three times as much as came from there, until the application knows
+    /// that the peer is there ([`super::Endpoint::confirm_address`]).
     Limited,
-    /// The same, but the peer is asked whether it is there (RFC 9853), and [`super::EndpointEvent::AddressChanged`] is reported
-    /// once it has answered, and did not answer at the old address: that takes as long as a flight is waited for. If it does
-    /// not answer, the connection goes back to the old address. Peers that do not take part are treated as with
-    /// [`Self::Limited`].
+    /// The same, but the peer is asked whether it is there (RFC 9853), and [`super::EndpointEvent::AddressChanged`] is
+    /// reported once it has answered, and did not answer at the old address: that takes as long as a flight is waited
+    /// for. If it does not answer, the connection goes back to the old address. Peers that do not take part are treated
+    /// as with [`Self::Limited`].
     #[default]
     Check,
     /// What is sent goes to the new one.

@@ -1,5 +1,5 @@
-//! A peer whose records come from another address (RFC 9146, 6): where the connection goes, and the check whether it is there
-//! (RFC 9853).
+//! A peer whose records come from another address (RFC 9146, 6): where the connection goes, and the check whether it is
+//! there (RFC 9853).
 //!
 //! ```text
 //!                      a newer record from elsewhere
@@ -13,13 +13,15 @@
 //!   until the time is over    answered in time
 //! ```
 //!
-//! Both addresses are asked at once, not one after the other (RFC 9853, 5.2): the outcome is the same, but a client whose NAT
-//! has given it another port, which is what happens, is asked while it is awake. A client that moves on purpose may show it with
-//! another connection ID (RFC 9147, 9): then the new address gets one of its own as well, if there is one. That the old address answers, shows that
-//! somebody copies records and is faster than their sender: who has moved is not there any more.
+//! Both addresses are asked at once, not one after the other (RFC 9853, 5.2): the outcome is the same, but a client
+//! whose NAT has given it another port, which is what happens, is asked while it is awake. A client that moves on
+//! purpose may show it with another connection ID (RFC 9147, 9): then the new address gets one of its own as well, if
+//! there is one. That the old address answers, shows that somebody copies records and is faster than their sender: who
+//! has moved is not there any more.
 //!
-//! What must always hold: an address that is not proven gets no more than three times what came from there; only a peer that
-//! was sent the cookie of a challenge, and answers it from there, proves an address; no check is begun because of a check.
+//! What must always hold: an address that is not proven gets no more than three times what came from there; only a peer
+//! that was sent the cookie of a challenge, and answers it from there, proves an address; no check is begun because of
+//! a check.
 
 use alloc::boxed::Box;
 use core::net::SocketAddr;
@@ -213,8 +215,8 @@ impl Endpoint {
         self.send_check(handle, address, &ReturnRoutabilityCheck::PathChallenge(new), MAX_CHECK);
     }
 
-    /// Sends a check to an address, of `max` bytes at most, and as far as the address may have it. Returns its length; 0 if
-    /// it is not sent, as if it had been lost.
+    /// Sends a check to an address, of `max` bytes at most, and as far as the address may have it. Returns its length;
+    /// 0 if it is not sent, as if it had been lost.
     fn send_check(
         &mut self,
         handle: ConnectionHandle,

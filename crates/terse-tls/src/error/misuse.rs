@@ -52,25 +52,25 @@ pub enum ApiMisuse {
     NoStoreAnswerDue,
     /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
     ReservedLabel,
-    /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as well
-    /// (RFC 7627, 5.4).
+    /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as
+    /// well (RFC 7627, 5.4).
     NoExporter,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
     /// The peer has not acknowledged the KeyUpdate before, or the end of the handshake (RFC 9147, 8).
     KeyUpdateUnderWay,
-    /// More connection IDs are for DTLS 1.3, where both sides agreed on them and the one that is concerned is not empty (RFC
-    /// 9147, 9).
+    /// More connection IDs are for DTLS 1.3, where both sides agreed on them and the one that is concerned is not empty
+    /// (RFC 9147, 9).
     NoConnectionIds,
     /// The peer has not answered the request for connection IDs, or not acknowledged those that it was provided with.
     ConnectionIdsUnderWay,
     /// Connection IDs for the peer of an endpoint's connection are provided by the endpoint.
     OfEndpoint,
-    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection is
-    /// due.
+    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection
+    /// is due.
     KeyExhausted,
-    /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how long it
-    /// may be.
+    /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how
+    /// long it may be.
     MessageTooLong,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     DatagramOutOfRange,

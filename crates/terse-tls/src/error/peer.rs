@@ -91,13 +91,13 @@ pub enum PeerMisbehaved {
     SelectedUnofferedSuite,
     /// A second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
     IllegalHelloRetryRequest,
-    /// The server knows a newer version than the one that it selected: on the way, the ClientHello was made to look older
-    /// (RFC 9846, 4.2.3).
+    /// The server knows a newer version than the one that it selected: on the way, the ClientHello was made to look
+    /// older (RFC 9846, 4.2.3).
     Downgrade,
     /// The client fell back to an older version though this side has a newer one (RFC 7507).
     InappropriateFallback,
-    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC 7627,
-    /// 5.3).
+    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC
+    /// 7627, 5.3).
     ChangedSession,
     /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
     IllegalRenegotiationInfo,

@@ -12,12 +12,12 @@ use crate::record::replay::Window;
 use crate::schedule::EpochKeys;
 use crate::wire::{ContentType, HandshakeType};
 
-/// Puts together the fragments that `script` says, of messages with at most `max_message` bytes. Panics if a message comes
-/// out of order, or of other bytes than came first; if a fragment is refused without a reason; if more is kept than
-/// promised.
+/// Puts together the fragments that `script` says, of messages with at most `max_message` bytes. Panics if a message
+/// comes out of order, or of other bytes than came first; if a fragment is refused without a reason; if more is kept
+/// than promised.
 ///
-/// A step has six bytes: what happens, the message's number from the one that is due on, its type, its length, and where
-/// in it the fragment begins and how long it is.
+/// A step has six bytes: what happens, the message's number from the one that is due on, its type, its length, and
+/// where in it the fragment begins and how long it is.
 pub fn reassemble(max_message: usize, first_seq: u16, script: &[u8]) {
     let mut reassembler = Reassembler::new(max_message, first_seq);
     let mut model = Model { max_message, next_seq: first_seq.into(), messages: BTreeMap::new() };

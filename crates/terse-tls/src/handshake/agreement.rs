@@ -1,5 +1,5 @@
-//! What both versions agree on alike: the application protocol (RFC 7301), the sizes of records (RFC 8449, RFC 6066), and
-//! over datagrams connection IDs (RFC 9146) and checks of return routability (RFC 9853).
+//! What both versions agree on alike: the application protocol (RFC 7301), the sizes of records (RFC 8449, RFC 6066),
+//! and over datagrams connection IDs (RFC 9146) and checks of return routability (RFC 9853).
 
 use alloc::vec::Vec;
 
@@ -137,7 +137,8 @@ pub(super) enum RecordSizes {
 }
 
 impl RecordSizes {
-    /// RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`, of which a malformed one is refused all the same.
+    /// RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`, of which a malformed one is refused all the
+    /// same.
     pub(super) fn parse(offered: Extensions<'_>) -> Result<Self, Error> {
         let length = offered.get()?.map_or(Self::Any, Self::Fragments);
         Ok(offered.get()?.map_or(length, Self::Limit))

@@ -5,6 +5,7 @@
 //! this handshake.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
@@ -21,7 +22,7 @@ use crate::time::Now;
 use crate::wire::{
     CachedInformation, CachedInformationType, CertificateType, ClientCachedInfo, CompactOffer, CompactSelection,
     EncodeError, ExtensionType, Extensions, ExtensionsBuilder, List, ProtocolVersion, SelectedClientInfo,
-    SelectedClientObject, SelectedInformation,
+    SelectedClientObject, SelectedInformation, SignatureScheme,
 };
 
 /// Whether the server replies to the caching extensions at all.
@@ -165,24 +166,42 @@ pub(super) fn cached_certificate(
     certificate_type: CertificateType,
     version: ProtocolVersion,
     output: &mut Output<'_>,
-) -> Result<(Fingerprint, VerifiedPeer), Error> {
-    let session = output.cache.as_deref_mut().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+) -> Result<(Fingerprint, Arc<VerifiedPeer>), Error> {
+    let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
     let cached = session.server_certificate().filter(|cached| cached.stands_for(certificate_type, version));
     let cached = cached.ok_or(PeerMisbehaved::IllegalCachingReply)?;
-    let (fingerprint, peer) = (cached.fingerprint(), cached.peer().clone());
-    session.saw_certificate(fingerprint);
+    let (fingerprint, peer) = (cached.fingerprint(), cached.shared_peer());
     verified_before(&peer, output);
     output.left_out(CachedObject::ServerCertificate);
     Ok((fingerprint, peer))
 }
 
-/// The server's CertificateRequest that is cached.
-pub(super) fn cached_request(output: &mut Output<'_>) -> Result<RequestEntry, Error> {
-    let session = output.cache.as_deref_mut().ok_or(PeerMisbehaved::IllegalCachingReply)?;
-    let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
-    session.saw_request(cached.fingerprint);
-    output.left_out(CachedObject::CertificateRequest);
-    Ok(cached)
+/// The server's CertificateRequest, as far as a client needs it.
+pub(super) struct Request {
+    pub(super) signature_algorithms: Vec<SignatureScheme>,
+    /// It asks for a stapled OCSP response.
+    pub(super) asks_status: bool,
+    /// Where there is a cache.
+    pub(super) fingerprint: Option<Fingerprint>,
+    /// Length of the message in full, header included.
+    pub(super) length: u16,
+}
+
+impl Request {
+    /// The one that is cached, and its fingerprint.
+    pub(super) fn cached(output: &mut Output<'_>) -> Result<(Fingerprint, Self), Error> {
+        let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+        let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
+        output.left_out(CachedObject::CertificateRequest);
+        let RequestEntry { fingerprint, signature_algorithms, asks_status, length, .. } = cached;
+        Ok((fingerprint, Self { signature_algorithms, asks_status, fingerprint: Some(fingerprint), length }))
+    }
+
+    /// As it is kept.
+    pub(super) fn entry(self, version: ProtocolVersion) -> Option<RequestEntry> {
+        let Self { signature_algorithms, asks_status, fingerprint, length } = self;
+        Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, length })
+    }
 }
 
 /// What a client offers of the schemes that this server takes part in.

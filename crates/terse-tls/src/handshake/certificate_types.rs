@@ -1,5 +1,6 @@
 //! What the Certificate messages carry: X.509 chains or raw public keys (RFC 7250), on both sides and in both versions.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
@@ -68,8 +69,8 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// `server` is what the server shows. What the client may show is what the server prefers among what the client has; if
-    /// there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
+    /// `server` is what the server shows. What the client may show is what the server prefers among what the client
+    /// has; if there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
     pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
         let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
         let has = |kind| match &theirs {
@@ -124,7 +125,7 @@ impl Presented<'_> {
         role: PeerRole<'_>,
         common: &Common,
         output: &mut Output<'_>,
-    ) -> Result<VerifiedPeer, CertificateError> {
+    ) -> Result<Arc<VerifiedPeer>, CertificateError> {
         let algorithms = signature::chain_algorithms(common);
         let (peer, time_unchecked) = match self {
             Self::Chain(chain) => trust.verify(chain, role, &algorithms, output.now.unix)?,
@@ -134,7 +135,7 @@ impl Presented<'_> {
         output.summary.peer.identity = Some(peer.identity.clone());
         output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
         output.summary.peer.time_unchecked = time_unchecked;
-        Ok(peer)
+        Ok(Arc::new(peer))
     }
 
     /// The fingerprint of the message that carried it.

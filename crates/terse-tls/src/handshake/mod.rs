@@ -83,6 +83,13 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Takes a state out of its box, and gives the box back to the heap at once: after `*state` it would go at the end of the
+/// function, which may be when the heap is fullest.
+#[allow(clippy::boxed_local)] // the box is what this is about
+pub(crate) fn unboxed<T>(state: Box<T>) -> T {
+    *state
+}
+
 /// What a handshake can do to the world while it handles a message.
 pub(crate) struct Output<'a> {
     pub(crate) link: &'a mut dyn Link,
@@ -95,7 +102,8 @@ pub(crate) struct Output<'a> {
     /// Where an endpoint's client is.
     pub(crate) client_address: Option<AddressId>,
     pub(crate) trace: Option<&'a dyn Trace>,
-    /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest before.
+    /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest
+    /// before.
     pub(crate) learned: Option<Learned>,
     /// Tickets that were looked up for this ClientHello already, or that wait for the store.
     pub(crate) look_up: Option<Box<LookUp>>,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
 use crate::cache::{Scope, ServerId, TrustId};
-use crate::cert::{Doubt, PeerRole, RevocationCheck, VerifiedPeer};
+use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
@@ -38,8 +38,8 @@ pub(super) fn binding(
     Some(Binding::new(config.common.provider.sha256, &context))
 }
 
-/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was revoked is
-/// gone then.
+/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was
+/// revoked is gone then.
 pub(super) fn find(
     config: &ServerConfig,
     ticket: &[u8],
@@ -52,11 +52,11 @@ pub(super) fn find(
     let session = resumption.find(ticket, binding, time).ok_or(None)?;
     let client = session.client.as_ref().filter(|client| client.identity.certificate_type() == CertificateType::X509);
     if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
-        revocation.check(client.links.as_slice()).map_err(|doubt| {
-            if doubt == Doubt::Revoked {
+        revocation.check(client.links.as_slice()).map_err(|reason| {
+            if reason.is_final() {
                 resumption.claim(ticket); // nobody else is to get it
             }
-            Some(doubt.reason().text())
+            Some(reason.text())
         })?;
     }
     Ok(session)
@@ -79,7 +79,7 @@ impl Lineage {
             links: peer.links().into(),
         });
         // The last second of a validity counts (RFC 5280, 4.1.2.5).
-        let validity = peer.map_or(u64::MAX, |peer| peer.validity.not_after.saturating_add(1));
+        let validity = peer.map_or(u64::MAX, |peer| peer.validity_with_staple().not_after.saturating_add(1));
         Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
     }
 }

@@ -42,6 +42,11 @@ impl SignatureRequest {
         &self.credential
     }
 
+    /// It signed: the message is not needed any more.
+    pub(crate) fn into_credential(self) -> Credential {
+        self.credential
+    }
+
     /// Asks the key.
     pub(crate) fn sign(&self, rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         self.credential.key().sign(self.scheme, &self.message, rng)

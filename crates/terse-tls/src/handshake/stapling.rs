@@ -66,24 +66,22 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
     Ok(extensions)
 }
 
-/// Judges what came with the Certificate of `peer`, or that nothing did. A session that begins here ends with the response:
-/// there is no other one in a handshake that resumes.
+/// Judges what came with the Certificate of `peer`, or that nothing did. A session that begins here ends with the
+/// response: there is no other one in a handshake that resumes.
 #[inline(never)]
 pub(super) fn check(
-    trust: &Trust,
-    peer: &mut VerifiedPeer,
+    trust: Option<&Trust>,
+    peer: &mut Arc<VerifiedPeer>,
     response: Option<CertificateStatus<'_>>,
     common: &Common,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    if trust.stapling() == Stapling::Off {
-        return Ok(());
-    }
+    let Some(trust) = trust.filter(|trust| trust.stapling() != Stapling::Off) else { return Ok(()) };
     let algorithms = signature::chain_algorithms(common);
     let response = response.map(|CertificateStatus(response)| response);
     if let Some(end) = trust.check_staple(peer, response, &common.provider, &algorithms, output.now.unix)? {
         output.summary.peer.staple = Staple::Good;
-        peer.validity.not_after = peer.validity.not_after.min(end);
+        Arc::make_mut(peer).stapled_until(end);
     }
     Ok(())
 }

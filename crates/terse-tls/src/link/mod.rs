@@ -58,8 +58,8 @@ pub(crate) trait Link {
     /// Which protocol the messages belong to.
     fn protocol(&self) -> Protocol;
 
-    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered nor
-    /// answered.
+    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered
+    /// nor answered.
     fn connection_id(&self) -> Option<&[u8]>;
 
     /// Whether checks of return routability are offered with it, and answered (RFC 9853).
@@ -134,7 +134,8 @@ pub(crate) enum Received {
     Alert(Alert),
     /// Datagrams: a check whether a path is good.
     ReturnRoutabilityCheck(ReturnRoutabilityCheck),
-    /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the answer.
+    /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the
+    /// answer.
     Repeated,
     /// Datagrams: the peer has these records (RFC 9147, 7).
     Ack {
@@ -160,8 +161,8 @@ pub(crate) struct Arrived {
 
 /// The receiving half of a link.
 pub(crate) trait Incoming: Send + Sync {
-    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Returns how many, and what the record
-    /// brought. Takes none while application data waits to be read.
+    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Returns how many, and what the
+    /// record brought. Takes none while application data waits to be read.
     fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error>;
 
     /// Whether a record was put aside that [`Self::receive`] can open now.
@@ -186,7 +187,8 @@ pub(crate) trait Incoming: Send + Sync {
     /// From here on messages come under `keys`.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// From here on early data comes under `keys`. Returns whether messages do as well: on a stream, until EndOfEarlyData.
+    /// From here on early data comes under `keys`. Returns whether messages do as well: on a stream, until
+    /// EndOfEarlyData.
     fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error> {
         self.new_keys(keys)?;
         Ok(true)
@@ -195,7 +197,8 @@ pub(crate) trait Incoming: Send + Sync {
     /// Datagrams: the peer has this side's last flight, so it will not send its own again.
     fn last_flight_arrived(&mut self) {}
 
-    /// Datagrams: whether the peer should be asked for other keys, as there were too many forgeries. True once for each.
+    /// Datagrams: whether the peer should be asked for other keys, as there were too many forgeries. True once for
+    /// each.
     fn key_is_worn(&mut self) -> bool {
         false
     }
@@ -246,8 +249,8 @@ pub(crate) trait Incoming: Send + Sync {
     /// Counts a record that brings nothing.
     fn ignored(&mut self) -> Result<(), Error>;
 
-    /// A record of this type came whose time has not come. On a stream the peer is to blame; a datagram may have overtaken
-    /// others.
+    /// A record of this type came whose time has not come. On a stream the peer is to blame; a datagram may have
+    /// overtaken others.
     fn not_due(&mut self, content_type: ContentType) -> Result<(), Error>;
 
     /// Datagrams: a fatal alert that nobody vouches for came, and nothing since.
@@ -306,8 +309,8 @@ pub(crate) trait Outgoing: Link + Send + Sync {
         false
     }
 
-    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
-    /// fit, or if nothing more is sent. Only datagrams can go apart.
+    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does
+    /// not fit, or if nothing more is sent. Only datagrams can go apart.
     fn record_apart(&mut self, _: ContentType, _: &[u8], _out: &mut [u8]) -> Option<usize> {
         None
     }
@@ -362,8 +365,8 @@ pub(crate) trait Flights {
     /// Whether [`Self::expired`] would send the flight again, or give up.
     fn retransmission_is_due(&self, now: Instant) -> bool;
 
-    /// Time has passed: the flight is sent again if that is due, and the peer told of what came. `true`: the flight was sent
-    /// often enough.
+    /// Time has passed: the flight is sent again if that is due, and the peer told of what came. `true`: the flight was
+    /// sent often enough.
     fn expired(&mut self, now: Instant) -> bool;
 
     /// What was sent of flights since the last call.
@@ -396,8 +399,8 @@ pub(crate) struct Sent {
     pub(crate) retransmissions: u32,
 }
 
-/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of its
-/// decryption. Larger ones are given back at once, since the next record may be long in coming.
+/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of
+/// its decryption. Larger ones are given back at once, since the next record may be long in coming.
 const KEPT_BUFFER: usize = 256;
 
 /// Empties a buffer.

@@ -1,8 +1,8 @@
-//! Records of DTLS 1.2 (RFC 6347, 4.1), with and without a connection ID (RFC 9146, 4): header, numbers and protection of
-//! an epoch in one direction.
+//! Records of DTLS 1.2 (RFC 6347, 4.1), with and without a connection ID (RFC 9146, 4): header, numbers and protection
+//! of an epoch in one direction.
 //!
-//! What must always hold: under one key each number is used once; a number counts as seen only once its record was found
-//! authentic, and keeps out no other before there are keys.
+//! What must always hold: under one key each number is used once; a number counts as seen only once its record was
+//! found authentic, and keeps out no other before there are keys.
 
 use super::replay::Window;
 use super::tls12::{Binding, Protection};
@@ -23,9 +23,9 @@ const VERSION: [u8; 2] = [254, 253];
 /// The highest `sequence_number`.
 const MAX_NUMBER: u64 = (1 << 48) - 1;
 
-/// How many records with a wrong tag are taken under one key. More of them give a forger a chance of more than 2^-57 with
-/// the suites that the limits of DTLS 1.3 allow (RFC 9147, 4.5.3); with AES_128_CCM_8, for which these would let anybody end
-/// a connection with 128 datagrams, of 2^-41.
+/// How many records with a wrong tag are taken under one key. More of them give a forger a chance of more than 2^-57
+/// with the suites that the limits of DTLS 1.3 allow (RFC 9147, 4.5.3); with AES_128_CCM_8, for which these would let
+/// anybody end a connection with 128 datagrams, of 2^-41.
 const INTEGRITY_LIMIT: u64 = 11_863_283;
 
 /// A record's header.
@@ -226,7 +226,8 @@ impl ReadEpoch {
         record: &'a mut [u8],
         limit: usize,
     ) -> Result<(ContentType, &'a [u8]), Refused> {
-        // Nobody vouches for the number of a record that is not protected: one with the highest would keep out all others.
+        // Nobody vouches for the number of a record that is not protected: one with the highest would keep out all
+        // others.
         if self.protection.is_some() && !self.seen.accepts(header.number) {
             return Err(Refused::Replayed);
         }

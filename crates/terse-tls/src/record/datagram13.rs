@@ -1,12 +1,12 @@
-//! Protected records of DTLS 1.3 (RFC 9147, 4): the unified header, encrypted numbers, and the protection of an epoch in one
-//! direction.
+//! Protected records of DTLS 1.3 (RFC 9147, 4): the unified header, encrypted numbers, and the protection of an epoch
+//! in one direction.
 //!
 //! ```text
 //! 001CSLEE  [connection ID]  number (8 or 16 bits)  [length]  encrypted_record
 //! ```
 //!
-//! What must always hold: under one key each number is used once; a number counts as seen only once its record was found
-//! authentic; what is authentic says nothing of its number to those who watch.
+//! What must always hold: under one key each number is used once; a number counts as seen only once its record was
+//! found authentic; what is authentic says nothing of its number to those who watch.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -50,8 +50,8 @@ impl Header {
         first & FIXED_MASK == FIXED
     }
 
-    /// Reads the header that a record begins with. If it has a connection ID, that is of `cid_len` bytes. `None`: no such
-    /// record, or cut short, or with a connection ID where none is wanted.
+    /// Reads the header that a record begins with. If it has a connection ID, that is of `cid_len` bytes. `None`: no
+    /// such record, or cut short, or with a connection ID where none is wanted.
     pub(crate) fn parse(record: &[u8], cid_len: usize) -> Option<Self> {
         let first = *record.first().filter(|first| Self::is_one(**first))?;
         let has_cid = first & CID != 0;
@@ -294,7 +294,8 @@ impl ReadEpoch {
         self.seen = Window::default();
     }
 
-    /// Opens `record`, which `header` begins, in place. The content, its type and the padding are at most `limit` bytes.
+    /// Opens `record`, which `header` begins, in place. The content, its type and the padding are at most `limit`
+    /// bytes.
     pub(crate) fn open<'a>(
         &mut self,
         header: &Header,

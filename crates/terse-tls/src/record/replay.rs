@@ -1,7 +1,7 @@
 //! Which records of an epoch came before, so that none counts twice (RFC 6347, 4.1.2.6; RFC 9147, 4.5.1).
 //!
-//! What must always hold: of one number, [`Window::accepts`] is true once at most, however records are lost, repeated and
-//! reordered, as long as each that was authenticated is noted before the next one is asked about.
+//! What must always hold: of one number, [`Window::accepts`] is true once at most, however records are lost, repeated
+//! and reordered, as long as each that was authenticated is noted before the next one is asked about.
 
 #[cfg(test)]
 mod tests;

@@ -131,8 +131,8 @@ impl RecordKey {
         }
     }
 
-    /// Makes a record of what ends `out`: from `start` on, room for [`Self::head_len`] bytes and the content. If it cannot
-    /// be protected it is taken away: no plaintext may leave.
+    /// Makes a record of what ends `out`: from `start` on, room for [`Self::head_len`] bytes and the content. If it
+    /// cannot be protected it is taken away: no plaintext may leave.
     pub(crate) fn protect(
         &mut self,
         content_type: ContentType,

@@ -54,8 +54,8 @@ impl Protection {
         self.key.seal(&nonce(&self.iv, number), &header, inner, tag)
     }
 
-    /// Decrypts `record`, header included, in place. Returns the inner content type and the content; both together, with
-    /// the padding, are at most `limit` bytes.
+    /// Decrypts `record`, header included, in place. Returns the inner content type and the content; both together,
+    /// with the padding, are at most `limit` bytes.
     pub(super) fn open<'a>(
         &self,
         number: u64,

@@ -1,5 +1,5 @@
-//! What a session is bound to. It costs no bytes in a ticket: it is additional data of the seal, and a ticket of another
-//! context just does not open.
+//! What a session is bound to. It costs no bytes in a ticket: it is additional data of the seal, and a ticket of
+//! another context just does not open.
 //!
 //! What must always hold: whatever a full handshake would decide anew on the server is in here.
 

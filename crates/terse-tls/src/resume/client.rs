@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{MAX_LIFETIME, seconds};
 use crate::cache::{Scope, TrustId};
-use crate::cert::{Doubt, Links, PeerIdentity, RevocationCheck, Validity};
+use crate::cert::{Links, PeerIdentity, RevocationCheck, Validity};
 use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
 use crate::time::Now;
@@ -31,8 +31,8 @@ pub struct ClientResumption {
     /// Where sessions are kept.
     pub store: Arc<dyn ClientSessionStore>,
     /// Whether the application sends early data with [`crate::Connection::send_early_data`] when it can. A ClientHello
-    /// then says so each time, which costs some bytes. Early data is not forward secret, and a network may deliver it to
-    /// the server twice.
+    /// then says so each time, which costs some bytes. Early data is not forward secret, and a network may deliver it
+    /// to the server twice.
     pub early_data: bool,
     /// Whether a ClientHello that offers a session offers cached objects as well, in case the server does not resume:
     /// fewer bytes then, but an observer can tell clients apart by them.
@@ -66,7 +66,8 @@ pub struct StoredSession {
 /// What differs between the versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SessionKind {
-    /// `record_limit` is what the server took in one record when it issued the ticket (RFC 8449, 4): early data keeps to it.
+    /// `record_limit` is what the server took in one record when it issued the ticket (RFC 8449, 4): early data keeps
+    /// to it.
     Tls13 {
         ticket_age_add: u32,
         max_early_data_size: u32,
@@ -164,9 +165,9 @@ impl StoredSession {
         }
         match demands.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
-            Some(revocation) => revocation.check(links.as_slice()).map_err(|doubt| match doubt {
-                Doubt::Revoked => Unusable::ForGood(doubt.reason().text()),
-                _ => Unusable::Now(doubt.reason().text()),
+            Some(revocation) => revocation.check(links.as_slice()).map_err(|reason| match reason.is_final() {
+                true => Unusable::ForGood(reason.text()),
+                false => Unusable::Now(reason.text()),
             }),
         }
     }
@@ -187,8 +188,8 @@ impl StoredSession {
         }
     }
 
-    /// The `session_id` to offer (TLS 1.2): the server's, or one by whose return a server says that it took the ticket (RFC
-    /// 5077, 3.4).
+    /// The `session_id` to offer (TLS 1.2): the server's, or one by whose return a server says that it took the ticket
+    /// (RFC 5077, 3.4).
     pub(crate) fn offered_id(&self, rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
         match &self.kind {
             SessionKind::Tls12 { session_id, .. } if !session_id.is_empty() => Ok(session_id.to_vec()),
@@ -220,8 +221,8 @@ impl StoredSession {
         ticket_age_add.wrapping_add((age as u32).wrapping_mul(1000))
     }
 
-    /// For files. The bytes are as secret as a private key, and as trusted as a CA file: whoever can write them can name a
-    /// server as verified.
+    /// For files. The bytes are as secret as a private key, and as trusted as a CA file: whoever can write them can
+    /// name a server as verified.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(self.to_vec().unwrap_or_default()) // only sessions that fit are kept: no length overflows
     }

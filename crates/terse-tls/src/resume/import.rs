@@ -1,4 +1,5 @@
-//! The importer of RFC 9258: of one external key a key for each version of TLS and DTLS and each KDF, so that none is used with two.
+//! The importer of RFC 9258: of one external key a key for each version of TLS and DTLS and each KDF, so that none is
+//! used with two.
 //!
 //! What must always hold: the derivation binds the whole identity, as it is sent.
 

@@ -1,7 +1,7 @@
 //! External pre-shared keys (RFC 9846, 4.3.11; RFC 9257), used as they are or imported (RFC 9258).
 //!
-//! What must always hold: a key is used with one hash, and imported or not, never both; keys wipe themselves and are not
-//! printed.
+//! What must always hold: a key is used with one hash, and imported or not, never both; keys wipe themselves and are
+//! not printed.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -63,8 +63,8 @@ impl ExternalPsk {
     }
 
     /// The same key, imported (RFC 9258): each hash and version gets a key of its own. Both sides must do so, with the
-    /// same `context`, which is sent in the clear and may be empty; it can say who both are, where several devices share
-    /// a key (RFC 9258, A).
+    /// same `context`, which is sent in the clear and may be empty; it can say who both are, where several devices
+    /// share a key (RFC 9258, A).
     pub fn imported(mut self, context: &[u8]) -> Result<Self, ApiMisuse> {
         if context.len() > MAX_IDENTITY_LEN {
             return Err(ApiMisuse::PskIdentity);
@@ -171,8 +171,8 @@ pub trait PskStore: Send + Sync {
 }
 
 impl dyn PskStore {
-    /// The key for version 1.3 of `protocol` that `identity` in a ClientHello stands for, and the external one that it is or
-    /// comes from.
+    /// The key for version 1.3 of `protocol` that `identity` in a ClientHello stands for, and the external one that it
+    /// is or comes from.
     pub(crate) fn resolve(
         &self,
         identity: &[u8],

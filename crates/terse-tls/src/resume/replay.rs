@@ -10,8 +10,8 @@ mod tests;
 
 pub(super) struct ClientHellos {
     capacity: usize,
-    /// By the second after which each is no longer fresh. That follows from the ClientHello alone, so a replay is looked
-    /// for under the same one.
+    /// By the second after which each is no longer fresh. That follows from the ClientHello alone, so a replay is
+    /// looked for under the same one.
     recorded: BTreeSet<(u64, [u8; KEY_LEN])>,
     /// The latest time that was seen. If the clock is set back, what was forgotten must not count as fresh again.
     latest: u64,
@@ -22,8 +22,8 @@ impl ClientHellos {
         Self { capacity, recorded: BTreeSet::new(), latest: 0 }
     }
 
-    /// Records the ClientHello with the verified `binder`. False: it was recorded before, is no longer fresh, or there is
-    /// no room.
+    /// Records the ClientHello with the verified `binder`. False: it was recorded before, is no longer fresh, or there
+    /// is no room.
     pub(super) fn is_first(&mut self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
         self.latest = self.latest.max(now);
         while self.recorded.first().is_some_and(|(until, _)| *until < self.latest) {

@@ -1,7 +1,7 @@
 //! How a server resumes: where sessions are kept, and what is accepted as early data.
 //!
-//! What must always hold: a session is found only under its binding and within its lifetime; early data is accepted only
-//! for a ClientHello that is fresh, and once (RFC 9846, 8).
+//! What must always hold: a session is found only under its binding and within its lifetime; early data is accepted
+//! only for a ClientHello that is fresh, and once (RFC 9846, 8).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -34,8 +34,8 @@ pub enum ServerResumption {
 pub struct ServerEarlyData {
     /// How many bytes one connection may send.
     pub max_size: u32,
-    /// By how many seconds the client's idea of when its ticket was issued may differ from the server's. Ten are good for
-    /// the Internet (RFC 9846, 8.3); slow networks need more.
+    /// By how many seconds the client's idea of when its ticket was issued may differ from the server's. Ten are good
+    /// for the Internet (RFC 9846, 8.3); slow networks need more.
     pub window_seconds: u32,
 }
 
@@ -45,8 +45,8 @@ impl ServerEarlyData {
         Self { max_size, window_seconds: 10 }
     }
 
-    /// The second up to which a ClientHello counts as fresh, if it does now (RFC 9846, 8.3). `ticket_age` is the client's,
-    /// in milliseconds.
+    /// The second up to which a ClientHello counts as fresh, if it does now (RFC 9846, 8.3). `ticket_age` is the
+    /// client's, in milliseconds.
     fn fresh_until(&self, session: &Session, ticket_age: u32, now: u64) -> Option<u64> {
         let expected_arrival = session.created + u64::from(ticket_age / 1000);
         let window = self.window_seconds.into();
@@ -112,8 +112,8 @@ impl ServerResumption {
         lifetime > 0 && session.fits() && store.put(id, SessionRecord { binding: *binding, expires, session }).is_ok()
     }
 
-    /// The session behind `ticket`, if it belongs to this context and may still be used. Changes nothing: the client has
-    /// proven nothing yet.
+    /// The session behind `ticket`, if it belongs to this context and may still be used. Changes nothing: the client
+    /// has proven nothing yet.
     pub(crate) fn find(&self, ticket: &[u8], binding: &Binding, now: u64) -> Option<Session> {
         match self {
             Self::Stateless(keys) => keys.open(ticket, binding, now),
@@ -125,8 +125,8 @@ impl ServerResumption {
         }
     }
 
-    /// The client proved that it has the secret of `ticket`, which can be used once if the server keeps it. False: another
-    /// connection was faster.
+    /// The client proved that it has the secret of `ticket`, which can be used once if the server keeps it. False:
+    /// another connection was faster.
     pub(crate) fn claim(&self, ticket: &[u8]) -> bool {
         match self {
             Self::Stateless(_) => true,

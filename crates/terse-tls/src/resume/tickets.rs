@@ -5,10 +5,10 @@
 //! nonce(12) || AEAD(key, nonce, additional data = binding, session) || tag(16)
 //! ```
 //!
-//! 70 bytes for a TLS 1.3 session with SHA-256 and a client without a certificate. There is no key name: the current key
-//! is tried, then the previous one. A second try costs less than a microsecond, a forger gains one bit from it, and
-//! 16 bytes less are sent twice; nor does a name tell an observer which server, and since when, made the ticket. The two
-//! keys are random and never leave the process, so that nobody can make a ticket that opens under both.
+//! 70 bytes for a TLS 1.3 session with SHA-256 and a client without a certificate. There is no key name: the current
+//! key is tried, then the previous one. A second try costs less than a microsecond, a forger gains one bit from it, and
+//! 16 bytes less are sent twice; nor does a name tell an observer which server, and since when, made the ticket. The
+//! two keys are random and never leave the process, so that nobody can make a ticket that opens under both.
 //!
 //! What must always hold: a key seals for at most one lifetime of tickets, and opens for at most two.
 
@@ -104,8 +104,8 @@ impl TicketKeys {
         })
     }
 
-    /// Remembers the ClientHello with `binder`, which counts as fresh until `fresh_until`. False: it was there before, or
-    /// cannot be remembered.
+    /// Remembers the ClientHello with `binder`, which counts as fresh until `fresh_until`. False: it was there before,
+    /// or cannot be remembered.
     pub(super) fn is_first(&self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
         self.client_hellos.lock().is_first(binder, fresh_until, now)
     }

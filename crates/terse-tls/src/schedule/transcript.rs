@@ -1,6 +1,7 @@
 //! The transcript (RFC 9846, 4.1; RFC 5246, 7.4.9): the running hash over all handshake messages, with what caching
-//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the CertificateVerify
-//! of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as well.
+//! leaves out put back in (`caching`, rule 1: the transcript always binds the full content). Where the
+//! CertificateVerify of TLS 1.2 is to come, whose hash is not that of the suite, the messages themselves are kept as
+//! well.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -113,6 +114,11 @@ impl Transcript {
     /// All messages so far, if they are kept.
     pub(crate) fn messages(&self) -> Option<&[u8]> {
         self.kept.as_deref()
+    }
+
+    /// All messages so far, if they are kept, which ends here.
+    pub(crate) fn take_messages(&mut self) -> Vec<u8> {
+        self.kept.take().unwrap_or_default()
     }
 
     /// Lets go of the messages: no CertificateVerify comes any more.

@@ -119,7 +119,8 @@ impl<'a> Reader<'a> {
         self.take(len.into())
     }
 
-    /// A length of one byte below 128, else of two with the highest bit set; then that many bytes. Of caches, not of TLS.
+    /// A length of one byte below 128, else of two with the highest bit set; then that many bytes. Of caches, not of
+    /// TLS.
     pub(crate) fn short_vec(&mut self) -> Result<&'a [u8], InvalidMessage> {
         let len = match self.u8()? {
             len @ 0..0x80 => usize::from(len),

@@ -34,8 +34,8 @@ impl<'a> Extension<'a> for RenegotiationInfo<'a> {
     const TYPE: ExtensionType = ExtensionType::RENEGOTIATION_INFO;
 }
 
-/// `ec_point_formats`: `ECPointFormat ec_point_format_list<1..2^8-1>`, with `uncompressed` among them, which is the only
-/// one that is left (RFC 8422, 5.1.2).
+/// `ec_point_formats`: `ECPointFormat ec_point_format_list<1..2^8-1>`, with `uncompressed` among them, which is the
+/// only one that is left (RFC 8422, 5.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EcPointFormats<'a>(&'a [u8]);
 

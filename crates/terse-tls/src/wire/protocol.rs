@@ -8,7 +8,8 @@ pub(crate) enum Protocol {
     /// TLS, over a stream.
     #[default]
     Tls,
-    /// DTLS, over datagrams: a ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3), versions are written otherwise.
+    /// DTLS, over datagrams: a ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3), versions are written
+    /// otherwise.
     Dtls,
 }
 
@@ -43,8 +44,9 @@ impl Protocol {
         }
     }
 
-    /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at 1.1
-    /// (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, all that is less is newer, and all that is more is older.
+    /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at
+    /// 1.1 (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, all that is less is newer, and all that is more is
+    /// older.
     pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {
         ProtocolVersion(match (self, version.0) {
             (Self::Tls, number) => number,

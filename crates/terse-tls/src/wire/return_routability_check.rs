@@ -13,8 +13,8 @@ impl Extension<'_> for Rrc {
     const TYPE: ExtensionType = ExtensionType::RRC;
 }
 
-/// `return_routability_check` (RFC 9853, 4). Other types of messages are refused here, so that their receiver can ignore
-/// them.
+/// `return_routability_check` (RFC 9853, 4). Other types of messages are refused here, so that their receiver can
+/// ignore them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::enum_variant_names)] // the RFC's own names
 pub(crate) enum ReturnRoutabilityCheck {

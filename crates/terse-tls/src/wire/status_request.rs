@@ -67,8 +67,8 @@ impl Extension<'_> for StatusRequested {
     const TYPE: ExtensionType = ExtensionType::STATUS_REQUEST;
 }
 
-/// `CertificateStatus`, with an `opaque OCSPResponse<1..2^24-1>`: a message of TLS 1.2, an extension of a CertificateEntry
-/// in TLS 1.3.
+/// `CertificateStatus`, with an `opaque OCSPResponse<1..2^24-1>`: a message of TLS 1.2, an extension of a
+/// CertificateEntry in TLS 1.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateStatus<'a>(pub(crate) &'a [u8]);
 

@@ -49,8 +49,8 @@ impl Encode for Asn1Cert<'_> {
 }
 
 /// A Certificate of type RawPublicKey: `opaque ASN.1_subjectPublicKeyInfo<1..2^24-1>` (RFC 7250, 3). It is empty only
-/// where a client has no key to send, which looks the same as an empty `certificate_list`; whoever expects a key refuses
-/// it.
+/// where a client has no key to send, which looks the same as an empty `certificate_list`; whoever expects a key
+/// refuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawPublicKey12<'a>(pub(crate) &'a [u8]);
 

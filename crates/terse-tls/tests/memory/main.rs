@@ -3,6 +3,7 @@
 extern crate alloc;
 
 mod cache;
+mod caching;
 mod datagrams;
 mod strangers;
 

@@ -1,34 +1,49 @@
 //! What a client offers of what it keeps: one scheme's offer at a time, and nothing that does not pass its checks.
 //!
-//! What must always hold (`caching`, "Offering and selecting"): a ticket is offered only while all that it names can be used,
-//! and by one running connection.
+//! What must always hold (`caching`, "Offering and selecting"): a ticket is offered only while all that it names can be
+//! used, and by one running connection.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::{ClientSession, Context};
 use crate::cache::entry::Conditions;
 use crate::cache::health::Permission;
 use crate::cache::record::Slot;
-use crate::cache::{Fingerprint, PeerEntry, Reason, RequestEntry, Save, Scheme, ScopeRecord, Ticket};
+use crate::cache::{Fingerprint, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, ScopeRecord, Ticket};
 use crate::config::CacheDefence;
 
 /// What was offered.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Offer {
-    pub(super) slot: Option<Slot>,
-    pub(super) server_certificate: Option<Arc<PeerEntry>>,
-    pub(super) certificate_request: Option<Arc<RequestEntry>>,
+    slot: Option<Slot>,
+    server_certificate: Option<Arc<PeerEntry>>,
+    certificate_request: Option<Arc<RequestEntry>>,
+}
+
+/// The objects of an offer by name.
+#[derive(Default)]
+pub(super) struct Offered {
+    pub(super) certificate: Option<Fingerprint>,
+    pub(super) request: Option<Fingerprint>,
 }
 
 impl Offer {
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(super) fn names(&self) -> Offered {
+        Offered {
+            certificate: self.server_certificate.as_deref().map(PeerEntry::fingerprint),
+            request: self.certificate_request.as_deref().map(|request| request.fingerprint),
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
         self.slot.is_none() && self.server_certificate.is_none() && self.certificate_request.is_none()
     }
 }
 
 impl ClientSession {
     /// Decides it by the record of the scope.
-    pub(super) fn choose(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Save {
+    pub(super) fn choose(&mut self, record: &mut ScopeRecord, schemes: Schemes, context: Context<'_>) -> Save {
         if record.is_empty() {
             self.reason = Some(Reason::FirstContact);
         }
@@ -38,29 +53,27 @@ impl ClientSession {
         } else {
             record.health.begin(context.now.unix.map(|time| time.as_secs()))
         };
-        let enables = |scheme| {
-            !matches!(permission, Permission::Nothing(_))
-                && self.cache.as_ref().is_some_and(|cache| cache.schemes.contains(scheme))
-        };
+        let enables = |scheme| !matches!(permission, Permission::Nothing(_)) && schemes.contains(scheme);
         self.compact = enables(Scheme::Compact);
         self.bithac = context.own_certificate.is_some() && enables(Scheme::Bithac);
-        match permission {
+        let offer = match permission {
             // One scheme at a time: that which the server answered last.
             Permission::Offer if self.compact && record.scheme == Some(Scheme::Compact) => {
-                self.offer_everything(record, context);
+                self.everything(record, context)
             }
-            Permission::Offer => {
-                self.offer.server_certificate = self.usable_certificate(record, context);
-                self.offer.certificate_request =
-                    record.request(context.versions).filter(|request| request.pays()).cloned();
-                if let Some(own_certificate) = context.own_certificate.filter(|_| self.bithac) {
-                    self.offer_ticket(record, |slot| {
-                        slot.entries.is_none() && slot.own_certificate == Some(own_certificate)
-                    });
-                }
+            Permission::Offer => Offer {
+                server_certificate: self.usable_certificate(record, context),
+                certificate_request: record.request(context.versions).filter(|request| request.pays()).cloned(),
+                slot: context.own_certificate.filter(|_| self.bithac).and_then(|own_certificate| {
+                    self.ticket(record, |slot| slot.entries.is_none() && slot.own_certificate == Some(own_certificate))
+                }),
+            },
+            Permission::Support(reason) | Permission::Nothing(reason) => {
+                self.reason = Some(reason);
+                Offer::default()
             }
-            Permission::Support(reason) | Permission::Nothing(reason) => self.reason = Some(reason),
-        }
+        };
+        self.offer = (!offer.is_empty()).then(|| Box::new(offer));
         record.history.reason = self.reason;
         let is_same = (record.health, record.history.reason) == before;
         if is_same || record.is_empty() { Save::Later } else { Save::Now }
@@ -75,9 +88,9 @@ impl ClientSession {
             Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences };
         match entry.usable(&conditions) {
             Ok(()) => Some(entry),
-            Err(unusable) => {
-                self.reason = Some(unusable.reason());
-                if unusable.is_final() {
+            Err(reason) => {
+                self.reason = Some(reason);
+                if reason.is_final() {
                     record.forget_certificate();
                 }
                 None
@@ -85,12 +98,12 @@ impl ClientSession {
         }
     }
 
-    /// The ticket of `compact`: only while everything that it names can be used, and the client would answer the request
-    /// as it did.
-    fn offer_everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) {
+    /// The ticket of `compact`: only while everything that it names can be used, and the client would answer the
+    /// request as it did.
+    fn everything(&mut self, record: &mut ScopeRecord, context: Context<'_>) -> Offer {
         let Some(certificate) = self.usable_certificate(record, context) else {
             self.reason = self.reason.or(Some(Reason::NoTicket));
-            return;
+            return Offer::default();
         };
         let can_be_offered = |slot: &Slot| {
             slot.entries.is_some_and(|entries| match entries.request {
@@ -104,24 +117,28 @@ impl ClientSession {
         let slot = record.ticket(can_be_offered);
         let request = slot.and_then(|slot| slot.entries).and_then(|entries| entries.request);
         let request = record.request(request.as_slice()).cloned();
-        self.offer_ticket(record, |offered| Some(*offered) == slot);
-        if self.offer.slot.is_some() {
-            self.offer.server_certificate = Some(certificate);
-            self.offer.certificate_request = request;
+        match self.ticket(record, |offered| Some(*offered) == slot) {
+            None => Offer::default(),
+            slot => Offer { slot, server_certificate: Some(certificate), certificate_request: request },
         }
     }
 
-    fn offer_ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) {
-        match record.ticket(can_be_offered) {
-            None => self.reason = self.reason.or(Some(Reason::NoTicket)),
-            Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => {
-                self.reason = self.reason.or(Some(Reason::TicketInUse));
-            }
+    /// The ticket to offer, which this connection holds from here on.
+    fn ticket(&mut self, record: &mut ScopeRecord, can_be_offered: impl Fn(&Slot) -> bool) -> Option<Slot> {
+        let reason = match record.ticket(can_be_offered) {
+            None => Reason::NoTicket,
+            Some(_) if record.holders > 0 && !self.defences.lack(CacheDefence::Holding) => Reason::TicketInUse,
             Some(slot) => {
-                self.offer.slot = Some(slot);
                 self.hold(record);
+                return Some(slot);
             }
-        }
+        };
+        self.reason = self.reason.or(Some(reason));
+        None
+    }
+
+    fn slot(&self) -> Option<&Slot> {
+        self.offer.as_ref()?.slot.as_ref()
     }
 
     /// Whether the extension with the tickets of `scheme` is sent, with or without one.
@@ -140,17 +157,17 @@ impl ClientSession {
 
     /// The ticket that was offered.
     pub(crate) fn offered_ticket(&self) -> Option<Ticket> {
-        self.offer.slot.map(|slot| slot.ticket)
+        self.slot().map(|slot| slot.ticket)
     }
 
     /// Whether that is a ticket of `compact`.
     fn offers_everything(&self) -> bool {
-        self.offer.slot.is_some_and(|slot| slot.entries.is_some())
+        self.slot().is_some_and(|slot| slot.entries.is_some())
     }
 
     /// The own Certificate that the offered ticket stands for.
     pub(crate) fn named_own_certificate(&self) -> Option<Fingerprint> {
-        self.offer.slot.and_then(|slot| slot.own_certificate)
+        self.slot().and_then(|slot| slot.own_certificate)
     }
 
     /// The fingerprint in `cached_info` for the server's Certificate.
@@ -165,11 +182,11 @@ impl ClientSession {
 
     /// The server's Certificate that was offered, by its fingerprint or by the ticket.
     pub(crate) fn server_certificate(&self) -> Option<&PeerEntry> {
-        self.offer.server_certificate.as_deref()
+        self.offer.as_ref()?.server_certificate.as_deref()
     }
 
     /// The CertificateRequest that was offered, by its fingerprint or by the ticket.
     pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
-        self.offer.certificate_request.as_deref()
+        self.offer.as_ref()?.certificate_request.as_deref()
     }
 }

@@ -85,7 +85,7 @@ fn second_contact_offers_everything() {
     assert_eq!(session.offered_ticket(), Some(ticket));
     assert_eq!(session.offered_certificate(), Some(SERVER));
     assert_eq!(session.offered_request(), Some(REQUEST));
-    assert_eq!(session.server_certificate().map(PeerEntry::peer), Some(&peer()));
+    assert_eq!(session.server_certificate().map(PeerEntry::shared_peer), Some(peer()));
     assert_eq!(session.certificate_request().map(|request| request.signature_algorithms.len()), Some(2));
     assert_eq!(session.reason(), None);
 }
@@ -137,7 +137,7 @@ fn what_is_too_large_is_not_kept() {
     let schemes = [crate::wire::SignatureScheme(1); 129];
     let mut session = client.begin();
     session.finished(Learned {
-        server_certificate: session.entry(SERVER, ProtocolVersion::TLS_1_3, large),
+        server_certificate: session.entry(SERVER, ProtocolVersion::TLS_1_3, &large),
         certificate_request: Some(RequestEntry { signature_algorithms: schemes.into(), ..request(500) }),
         ..learned(None)
     });
@@ -527,7 +527,7 @@ fn raw_public_key_is_offered_where_it_can_be_taken() {
         for (known, offered) in entries.into_iter().zip(offered) {
             let mut client = Client::new();
             let mut session = client.begin();
-            let server_certificate = session.entry(SERVER, tls13, known.peer().clone());
+            let server_certificate = session.entry(SERVER, tls13, &known.shared_peer());
             assert_eq!(server_certificate.as_ref(), Some(&known));
             session.finished(Learned { server_certificate, ..learned(None) });
             drop(session);

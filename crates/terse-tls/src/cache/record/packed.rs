@@ -97,8 +97,8 @@ impl Kind<SHARED> for Scopes {
 /// For stores in databases. As with a whole [`crate::cache::snapshot`], whoever can write the bytes can name peers as
 /// verified.
 impl ScopeRecord {
-    /// The record of `scope` as bytes, without the holds of running connections. Fails only if it is longer than a cache
-    /// keeps any.
+    /// The record of `scope` as bytes, without the holds of running connections. Fails only if it is longer than a
+    /// cache keeps any.
     pub fn to_bytes(&self, scope: &Scope) -> Result<Vec<u8>, NotSaved> {
         let bytes = self.without_holds().to_packed(scope).map_err(|_| NotSaved)?.to_bytes();
         if bytes.is_empty() { Err(NotSaved) } else { Ok(bytes) }
@@ -193,8 +193,8 @@ impl Encode for Body<'_> {
     }
 }
 
-/// What a slot's ticket was made with: two bits for the own Certificate, of which 0 says that there is no slot, and two for
-/// the entries.
+/// What a slot's ticket was made with: two bits for the own Certificate, of which 0 says that there is no slot, and two
+/// for the entries.
 impl Slot {
     const ANONYMOUS: u8 = 1;
     const OWN_OF_SCOPE: u8 = 2;

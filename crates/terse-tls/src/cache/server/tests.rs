@@ -158,7 +158,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
     for (asked, schemes) in [(None, Schemes::BITHAC), (Some(ASKED), Schemes::RFC7924), (Some(ASKED), Schemes::OFF)] {
         let cache = ServerCache { schemes, ..cache.clone() };
         let mut session = ServerSession::begin(&cache, asked, HOST, at(TODAY), false);
-        assert!(session.entry(OWN, peer()).is_none());
+        assert!(session.entry(OWN, &peer()).is_none());
         session.commit(FinishedProof::after_finished(), ticket(1), Some(entry(OWN))).done().expect("nothing to do");
     }
     assert!(store.is_empty());
@@ -168,7 +168,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
 fn what_is_too_large_is_not_kept() {
     let (store, cache) = store();
     let mut session = begin(&cache);
-    let entry = session.entry(OWN, peer_named([0; 0x4000].into())).expect("bithac is on");
+    let entry = session.entry(OWN, &peer_named([0; 0x4000].into())).expect("bithac is on");
     session.commit(FinishedProof::after_finished(), ticket(1), Some(entry)).done().expect("nothing to do");
     assert!(store.is_empty());
 }
@@ -234,8 +234,8 @@ fn an_entry_is_of_the_version_that_was_asked_in() {
     let asked = Asked { certificate_type: CertificateType::RAW_PUBLIC_KEY, version: ProtocolVersion::TLS_1_2, ..ASKED };
     let session = ServerSession::begin(&cache, Some(asked), HOST, at(TODAY), false);
     let expected = raw_entry(OWN, ProtocolVersion::TLS_1_2);
-    assert_eq!(session.entry(OWN, expected.peer().clone()), Some(expected));
-    assert_eq!(session.entry(OWN, peer()), Some(entry(OWN)), "a chain is of every version");
+    assert_eq!(session.entry(OWN, &expected.shared_peer()), Some(expected));
+    assert_eq!(session.entry(OWN, &peer()), Some(entry(OWN)), "a chain is of every version");
 }
 
 /// `compact`: rows with what the client has seen.

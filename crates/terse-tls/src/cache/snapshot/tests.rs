@@ -182,7 +182,7 @@ fn some_entry(server: impl Strategy<Value = ServerId>) -> impl Strategy<Value = 
     let peer = prop_oneof![peer, some_bytes().prop_map(VerifiedPeer::of_raw_public_key)];
     (some_fingerprint(), any::<u16>(), any::<[u8; 8]>(), server, peer).prop_map(
         |(fingerprint, version, trust_id, server, peer)| {
-            PeerEntry::new(fingerprint, ProtocolVersion(version), TrustId(trust_id), server, peer)
+            PeerEntry::new(fingerprint, ProtocolVersion(version), TrustId(trust_id), server, &Arc::new(peer))
         },
     )
 }

@@ -1,6 +1,7 @@
 //! What names issuers and certificates, and what the table remembers.
 
 use alloc::format;
+use alloc::sync::Arc;
 
 use pki_types::ServerName;
 use proptest::prelude::*;
@@ -62,8 +63,19 @@ fn where_revocation_is_not_checked_nothing_is_kept() {
     let pki = Pki::shared("p256x3");
     let plain = verify(&pki, &trust(&pki));
     assert_eq!(plain.issued, None);
-    let checked = verified(&pki).without_issuers();
+    let checked = Arc::new(verified(&pki)).kept();
     assert_eq!(checked.to_vec().unwrap().len() - plain.to_vec().unwrap().len(), 1 + 2 * 16);
+}
+
+#[test]
+fn what_came_with_a_peer_in_one_handshake_is_not_kept() {
+    let mut peer = Arc::new(verified(&Pki::shared("p256x3")));
+    Arc::make_mut(&mut peer).stapled_until(7);
+    assert_eq!(peer.validity_with_staple().not_after(), 7);
+    let kept = peer.kept();
+    assert!(!peer.issuers().is_empty() && kept.issuers().is_empty());
+    assert_eq!((kept.links(), kept.validity_with_staple()), (peer.links(), *peer.validity()));
+    assert!(Arc::ptr_eq(&kept, &kept.kept()), "nothing more to leave out: shared");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn links(trust: &Trust, chain: &[CertificateDer<'_>]) -> Links {
     peer.links().into()
 }
 
-fn check(trust: &Trust, links: &Links) -> Result<(), Doubt> {
+fn check(trust: &Trust, links: &Links) -> Result<(), Reason> {
     trust.revocation_check(|| provider().signatures.all.to_vec(), Some(unix_time(0))).unwrap().check(links.as_slice())
 }
 
@@ -181,15 +181,15 @@ fn each_doubt() {
     for (lists, expected) in [
         (vec![good.clone()], Ok(())),
         (vec![good.clone(), WORLD.find(0, false), WORLD.find(1, false)], Ok(())),
-        (vec![WORLD.find(2, true)], Err(Doubt::Revoked)),
-        (vec![good.clone(), WORLD.find(1, true)], Err(Doubt::Revoked)),
-        (vec![good.clone(), WORLD.find(0, true)], Err(Doubt::Revoked)),
-        (vec![], Err(Doubt::NoCurrentCrl)),
-        (vec![WORLD.find(1, false)], Err(Doubt::NoCurrentCrl)),
-        (vec![expired], Err(Doubt::NoCurrentCrl)),
-        (vec![impostors.clone()], Err(Doubt::CrlNotVerified)),
-        (vec![good.clone(), impostors.clone()], Err(Doubt::CrlNotVerified)),
-        (vec![WORLD.find(2, true), impostors], Err(Doubt::Revoked)),
+        (vec![WORLD.find(2, true)], Err(Reason::Revoked)),
+        (vec![good.clone(), WORLD.find(1, true)], Err(Reason::Revoked)),
+        (vec![good.clone(), WORLD.find(0, true)], Err(Reason::Revoked)),
+        (vec![], Err(Reason::NoCurrentCrl)),
+        (vec![WORLD.find(1, false)], Err(Reason::NoCurrentCrl)),
+        (vec![expired], Err(Reason::NoCurrentCrl)),
+        (vec![impostors.clone()], Err(Reason::CrlNotVerified)),
+        (vec![good.clone(), impostors.clone()], Err(Reason::CrlNotVerified)),
+        (vec![WORLD.find(2, true), impostors], Err(Reason::Revoked)),
         (vec![good], Ok(())),
     ] {
         replace(&trust, &lists);
@@ -202,10 +202,10 @@ fn each_doubt() {
 fn an_issuer_that_was_not_learned_proves_nothing() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);
     let restarted = WORLD.trust();
-    assert_eq!(check(&restarted, &links), Err(Doubt::IssuerUnknown));
-    assert_eq!(check(&restarted, &Links::default()), Err(Doubt::IssuerUnknown));
+    assert_eq!(check(&restarted, &links), Err(Reason::IssuerUnknown));
+    assert_eq!(check(&restarted, &Links::default()), Err(Reason::IssuerUnknown));
     verify(&restarted, &WORLD.chains[0]).unwrap();
-    assert_eq!(check(&restarted, &links), Err(Doubt::IssuerUnknown), "before Finished");
+    assert_eq!(check(&restarted, &links), Err(Reason::IssuerUnknown), "before Finished");
     super::tests::links(&restarted, &WORLD.chains[0]);
     assert_eq!(check(&restarted, &links), Ok(()));
 }
@@ -216,7 +216,7 @@ fn a_revoked_certificate_is_found_though_another_issuer_is_unknown() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);
     let restarted = WORLD.trust();
     replace(&restarted, &[WORLD.find(2, false), WORLD.find(0, true)]);
-    assert_eq!(check(&restarted, &links), Err(Doubt::Revoked));
+    assert_eq!(check(&restarted, &links), Err(Reason::Revoked));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn all_lists_are_replaced_or_none() {
     assert_eq!(check(&trust, &links), Ok(()), "as before");
     replace(&trust, &[WORLD.find(2, true)]);
     for trust in [&trust, &of_a_clone] {
-        assert_eq!(check(trust, &links), Err(Doubt::Revoked));
+        assert_eq!(check(trust, &links), Err(Reason::Revoked));
         assert_eq!(verify(trust, &WORLD.chains[0]), Err(CertificateError::Revoked));
     }
 }
@@ -256,7 +256,7 @@ fn lists_count_only_with_the_algorithms_of_the_configuration() {
     let all = provider().signatures.all;
     for _ in 0..2 {
         assert_eq!(with(all.to_vec()), Ok(()));
-        assert_eq!(with(Vec::new()), Err(Doubt::CrlNotVerified));
+        assert_eq!(with(Vec::new()), Err(Reason::CrlNotVerified));
     }
 }
 
@@ -267,7 +267,7 @@ fn without_a_clock_a_list_does_not_end() {
     let at =
         |time| trust.revocation_check(|| provider().signatures.all.to_vec(), time).unwrap().check(links.as_slice());
     assert_eq!(at(None), Ok(()));
-    assert_eq!(at(Some(unix_time(60 * 86_400))), Err(Doubt::NoCurrentCrl));
+    assert_eq!(at(Some(unix_time(60 * 86_400))), Err(Reason::NoCurrentCrl));
 }
 
 proptest! {
@@ -299,7 +299,7 @@ proptest! {
             prop_assert_eq!(cached.is_ok(), full.is_ok(), "{:?} under {:?}", cached, lists);
         }
         let revoking = lists.iter().any(|list| list.revokes && !list.is_impostors && (list.issuer != 1 || chain != 2));
-        prop_assert_eq!(cached == Err(Doubt::Revoked), revoking, "{:?} under {:?}", cached, lists);
+        prop_assert_eq!(cached == Err(Reason::Revoked), revoking, "{:?} under {:?}", cached, lists);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Whether a client is where it says: HelloVerifyRequest in DTLS 1.2 (RFC 6347, 4.2.1), HelloRetryRequest in DTLS 1.3 (RFC
-//! 9147, 5.1), and nothing kept in between.
+//! Whether a client is where it says: HelloVerifyRequest in DTLS 1.2 (RFC 6347, 4.2.1), HelloRetryRequest in DTLS 1.3
+//! (RFC 9147, 5.1), and nothing kept in between.
 //!
 //! A cookie of DTLS 1.3 also says what the transcript needs of the first exchange:
 //!
@@ -62,8 +62,8 @@ struct Origin {
 }
 
 impl Hellos {
-    /// Whether the client showed that it is at `from`, with a ticket only if it `may_show_ticket`. If it came again after a
-    /// HelloRetryRequest, `hello` says so then.
+    /// Whether the client showed that it is at `from`, with a ticket only if it `may_show_ticket`. If it came again
+    /// after a HelloRetryRequest, `hello` says so then.
     pub(in crate::endpoint) fn check_cookie(
         &mut self,
         now: Now,
@@ -181,8 +181,8 @@ enum Reply {
 }
 
 impl Reply {
-    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and 4.2.2) and
-    /// those that follow.
+    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and
+    /// 4.2.2) and those that follow.
     fn datagrams(self, hello: &Hello, max_datagram: usize) -> Result<Verdict, Error> {
         let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
         let mut record = |content_type, parts: &[&[u8]]| {

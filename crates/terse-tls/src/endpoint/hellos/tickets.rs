@@ -1,10 +1,10 @@
 //! Whether a client's ticket stands for a cookie: a round trip less for who comes back (`caching`, rule 7).
 //!
-//! Until it is shown, only the client and the server know a ticket. Whoever sees it on the way may show it as well, and first:
-//! it gets what is left of the one time, three times what it sent, to the address that it forged.
+//! Until it is shown, only the client and the server know a ticket. Whoever sees it on the way may show it as well, and
+//! first: it gets what is left of the one time, three times what it sent, to the address that it forged.
 //!
-//! What must always hold: a ticket proves its address once, and only the IP address of the handshake that made it; it is spent
-//! before anything is answered; a store that is not sure says no; few are looked up.
+//! What must always hold: a ticket proves its address once, and only the IP address of the handshake that made it; it
+//! is spent before anything is answered; a store that is not sure says no; few are looked up.
 
 use core::net::SocketAddr;
 use core::task::Poll;

@@ -159,8 +159,8 @@ impl ExpectServerHello {
         extensions.push(&KeyShareClientHello(List::Items(&[share])))
     }
 
-    /// `cached_info`, `client_cached_info` and `compact_cache`: the same in both ClientHellos (`caching`, rule 8), since the
-    /// session does not change in between.
+    /// `cached_info`, `client_cached_info` and `compact_cache`: the same in both ClientHellos (`caching`, rule 8),
+    /// since the session does not change in between.
     fn offer_caching(&self, extensions: &mut ExtensionsBuilder, output: &Output<'_>) -> Result<(), EncodeError> {
         let Some(session) = output.cache.as_deref() else {
             return Ok(());

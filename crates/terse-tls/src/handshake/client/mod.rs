@@ -217,8 +217,8 @@ impl ExpectServerHello {
         }
     }
 
-    /// RFC 6347, 4.2.1: the same ClientHello again, with the cookie. The transcript begins with it. There may be several,
-    /// if the server changes its secret in between.
+    /// RFC 6347, 4.2.1: the same ClientHello again, with the cookie. The transcript begins with it. There may be
+    /// several, if the server changes its secret in between.
     #[inline(never)]
     fn hello_verify_request(
         mut self: Box<Self>,

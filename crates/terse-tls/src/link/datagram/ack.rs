@@ -5,13 +5,13 @@
 //! struct { RecordNumber record_numbers<0..2^16-1>; } ACK;
 //! ```
 //!
-//! During the handshake the peer's flight is acknowledged by the answer. An ACK goes out when something is missing: at once
-//! when a part came too early, but not more often than a quarter of the timer; and when a quarter of the timer has passed
-//! since anything came. After the handshake every record of handshake messages is acknowledged, and at once when the last one
-//! of a message came.
+//! During the handshake the peer's flight is acknowledged by the answer. An ACK goes out when something is missing: at
+//! once when a part came too early, but not more often than a quarter of the timer; and when a quarter of the timer has
+//! passed since anything came. After the handshake every record of handshake messages is acknowledged, and at once when
+//! the last one of a message came.
 //!
-//! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is bounded;
-//! when the time has come, there is something to say.
+//! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is
+//! bounded; when the time has come, there is something to say.
 
 use alloc::vec::Vec;
 
@@ -46,8 +46,8 @@ pub(super) const MAX_HEAP: usize = MAX_NUMBERS * size_of::<RecordNumber>() * 3 /
 pub(super) const MAX_UNPROTECTED: usize = 2 + MAX_NUMBERS * NUMBER_LEN;
 
 impl Acks {
-    /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight; `is_after`
-    /// the handshake: nothing else answers it.
+    /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight;
+    /// `is_after` the handshake: nothing else answers it.
     pub(super) fn note(&mut self, now: Instant, arrived: Arrived, quarter: Option<u64>, is_after: bool) {
         for number in arrived.numbers {
             if let Err(place) = self.numbers.binary_search(&number) {

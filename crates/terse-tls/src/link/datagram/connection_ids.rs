@@ -1,11 +1,11 @@
 //! The connection IDs that the peer may put into its records (RFC 9146, 3; RFC 9147, 9).
 //!
-//! Nobody says that an ID will not be used any more. But IDs are to be used in the order in which they were provided: so when
-//! there is no room for new ones, the oldest are forgotten that came before the one in use, but not the last of them, whose
-//! records may be late.
+//! Nobody says that an ID will not be used any more. But IDs are to be used in the order in which they were provided:
+//! so when there is no room for new ones, the oldest are forgotten that came before the one in use, but not the last of
+//! them, whose records may be late.
 //!
-//! What must always hold: all have the same length, since a record does not say it; none is forgotten that the peer may still
-//! take into use; there are few.
+//! What must always hold: all have the same length, since a record does not say it; none is forgotten that the peer may
+//! still take into use; there are few.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -77,8 +77,8 @@ impl OwnIds {
         MAX_OWN_IDS.saturating_sub(self.ids.len() - self.outdated())
     }
 
-    /// The peer is provided with these, of [`Self::id_len`] bytes each and at most [`Self::room`] of them. Returns those that
-    /// it cannot use any more.
+    /// The peer is provided with these, of [`Self::id_len`] bytes each and at most [`Self::room`] of them. Returns
+    /// those that it cannot use any more.
     pub(crate) fn add(&mut self, ids: impl IntoIterator<Item = Box<[u8]>>) -> Vec<Box<[u8]>> {
         self.ids.extend(ids);
         let forgotten = self.ids.len().saturating_sub(MAX_OWN_IDS).min(self.outdated());

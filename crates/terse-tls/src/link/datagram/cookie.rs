@@ -42,8 +42,8 @@ impl CookieSecrets {
         Ok(Self { current: draw(rng)?, previous: draw(rng)?, since: None })
     }
 
-    /// The cookie for the client at `address`, in whatever form, and the parts of its ClientHello that must stay the same
-    /// when it sends it again with the cookie.
+    /// The cookie for the client at `address`, in whatever form, and the parts of its ClientHello that must stay the
+    /// same when it sends it again with the cookie.
     pub(crate) fn make(
         &mut self,
         now: Instant,

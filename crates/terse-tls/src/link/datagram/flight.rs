@@ -1,5 +1,5 @@
-//! A flight: messages, kept until they are answered or acknowledged, and cut to records each time that they are sent (RFC
-//! 6347, 4.2.3; RFC 9147, 5.5).
+//! A flight: messages, kept until they are answered or acknowledged, and cut to records each time that they are sent
+//! (RFC 6347, 4.2.3; RFC 9147, 5.5).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -125,8 +125,8 @@ impl Flight {
         self.plan(|position| position.sent > since);
     }
 
-    /// Of what is to be sent only the first epoch is: some of it is missing, so the peer cannot read what follows, nor say
-    /// what of that it has.
+    /// Of what is to be sent only the first epoch is: some of it is missing, so the peer cannot read what follows, nor
+    /// say what of that it has.
     pub(super) fn keep_first_epoch(&mut self) {
         let first = self.todo.front().and_then(|part| self.pieces.get(part.piece)).map(|piece| piece.epoch);
         let pieces = &self.pieces;
@@ -213,9 +213,9 @@ impl Flight {
         self.pieces.iter().all(|piece| piece.is_acknowledged)
     }
 
-    /// Fills the content of one record with what is next in the flight: whole messages and parts of them. `ends_with_part`:
-    /// after a part of a message no other follows in the record, for the peers that would throw it away. Returns its
-    /// length; 0 if nothing fits. Bytes beyond those that were pushed are added to `sent`.
+    /// Fills the content of one record with what is next in the flight: whole messages and parts of them.
+    /// `ends_with_part`: after a part of a message no other follows in the record, for the peers that would throw it
+    /// away. Returns its length; 0 if nothing fits. Bytes beyond those that were pushed are added to `sent`.
     pub(super) fn fill(
         &mut self,
         room: &mut [u8],

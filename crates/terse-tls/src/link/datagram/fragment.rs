@@ -1,9 +1,9 @@
 //! Handshake messages in fragments: their header, and how they are put together and in order again (RFC 6347, 4.2.2 and
 //! 4.2.3; RFC 9147, 5.2 and 5.5).
 //!
-//! What must always hold: messages are handed out in the order of their numbers, none twice, each byte as it came first;
-//! and the bodies that are kept take at most twice `max_message`, half of it for the message that is due, so that those
-//! which come too early never keep that one out.
+//! What must always hold: messages are handed out in the order of their numbers, none twice, each byte as it came
+//! first; and the bodies that are kept take at most twice `max_message`, half of it for the message that is due, so
+//! that those which come too early never keep that one out.
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,5 +1,5 @@
-//! The link over datagrams (RFC 6347): puts messages in order, fragments and reassembles them, sends flights again until
-//! they are answered, packs them into as few datagrams as possible. ChangeCipherSpec is made and understood here.
+//! The link over datagrams (RFC 6347): puts messages in order, fragments and reassembles them, sends flights again
+//! until they are answered, packs them into as few datagrams as possible. ChangeCipherSpec is made and understood here.
 //!
 //! What must always hold: what cannot be verified changes nothing, and is dropped as if it had been lost; a message is
 //! handed on once, in its place, and only if it came under the keys that are due; what is kept is bounded.

@@ -1,7 +1,7 @@
 //! Which parts of messages went into which records, and which of those the peer has (RFC 9147, 7.2).
 //!
-//! What must always hold: what is acknowledged under keys is never sent again; what anybody may have acknowledged, without
-//! keys, is taken for lost at the next timeout; what is kept is bounded.
+//! What must always hold: what is acknowledged under keys is never sent again; what anybody may have acknowledged,
+//! without keys, is taken for lost at the next timeout; what is kept is bounded.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -31,8 +31,8 @@ impl Part {
     }
 }
 
-/// Where a record is among those that were sent. The numbers of an ACK go up, through one epoch after the other; of an earlier
-/// epoch something may be sent again after all of a later one.
+/// Where a record is among those that were sent. The numbers of an ACK go up, through one epoch after the other; of an
+/// earlier epoch something may be sent again after all of a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// In the order of sending.
@@ -155,7 +155,8 @@ impl Outstanding {
         self.entries.iter().any(|entry| entry.state == State::Acknowledged)
     }
 
-    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with where and when they were sent.
+    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with where and when they were
+    /// sent.
     pub(super) fn missing(
         &self,
         piece: usize,

@@ -20,8 +20,8 @@ impl Queue {
         self.bytes.len() - self.start
     }
 
-    /// Adds a record that `seal` makes of room for `head` bytes, `content`, and room for `tail` bytes. If it fails, nothing is
-    /// added: no plaintext may leave.
+    /// Adds a record that `seal` makes of room for `head` bytes, `content`, and room for `tail` bytes. If it fails,
+    /// nothing is added: no plaintext may leave.
     pub(super) fn push<E>(
         &mut self,
         (head, content, tail): (usize, &[u8], usize),

@@ -63,7 +63,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into them.
+    /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into
+    /// them.
     pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             epochs: Epochs::new(),
@@ -267,7 +268,8 @@ impl Receiver {
     /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
         let mut received = Received::Nothing;
-        // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and 7.1).
+        // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and
+        // 7.1).
         let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
         let (mut is_ahead, mut is_later) = (false, false);
         for fragment in fragments(content) {
@@ -430,8 +432,8 @@ impl Incoming for Receiver {
     fn answered(&mut self) {
         self.answered = Some(self.messages.next_seq());
         if self.epochs.in_force().epoch() == 0 {
-            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next flight
-            // would be mistaken for it.
+            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next
+            // flight would be mistaken for it.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
         self.arrived = Arrived::default();

@@ -1,13 +1,14 @@
 //! When a flight is sent again (RFC 6347, 4.2.4; RFC 9147, 5.8), from what was measured of the network (RFC 6298).
 //!
 //! The value of the timer is that of RFC 6298: it follows the round trips of the handshake itself, the peer's
-//! computations included. Paper 001 (section 4.1) found that no fixed value serves a slow network: with the usual second,
-//! every flight goes out again, whole, while its answer is still on the way; the 9 seconds of RFC 7925 (11) are time lost
-//! wherever the network is faster and a datagram was lost. RFC 9147, 5.8.2, would take 1.5 times the last round trip, but
-//! those of one handshake differ by more: a flight may have one small datagram, or many, and a signature behind it.
+//! computations included. Paper 001 (section 4.1) found that no fixed value serves a slow network: with the usual
+//! second, every flight goes out again, whole, while its answer is still on the way; the 9 seconds of RFC 7925 (11) are
+//! time lost wherever the network is faster and a datagram was lost. RFC 9147, 5.8.2, would take 1.5 times the last
+//! round trip, but those of one handshake differ by more: a flight may have one small datagram, or many, and a
+//! signature behind it.
 //!
-//! What must always hold: a flight is not sent again before the value has passed since it was last sent; of a flight that
-//! was sent more than once no round trip is measured; and a value that was doubled stays until one was.
+//! What must always hold: a flight is not sent again before the value has passed since it was last sent; of a flight
+//! that was sent more than once no round trip is measured; and a value that was doubled stays until one was.
 
 use crate::time::Instant;
 
@@ -82,8 +83,9 @@ impl Timer {
         self.start(now);
     }
 
-    /// Something of the answer came, but not all. A slow network may take long for a flight, so the interval starts again
-    /// (as in RFC 6298, 5.3; RFC 6347, 4.2.4, would let it run on, and send again what the peer is about to answer).
+    /// Something of the answer came, but not all. A slow network may take long for a flight, so the interval starts
+    /// again (as in RFC 6298, 5.3; RFC 6347, 4.2.4, would let it run on, and send again what the peer is about to
+    /// answer).
     pub(crate) fn progress(&mut self, now: Instant) {
         self.measure(now);
         if self.deadline.is_some() {
@@ -97,8 +99,8 @@ impl Timer {
         self.stop();
     }
 
-    /// The flight is sent again although the timer has not expired, because the peer repeated its own: what comes now may
-    /// answer either, and the next time is as far off as if the timer had.
+    /// The flight is sent again although the timer has not expired, because the peer repeated its own: what comes now
+    /// may answer either, and the next time is as far off as if the timer had.
     pub(crate) fn repeated(&mut self) {
         if let Flight::SentOnce(_) | Flight::Ambiguous = self.flight {
             self.flight = Flight::Ambiguous;

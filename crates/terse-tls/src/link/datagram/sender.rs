@@ -161,8 +161,8 @@ impl Sender {
         early.unwrap_or_else(|| self.in_force())
     }
 
-    /// Makes the next datagram, of at most `out.len()` bytes: an ACK if one is due, and what is next in the flight. Returns
-    /// its length.
+    /// Makes the next datagram, of at most `out.len()` bytes: an ACK if one is due, and what is next in the flight.
+    /// Returns its length.
     fn send_flight(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, CryptoError> {
         let mut len = self.send_ack(now, out)?;
         let (acks, mut filled, mut is_again) = (len, Filled::default(), false);
@@ -222,8 +222,8 @@ impl Sender {
         (epoch.head_len(cid, true), epoch.tail_len(cid, content))
     }
 
-    /// Makes a record that begins at `start`. Its content stands where it does if the record ends its datagram; if another
-    /// one can follow, it is moved to make room for a length. Returns where the record ends.
+    /// Makes a record that begins at `start`. Its content stands where it does if the record ends its datagram; if
+    /// another one can follow, it is moved to make room for a length. Returns where the record ends.
     fn seal(
         &mut self,
         place: usize,
@@ -252,7 +252,8 @@ impl Sender {
 
     /// What is not acknowledged, from its beginning; after losses in smaller datagrams.
     fn send_again(&mut self) {
-        // That small ones are lost says little about the path; but while the handshake lasts, one flight learns for the next.
+        // That small ones are lost says little about the path; but while the handshake lasts, one flight learns for the
+        // next.
         let largest = if self.is_finished { self.flight.largest } else { usize::MAX };
         let sizes = self.least_datagram()..self.max_datagram.min(largest);
         self.flight.losses = self.flight.losses.saturating_add(1);
@@ -337,9 +338,9 @@ impl Sender {
 const EARLY_DATA: u64 = 1;
 const HANDSHAKE: u64 = 2;
 
-/// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be the
-/// cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which every host
-/// on IPv4 takes, and of 256.
+/// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be
+/// the cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which
+/// every host on IPv4 takes, and of 256.
 const SMALLER: [usize; 3] = [1_232, 528, 208];
 
 /// After how many attempts in vain datagrams become smaller.

@@ -125,8 +125,8 @@ impl Incoming for Receiver {
         }
     }
 
-    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a ChangeCipherSpec,
-    /// which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
+    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a
+    /// ChangeCipherSpec, which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
@@ -148,8 +148,8 @@ impl Incoming for Receiver {
         self.limit = bytes;
     }
 
-    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until one
-    /// can be decrypted (RFC 9846, 4.3.10).
+    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until
+    /// one can be decrypted (RFC 9846, 4.3.10).
     fn skip_early_data(&mut self, bytes: usize) {
         self.early_data = bytes;
     }
@@ -300,8 +300,8 @@ fn message_len([_, a, b, c]: [u8; MESSAGE_HEADER_LEN]) -> usize {
     MESSAGE_HEADER_LEN + u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Appends `bytes` to what will be `whole`. Grows by doubling, but not beyond that, so that little is set aside for what a
-/// peer only announces, and no more than what it may send.
+/// Appends `bytes` to what will be `whole`. Grows by doubling, but not beyond that, so that little is set aside for
+/// what a peer only announces, and no more than what it may send.
 fn extend(vec: &mut Vec<u8>, bytes: &[u8], whole: usize) {
     let needed = vec.len() + bytes.len();
     if needed > vec.capacity() {

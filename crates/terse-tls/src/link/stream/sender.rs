@@ -12,8 +12,8 @@ use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, 
 
 /// The sending half.
 pub(crate) struct Sender {
-    /// Records, from `sent` to `complete`. If there is more, it is the next record in the making: room for what goes before
-    /// the content, and the handshake messages of the flight. So they are protected where they stand.
+    /// Records, from `sent` to `complete`. If there is more, it is the next record in the making: room for what goes
+    /// before the content, and the handshake messages of the flight. So they are protected where they stand.
     pub(super) output: Vec<u8>,
     sent: usize,
     complete: usize,

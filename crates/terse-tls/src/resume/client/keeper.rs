@@ -43,7 +43,7 @@ impl Keeper {
             authenticated: seconds(now)?,
             trust_id: self.trust_id,
             identity: peer.identity.clone(),
-            validity: peer.validity,
+            validity: peer.validity_with_staple(),
             signatures: peer.signatures,
             links: peer.links().into(),
             application_protocol: application_protocol.map(Into::into),

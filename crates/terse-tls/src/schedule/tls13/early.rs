@@ -1,7 +1,7 @@
 //! The first stage: the Early Secret, of a pre-shared key or of none (RFC 9846, 7.1 and 4.3.11.2).
 //!
-//! What must always hold: a binder is made and checked under the label of its key's origin, so that a key from one is no
-//! key of another.
+//! What must always hold: a binder is made and checked under the label of its key's origin, so that a key from one is
+//! no key of another.
 
 use super::{HandshakeSecret, Schedule, TrafficSecret, finished, hkdf_expand_label};
 use crate::crypto::{CryptoError, Digest, Hash, MAX_HASH_LEN, Secret, SharedSecret, Tls13Suite};

@@ -25,11 +25,20 @@ fn the_messages_are_kept_as_they_are_hashed() {
     let expected = [b"ClientHelloServerHello", &[254, 0, 0, 32][..], &[5; 32], b"ClientKeyExchange"].concat();
     assert_eq!(transcript.messages(), Some(&expected[..]));
     assert_eq!(transcript.current(), SHA256.hash(&[&expected]));
-    transcript.stop_keeping();
+    assert_eq!(transcript.take_messages(), expected);
     assert_eq!(transcript.messages(), None);
     transcript.add(b"Finished");
     assert_eq!(transcript.messages(), None);
     assert_eq!(transcript.current(), SHA256.hash(&[&expected, b"Finished"]));
+}
+
+#[test]
+fn messages_that_nobody_will_sign_are_let_go() {
+    let mut transcript = Pending::new(b"ClientHello").start_keeping(SHA256);
+    transcript.stop_keeping();
+    assert_eq!(transcript.messages(), None);
+    assert!(transcript.take_messages().is_empty());
+    assert_eq!(transcript.current(), SHA256.hash(&[b"ClientHello"]));
 }
 
 #[test]

@@ -40,12 +40,10 @@ impl Contact {
     fn finish(self, client: &mut Client, session: &mut ClientSession) -> Ticket {
         let Self { parts, selection, server_certificate, certificate_request } = self;
         session.selected(selection);
-        session.saw_certificate(parts.server_certificate);
-        parts.certificate_request.into_iter().for_each(|request| session.saw_request(request));
         session.server_finished(!selection.uses_ticket());
         client.next_ticket += 1;
         let ticket = ticket(client.next_ticket);
-        let named = session.names(parts.client_certificate);
+        let named = session.names(parts);
         assert_eq!(named, Some(Named::Static(parts)));
         let proof = FinishedProof::after_finished();
         let ticket_and_named = named.map(|named| (ticket, named));
@@ -101,7 +99,7 @@ fn what_the_server_answered_last_is_offered() {
     let mut session = client.begin();
     session.selected(Selection { scheme: Some(Scheme::Bithac), ..Selection::default() });
     session.server_finished(true);
-    assert_eq!(session.names(Some(OWN)), Some(Named::Client(OWN)));
+    assert_eq!(session.names(PARTS), Some(Named::Client(OWN)));
     session.finished(learned(Some(ticket(50))));
     session.confirmed();
     drop(session);
@@ -111,7 +109,7 @@ fn what_the_server_answered_last_is_offered() {
     // It answers nothing any more: what can be answered without an extension for it is `rfc7924`.
     let mut session = client.begin();
     session.server_finished(true);
-    assert_eq!(session.names(Some(OWN)), None);
+    assert_eq!(session.names(PARTS), None);
     session.finished(Learned { server_certificate: None, certificate_request: None, ..learned(None) });
     drop(session);
     assert_eq!(offers(&client.begin()), [false, false, true, true]);

@@ -148,7 +148,7 @@ fn a_client_that_is_too_large_is_kept_without() {
     let (store, _) = store();
     let cache = compact(store.clone());
     let mut session = begin_compact(&cache, SEEN, Some(ASKED));
-    let large = session.entry(OWN, peer_named([0; 0x4000].into()));
+    let large = session.entry(OWN, &peer_named([0; 0x4000].into()));
     session.commit(FinishedProof::after_finished(), ticket(1), large).done().expect("in memory");
     let row = store.find(&ticket(1)).expect("kept");
     assert_eq!((row.entry, row.seen), (None, Some(SEEN)));

@@ -1,10 +1,11 @@
 //! The server's Certificate, CertificateStatus and ServerKeyExchange: who it is, and its share of the key exchange.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::flight::ExpectServerHelloDone;
 use super::{Agreed, Learned};
-use crate::cache::PeerEntry;
+use crate::cache::Fingerprint;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::tls12::{certificate, key_exchange};
@@ -21,8 +22,9 @@ pub(crate) struct ExpectCertificate {
 /// The server's Certificate came, in full or cached, and is believed.
 pub(crate) struct ExpectServerKeyExchange {
     agreed: Agreed,
-    peer: VerifiedPeer,
-    learned: Learned,
+    peer: Arc<VerifiedPeer>,
+    /// Of the Certificate, where there is a cache.
+    fingerprint: Option<Fingerprint>,
     /// CertificateStatus came.
     has_status: bool,
 }
@@ -38,24 +40,27 @@ impl ExpectCertificate {
         if self.agreed.selection.leaves_out_certificate() {
             return Err(message.unexpected());
         }
-        let (peer, server_certificate) = if self.agreed.selection.server_certificate {
-            (self.cached_certificate(message, output)?, None)
+        let (fingerprint, peer) = if self.agreed.selection.server_certificate {
+            self.cached_certificate(message, output)?
         } else {
             self.full_certificate(message, output)?
         };
         self.agreed.transcript.add(message.bytes);
-        let learned = Learned { server_certificate, ..Learned::default() };
-        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned, has_status: false }))
+        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, fingerprint, has_status: false }))
     }
 
-    fn cached_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<VerifiedPeer, Error> {
+    fn cached_certificate(
+        &self,
+        message: Message<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE)?;
         let (fingerprint, peer) =
             caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
         if hash_value != fingerprint.0 {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        Ok(peer)
+        Ok((Some(fingerprint), peer))
     }
 
     /// Whether the server's Certificate is left out, and what comes is what follows it.
@@ -74,8 +79,8 @@ impl ExpectCertificate {
             caching::cached_certificate(self.agreed.types.server, ProtocolVersion::TLS_1_2, output)?;
         let Agreed { config, transcript, .. } = &mut self.agreed;
         config.common.bind(transcript, fingerprint);
-        let learned = Learned::default();
-        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, learned, has_status: false }))
+        let fingerprint = Some(fingerprint);
+        Ok(Box::new(ExpectServerKeyExchange { agreed: self.agreed, peer, fingerprint, has_status: false }))
     }
 
     #[inline(never)]
@@ -83,18 +88,13 @@ impl ExpectCertificate {
         &self,
         message: Message<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
+    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         let Agreed { config, server, types, .. } = &self.agreed;
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
-        let version = ProtocolVersion::TLS_1_2;
-        let session = output.cache.as_deref_mut().filter(|_| self.agreed.extended_master_secret);
-        let entry = session.and_then(|session| {
-            let fingerprint = presented.fingerprint(&config.common, version);
-            session.saw_certificate(fingerprint);
-            session.entry(fingerprint, version, peer.clone())
-        });
-        Ok((peer, entry))
+        let is_kept = output.cache.is_some() && self.agreed.extended_master_secret;
+        let fingerprint = is_kept.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2));
+        Ok((fingerprint, peer))
     }
 }
 
@@ -118,7 +118,7 @@ impl ExpectServerKeyExchange {
 
     fn check_staple(&mut self, staple: Option<CertificateStatus<'_>>, output: &mut Output<'_>) -> Result<(), Error> {
         let Agreed { config, .. } = &self.agreed;
-        stapling::check(&config.trust, &mut self.peer, staple, &config.common, output)
+        stapling::check(Some(&config.trust), &mut self.peer, staple, &config.common, output)
     }
 
     /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.
@@ -149,8 +149,8 @@ impl ExpectServerKeyExchange {
         transcript.add(message.bytes);
         let (public, shared_secret) = group.respond(output.rng, params.public)?;
         output.summary.group = Some(params.group);
-        let Self { agreed, peer, learned, .. } = *self;
-        let learned = Learned { peer: Some(peer), ..learned };
+        let Self { agreed, peer, fingerprint: certificate, .. } = *self;
+        let learned = Learned { peer: Some(peer), certificate, request: None };
         Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, learned, public, shared_secret)))
     }
 }

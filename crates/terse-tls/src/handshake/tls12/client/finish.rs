@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::{Agreed, Learned};
-use crate::cache::{self, Fingerprint};
+use crate::cache::{self, Fingerprint, Parts};
 use crate::crypto::Secret;
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
@@ -11,7 +11,7 @@ use crate::handshake::{Handshake, Message, Output};
 use crate::resume::{MAX_LIFETIME, NewSession, SessionKind};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, RecordKeys};
-use crate::wire::{Finished, HandshakeType, NewSessionTicket12};
+use crate::wire::{Finished, HandshakeType, NewSessionTicket12, ProtocolVersion};
 
 /// The client's Finished is sent.
 pub(crate) struct ExpectFinished {
@@ -58,8 +58,8 @@ impl ExpectFinished {
         Ok(self.with_new_keys(output))
     }
 
-    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed at
-    /// once (`caching`, rule 2).
+    /// RFC 5246, 7.4.9. The server sends it after it has kept what it learned, so the ticket of the cache is confirmed
+    /// at once (`caching`, rule 2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
@@ -71,14 +71,23 @@ impl ExpectFinished {
         if let Some(session) = output.cache.as_deref_mut() {
             session.server_finished(!selection.uses_ticket());
             // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
-            let is_kept = learned.peer.is_some() && extended_master_secret;
-            let named = session.names(proven).filter(|_| is_kept);
-            let sha256 = config.common.provider.sha256;
+            let shown = learned.peer.zip(learned.certificate).filter(|_| extended_master_secret);
+            let request = learned.request.filter(|_| shown.is_some());
+            let version = ProtocolVersion::TLS_1_2;
+            let named = shown.as_ref().and_then(|(_, certificate)| {
+                session.names(Parts {
+                    server_certificate: *certificate,
+                    certificate_request: request.as_ref().and_then(|request| request.fingerprint),
+                    client_certificate: proven,
+                })
+            });
+            let shown = shown.filter(|_| !selection.server_certificate);
+            let request = request.filter(|_| !selection.certificate_request);
             session.finished(cache::Learned {
                 proof,
-                server_certificate: learned.server_certificate.filter(|_| is_kept),
-                certificate_request: learned.certificate_request.filter(|_| is_kept),
-                ticket: named.map(|named| (master_secret.ticket(sha256, &named), named)),
+                server_certificate: shown.and_then(|(peer, fingerprint)| session.entry(fingerprint, version, &peer)),
+                certificate_request: request.and_then(|request| request.entry(version)),
+                ticket: named.map(|named| (master_secret.ticket(config.common.provider.sha256, &named), named)),
             });
             session.confirmed();
         }

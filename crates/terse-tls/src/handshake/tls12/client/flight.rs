@@ -4,13 +4,14 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::finish::ExpectFinished;
-use super::{Agreed, Learned, Request, State};
-use crate::cache::{Fingerprint, RequestEntry};
+use super::{Agreed, Learned, State};
+use crate::cache::Fingerprint;
 use crate::cert::Credential;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::caching::Request;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, caching, sessions, signature};
+use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
@@ -24,7 +25,6 @@ use crate::wire::{
 pub(crate) struct ExpectServerHelloDone {
     agreed: Agreed,
     learned: Learned,
-    request: Option<Request>,
     /// This side's share, and the secret; not with a pre-shared key alone.
     ecdhe: Option<(Vec<u8>, SharedSecret)>,
     /// ServerKeyExchange came.
@@ -46,12 +46,12 @@ struct Flight {
 
 impl ExpectServerHelloDone {
     pub(super) const fn ecdhe(agreed: Agreed, learned: Learned, public: Vec<u8>, shared_secret: SharedSecret) -> Self {
-        Self { agreed, learned, request: None, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
+        Self { agreed, learned, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
     }
 
     /// Under a pre-shared key: ServerKeyExchange may come, or must.
     pub(super) fn psk(agreed: Agreed) -> Self {
-        Self { agreed, learned: Learned::default(), request: None, ecdhe: None, has_server_key_exchange: false }
+        Self { agreed, learned: Learned::default(), ecdhe: None, has_server_key_exchange: false }
     }
 
     /// ServerKeyExchange under a pre-shared key (RFC 4279, 2; RFC 5489, 2). The hint is for those with several keys.
@@ -87,35 +87,29 @@ impl ExpectServerHelloDone {
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let is_left_out = self.agreed.selection.leaves_out() && self.agreed.selection.certificate_request;
-        if self.request.is_some() || is_left_out || !self.agreed.suite.key_exchange.has_certificates() {
+        if self.learned.request.is_some() || is_left_out || !self.agreed.suite.key_exchange.has_certificates() {
             return Err(message.unexpected());
         }
-        let signature_algorithms = if self.agreed.selection.certificate_request {
+        let request = if self.agreed.selection.certificate_request {
             let CachedMessage12(hash_value) = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
-            let RequestEntry { fingerprint, signature_algorithms, .. } = caching::cached_request(output)?;
+            let (fingerprint, request) = Request::cached(output)?;
             if hash_value != fingerprint.0 {
                 return Err(PeerMisbehaved::IllegalCachedMessage.into());
             }
-            signature_algorithms
+            request
         } else {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
-            let signature_algorithms: Vec<_> = request.signature_algorithms.0.iter().filter(accepts).collect();
             let sha256 = self.agreed.config.common.provider.sha256;
-            let fingerprint = Fingerprint::of_body(sha256, message.kind, message.body);
-            if let Some(session) = output.cache.as_deref_mut() {
-                session.saw_request(fingerprint);
-            }
-            self.learned.certificate_request = Some(RequestEntry {
-                version: ProtocolVersion::TLS_1_2,
-                fingerprint,
-                signature_algorithms: signature_algorithms.clone(),
+            let has_cache = output.cache.is_some();
+            Request {
+                signature_algorithms: request.signature_algorithms.0.iter().filter(accepts).collect(),
                 asks_status: false, // there is no way to answer
+                fingerprint: has_cache.then(|| Fingerprint::of_body(sha256, message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
-            });
-            signature_algorithms
+            }
         };
-        self.request = Some(Request { signature_algorithms });
+        self.learned.request = Some(request);
         self.agreed.transcript.add(message.bytes);
         Ok(self)
     }
@@ -130,12 +124,12 @@ impl ExpectServerHelloDone {
         let ServerHelloDone = message.expect(HandshakeType::SERVER_HELLO_DONE)?;
         let selection = self.agreed.selection;
         if selection.leaves_out() && selection.certificate_request {
-            let RequestEntry { fingerprint, signature_algorithms, .. } = caching::cached_request(output)?;
-            self.request = Some(Request { signature_algorithms });
+            let (fingerprint, request) = Request::cached(output)?;
+            self.learned.request = Some(request);
             let Agreed { config, transcript, .. } = &mut self.agreed;
             config.common.bind(transcript, fingerprint); // `caching`, rule 1
         }
-        if (selection.certificate_request || selection.client_certificate) && self.request.is_none() {
+        if (selection.certificate_request || selection.client_certificate) && self.learned.request.is_none() {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
         self.agreed.transcript.add(message.bytes);
@@ -148,20 +142,21 @@ impl ExpectServerHelloDone {
         let Agreed { config, suite, randoms, transcript, extended_master_secret: extended, .. } = &agreed;
         let master_secret =
             key_exchange::master_secret(&config.common, suite, *extended, &premaster_secret, randoms, transcript);
-        let flight = Flight { agreed, learned, master_secret };
+        let mut flight = Flight { agreed, learned, master_secret };
         let Some((credential, scheme)) = credential else { return flight.finish(None, output) };
-        let messages = flight.agreed.transcript.messages().unwrap_or_default().into();
+        let messages = flight.agreed.transcript.take_messages();
         let request = SignatureRequest::new(credential, scheme, messages);
         match request.sign(output.rng)? {
-            Signing::Done(signature) => flight.certificate_verify(&request, &signature, output),
+            Signing::Done(signature) => flight.certificate_verify(request, &signature, output),
             Signing::Pending => Ok(State::Signature(Box::new(ExpectSignature { flight, request }))),
         }
     }
 
-    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is to be proven.
+    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is
+    /// to be proven.
     #[inline(never)]
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
-        let Some(request) = &self.request else { return Ok(None) };
+        let Some(request) = &self.learned.request else { return Ok(None) };
         let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
         let accepts = |scheme| request.signature_algorithms.contains(&scheme);
         let fits = |own: &&Credential| own.certificate_type() == types.client;
@@ -237,7 +232,7 @@ impl Encode for Nothing {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
         let Self { flight, request } = *self;
-        flight.certificate_verify(&request, signature, output)
+        flight.certificate_verify(request, signature, output)
     }
 }
 
@@ -246,14 +241,13 @@ impl Flight {
     #[inline(never)]
     fn certificate_verify(
         mut self,
-        request: &SignatureRequest,
+        request: SignatureRequest,
         signature: &[u8],
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
         let verify = CertificateVerify { algorithm: request.scheme(), signature };
-        self.agreed.transcript.stop_keeping();
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.agreed.transcript)?;
-        self.finish(Some(request.credential()), output)
+        self.finish(Some(&request.into_credential()), output)
     }
 
     /// Finished, under the new keys (RFC 5246, 7.4.9).

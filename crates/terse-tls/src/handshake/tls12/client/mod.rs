@@ -15,8 +15,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
-//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the server,
-//! then [ChangeCipherSpec] and Finished from the client.
+//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the
+//! server, then [ChangeCipherSpec] and Finished from the client.
 //!
 //! What must always hold: the server's key is believed because its chain was verified, now or before it entered the
 //! cache, and because it signed this handshake's parameters; nothing reaches the cache before the server's Finished was
@@ -26,11 +26,12 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{PeerEntry, RequestEntry, Selection};
+use crate::cache::{Fingerprint, Selection};
 use crate::cert::VerifiedPeer;
 use crate::config::{CacheDefence, ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching};
 use crate::resume::{Keeper, StoredSession};
@@ -38,7 +39,7 @@ use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     EcPointFormats, ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
-    RenegotiationInfo, ServerHello, SessionTicket, SignatureScheme, StatusRequested,
+    RenegotiationInfo, ServerHello, SessionTicket, StatusRequested,
 };
 
 mod authenticate;
@@ -100,18 +101,14 @@ pub(super) struct Agreed {
     selection: Selection,
 }
 
-/// What is kept, if the handshake succeeds, of what came in full.
+/// What the server showed, in full or cached.
 #[derive(Default)]
 pub(super) struct Learned {
     /// With a pre-shared key: nobody with a certificate.
-    peer: Option<VerifiedPeer>,
-    server_certificate: Option<PeerEntry>,
-    certificate_request: Option<RequestEntry>,
-}
-
-/// The server's CertificateRequest, in full or cached.
-pub(super) struct Request {
-    signature_algorithms: Vec<SignatureScheme>,
+    peer: Option<Arc<VerifiedPeer>>,
+    /// Of its Certificate, where there is a cache.
+    certificate: Option<Fingerprint>,
+    request: Option<Request>,
 }
 
 impl State {

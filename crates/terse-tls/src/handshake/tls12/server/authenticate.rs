@@ -1,11 +1,12 @@
 //! The client's flight: Certificate, ClientKeyExchange, CertificateVerify (RFC 5246, 7.4.6 to 7.4.8).
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::State;
 use super::finish::ExpectFinished;
 use super::flight::{Ecdhe, Handshaking};
-use crate::cache::{PeerEntry, Proven, ServerSession};
+use crate::cache::{Fingerprint, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::ClientAuthentication;
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
@@ -42,9 +43,9 @@ pub(crate) struct ExpectCertificateVerify {
 
 /// A client with a certificate.
 pub(super) struct Client {
-    pub(super) peer: VerifiedPeer,
-    /// What the cache keeps, if there is one.
-    pub(super) proven: Option<Proven>,
+    pub(super) peer: Arc<VerifiedPeer>,
+    /// Of its Certificate, where there is a cache.
+    pub(super) fingerprint: Option<Fingerprint>,
 }
 
 impl ExpectCertificate {
@@ -111,14 +112,12 @@ impl ExpectCertificate {
     /// The client's Certificate is known: the transcript takes its fingerprint.
     fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
-        let mut peer = entry.peer().clone();
-        if let Some(trust) = config.client_authentication.trust() {
-            stapling::check(trust, &mut peer, None, &config.common, output)?;
-        }
+        let mut peer = entry.shared_peer();
+        stapling::check(config.client_authentication.trust(), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Ok(Client { peer, proven: Some(entry.into()) })
+        Ok(Client { peer, fingerprint: Some(entry.fingerprint()) })
     }
 
     #[inline(never)]
@@ -134,12 +133,9 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        stapling::check(trust, &mut peer, None, &config.common, output)?; // which a client cannot send
-        let proven = cache.as_ref().map(|session| {
-            let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2);
-            Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
-        });
-        Ok(Some(Client { peer, proven }))
+        stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // which a client cannot send
+        let fingerprint = cache.as_ref().map(|_| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2));
+        Ok(Some(Client { peer, fingerprint }))
     }
 }
 

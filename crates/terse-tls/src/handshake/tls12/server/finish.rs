@@ -55,23 +55,17 @@ impl ExpectFinished {
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let verified = master_secret.verify_client_finished(verify_data, &transcript.current());
         let proof = config.common.defences().finished(verified)?;
-        learn_issuers(&config, &proof, client.as_ref().map(|client| &client.peer));
+        let peer = client.as_ref().map(|client| &*client.peer);
+        learn_issuers(&config, &proof, peer);
         transcript.add(message.bytes);
         if let Some(resumable) = resumable {
-            resumable.keep(
-                suite,
-                &master_secret,
-                client.as_ref().map(|client| &client.peer),
-                &mut transcript,
-                output,
-            )?;
+            resumable.keep(suite, &master_secret, peer, &mut transcript, output)?;
         }
-        let proven = client.and_then(|client| client.proven);
         if let Some(mut session) = cache
-            && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
+            && let Some(named) = session.names(client.as_ref().and_then(|client| client.fingerprint))
         {
             let ticket = master_secret.ticket(config.common.provider.sha256, &named);
-            let entry = proven.and_then(|proven| proven.entry);
+            let entry = client.as_ref().and_then(|client| session.entry(client.fingerprint?, &client.peer));
             match session.client_at(output.client_address).commit(proof, ticket, entry) {
                 Committing::Done(saved) => output.committed(saved),
                 Committing::Pending(commit) => {

@@ -17,8 +17,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
-//! A session that is resumed (`resume.rs`): ServerHello, [ChangeCipherSpec], Finished from the server, then the same from
-//! the client.
+//! A session that is resumed (`resume.rs`): ServerHello, [ChangeCipherSpec], Finished from the server, then the same
+//! from the client.
 //!
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the

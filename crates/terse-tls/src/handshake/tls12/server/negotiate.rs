@@ -81,8 +81,8 @@ impl<'a> Offer<'a> {
         self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on a
-    /// curve of the client's too (RFC 8422, 5.3).
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on
+    /// a curve of the client's too (RFC 8422, 5.3).
     fn accepts(&self, scheme: SignatureScheme) -> bool {
         let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
         schemes.any(|accepted| accepted == scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))

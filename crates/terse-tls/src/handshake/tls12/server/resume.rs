@@ -30,8 +30,8 @@ pub(super) struct Resumable {
     id: Option<[u8; SESSION_ID_LEN]>,
 }
 
-/// The longest there is (RFC 5246, 7.4.1.2): wolfSSL's clients notice no resumption under a shorter one. The handle comes
-/// first; what follows is random.
+/// The longest there is (RFC 5246, 7.4.1.2): wolfSSL's clients notice no resumption under a shorter one. The handle
+/// comes first; what follows is random.
 const SESSION_ID_LEN: usize = 32;
 
 impl Resumable {

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Tickets};
-use crate::cache::{FinishedProof, Learned, PeerEntry};
+use crate::cache::{FinishedProof, Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling, unboxed};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -21,7 +21,6 @@ use crate::wire::{
 struct Flight {
     state: Box<ExpectCertificate>,
     proof: FinishedProof,
-    server_certificate: Option<PeerEntry>,
     proven: Proven,
     /// Up to the server's Finished.
     messages: Digest,
@@ -37,10 +36,10 @@ impl ExpectFinished {
     /// RFC 9846, 4.5.3
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, learned: server_certificate, proven, early_data } = *self;
+        let Self { mut state, proven, early_data } = unboxed(self);
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
-        if let Proven::Certificate(peer) = &proven {
+        if let Proven::Certificate(peer, _) = &proven {
             state.hello.config.trust.learn(&proof, peer);
         }
         state.hello.transcript.add(message.bytes);
@@ -54,7 +53,7 @@ impl ExpectFinished {
             output.end_of_early_data(&mut state.hello.transcript)?;
             output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
         }
-        Flight { state, proof, server_certificate, proven, messages }.send(output)
+        Flight { state, proof, proven, messages }.send(output)
     }
 }
 
@@ -66,7 +65,7 @@ impl Flight {
         let content = Signer::Client.content(&self.state.hello.transcript.current());
         let request = SignatureRequest::new(credential, scheme, content);
         match request.sign(output.rng)? {
-            Signing::Done(signature) => self.certificate_verify(&request, &signature, output),
+            Signing::Done(signature) => self.certificate_verify(request, &signature, output),
             Signing::Pending => {
                 Ok(Handshake::Tls13Client(State::Signature(Box::new(ExpectSignature { flight: self, request }))))
             }
@@ -76,20 +75,20 @@ impl Flight {
     #[inline(never)]
     fn certificate_verify(
         mut self,
-        request: &SignatureRequest,
+        request: SignatureRequest,
         signature: &[u8],
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
         let verify = CertificateVerify { algorithm: request.scheme(), signature };
         output.send(HandshakeType::CERTIFICATE_VERIFY, &verify, &mut self.state.hello.transcript)?;
-        self.finish(Some(request.credential()), output)
+        self.finish(Some(&request.into_credential()), output)
     }
 
     /// Finished, and what follows from it. `credential` is what was proven.
     #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { state, proof, server_certificate, proven, messages } = self;
-        let ExpectCertificate { hello, secrets, request, .. } = *state;
+        let Self { state, proof, proven, messages } = self;
+        let ExpectCertificate { hello, secrets, request, selection, .. } = unboxed(state);
         let Hello { config, random, mut transcript, keeper, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
@@ -106,19 +105,27 @@ impl Flight {
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
 
         let resumption = main.resumption(&transcript.current())?;
-        match output.cache.as_deref_mut() {
-            None => {}
-            Some(session) if proven.is_psk() => session.resumed(),
-            Some(session) => {
-                let named = session.names(credential.map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)));
+        match (output.cache.as_deref_mut(), &proven) {
+            (Some(session), Proven::Certificate(peer, Some(fingerprint))) => {
+                let version = ProtocolVersion::TLS_1_3;
+                let named = session.names(Parts {
+                    server_certificate: *fingerprint,
+                    certificate_request: request.as_ref().and_then(|request| request.fingerprint),
+                    client_certificate: credential.map(|own| own.fingerprint(version)),
+                });
                 let sha256 = config.common.provider.sha256;
                 let ticket = named.map(|named| resumption.ticket(sha256, &named).map(|ticket| (ticket, named)));
                 let ticket = ticket.transpose()?;
-                let certificate_request = request.and_then(|request| request.learned);
+                let server_certificate = session.entry(*fingerprint, version, peer);
+                let server_certificate = server_certificate.filter(|_| !selection.server_certificate);
+                let request = request.filter(|_| !selection.certificate_request);
+                let certificate_request = request.and_then(|request| request.entry(version));
                 output.learned = Some(Learned { proof, server_certificate, certificate_request, ticket });
             }
+            (Some(session), _) => session.resumed(),
+            (None, _) => {}
         }
-        let tickets = Tickets::new(keeper, send.suite().id, resumption, proven, output);
+        let tickets = Tickets::new(keeper, send.suite().id, resumption, &proven, output);
         Ok(Handshake::Tls13Traffic(Box::new(Traffic::client(send, receive, exporter, tickets))))
     }
 }
@@ -126,12 +133,13 @@ impl Flight {
 impl ExpectSignature {
     pub(super) fn signed(self: Box<Self>, signature: &[u8], output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { flight, request } = *self;
-        flight.certificate_verify(&request, signature, output)
+        flight.certificate_verify(request, signature, output)
     }
 }
 
 impl ExpectCertificate {
-    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if there is one.
+    /// Sends Certificate, if the server asked and it is not left out. Returns the credential that is to be proven, if
+    /// there is one.
     #[inline(never)]
     fn certificate_of_client(
         &mut self,

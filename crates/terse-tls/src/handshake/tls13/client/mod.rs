@@ -23,12 +23,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate::{self, Signer};
-use crate::cache::{Fingerprint, PeerEntry, RequestEntry, Selection};
+use crate::cache::{Fingerprint, Selection};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::caching::{cached_certificate, cached_request};
+use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature, stapling};
@@ -37,9 +37,9 @@ use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::wire::{
-    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateStatus,
-    CertificateVerify, EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random,
-    SignatureAlgorithms, SignatureScheme, StatusRequested,
+    CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
+    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
+    StatusRequested,
 };
 
 mod finish;
@@ -94,30 +94,21 @@ pub(crate) struct ExpectCertificate {
     secrets: Secrets,
     types: CertificateTypes,
     selection: Selection,
+    /// The server's CertificateRequest, in full or cached.
     request: Option<Request>,
-}
-
-/// The server's CertificateRequest, in full or cached.
-struct Request {
-    signature_algorithms: Vec<SignatureScheme>,
-    /// It asks for a stapled OCSP response.
-    asks_status: bool,
-    /// To be kept, if it came in full.
-    learned: Option<RequestEntry>,
 }
 
 /// The server's Certificate came, in full or cached, and is believed.
 pub(crate) struct ExpectCertificateVerify {
     state: Box<ExpectCertificate>,
-    peer: VerifiedPeer,
-    /// To be kept, if it came in full.
-    learned: Option<PeerEntry>,
+    peer: Arc<VerifiedPeer>,
+    /// Of the Certificate, where there is a cache.
+    fingerprint: Option<Fingerprint>,
 }
 
 /// The server has signed, or has a pre-shared key.
 pub(crate) struct ExpectFinished {
     state: Box<ExpectCertificate>,
-    learned: Option<PeerEntry>,
     proven: Proven,
     /// The server takes early data.
     early_data: bool,
@@ -263,29 +254,21 @@ impl ExpectCertificate {
         &self,
         request: &CertificateRequest<'_>,
         message: Message<'_>,
-        output: &mut Output<'_>,
+        output: &Output<'_>,
     ) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
         request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
-        let signature_algorithms: Vec<_> = schemes.iter().collect();
+        let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
         let sha256 = self.hello.config.common.provider.sha256;
-        let learned = output.cache.as_deref_mut().map(|session| {
-            let fingerprint = Fingerprint::of_request(sha256, request);
-            session.saw_request(fingerprint);
-            RequestEntry {
-                version: ProtocolVersion::TLS_1_3,
-                fingerprint,
-                signature_algorithms: signature_algorithms.clone(),
-                asks_status,
-                length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
-            }
-        });
-        Ok(Request { signature_algorithms, asks_status, learned })
+        let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(sha256, request));
+        let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
+        Ok(Request { signature_algorithms, asks_status, fingerprint, length })
     }
 
-    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing (`compact`).
+    /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing
+    /// (`compact`).
     #[inline(never)]
     fn certificate(
         mut self: Box<Self>,
@@ -300,16 +283,17 @@ impl ExpectCertificate {
         if !certificate.certificate_request_context.is_empty() {
             return Err(PeerMisbehaved::IllegalRequestContext.into());
         }
-        let (mut peer, learned) = if self.selection.reduced {
-            (self.reduced_certificate(&certificate, output)?, None)
+        let (fingerprint, mut peer) = if self.selection.reduced {
+            self.reduced_certificate(&certificate, output)?
         } else if self.selection.server_certificate {
-            (self.cached_certificate(&certificate, output)?, None)
+            self.cached_certificate(&certificate, output)?
         } else {
             self.full_certificate(&certificate, output)?
         };
-        self.check_staple(&mut peer, certificate::staple(&certificate)?, output)?;
-        self.hello.transcript.add(message.bytes);
-        Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned }))
+        let Hello { config, transcript, .. } = &mut self.hello;
+        stapling::check(Some(&config.trust), &mut peer, certificate::staple(&certificate)?, &config.common, output)?;
+        transcript.add(message.bytes);
+        Ok(Box::new(ExpectCertificateVerify { state: self, peer, fingerprint }))
     }
 
     /// A request that is selected must be there.
@@ -327,14 +311,14 @@ impl ExpectCertificate {
         &self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<VerifiedPeer, Error> {
+    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         let asked = stapling::asked(Some(&self.hello.config.trust));
         let mut entries = certificate::cert_data(certificate, asked)?.into_iter();
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
         if entries.next().is_none_or(|hash| *hash != fingerprint.0) || entries.next().is_some() {
             return Err(PeerMisbehaved::IllegalCachedMessage.into());
         }
-        Ok(peer)
+        Ok((Some(fingerprint), peer))
     }
 
     /// `caching`, rule 1: the transcript takes the fingerprint of the Certificate, then the reduced message.
@@ -343,22 +327,12 @@ impl ExpectCertificate {
         &mut self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<VerifiedPeer, Error> {
+    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         certificate::reduced(certificate, stapling::asked(Some(&self.hello.config.trust)))?;
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
         let Hello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
-        Ok(peer)
-    }
-
-    fn check_staple(
-        &self,
-        peer: &mut VerifiedPeer,
-        staple: Option<CertificateStatus<'_>>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let config = &self.hello.config;
-        stapling::check(&config.trust, peer, staple, &config.common, output)
+        Ok((Some(fingerprint), peer))
     }
 
     /// Whether the server's Certificate is left out, and what comes is what follows it.
@@ -368,16 +342,13 @@ impl ExpectCertificate {
 
     /// It is not sent: the transcript takes its fingerprint (`caching`, rule 1).
     #[inline(never)]
-    fn left_out_certificate(
-        mut self: Box<Self>,
-        output: &mut Output<'_>,
-    ) -> Result<Box<ExpectCertificateVerify>, Error> {
+    fn left_out_certificate(mut self: Box<Self>, output: &mut Output<'_>) -> Result<ExpectCertificateVerify, Error> {
         self.check_request()?;
         let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        self.check_staple(&mut peer, None, output)?;
         let Hello { config, transcript, .. } = &mut self.hello;
+        stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, fingerprint);
-        Ok(Box::new(ExpectCertificateVerify { state: self, peer, learned: None }))
+        Ok(ExpectCertificateVerify { state: self, peer, fingerprint: Some(fingerprint) })
     }
 
     #[inline(never)]
@@ -385,27 +356,15 @@ impl ExpectCertificate {
         &self,
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
-    ) -> Result<(VerifiedPeer, Option<PeerEntry>), Error> {
+    ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         let Hello { config, server, .. } = &self.hello;
         let asked = stapling::asked(Some(&config.trust));
         let presented = certificate::presented(certificate, self.types.server, asked)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
-        let version = ProtocolVersion::TLS_1_3;
-        let entry = output.cache.as_deref_mut().and_then(|session| {
-            let fingerprint = presented.fingerprint(&config.common, version);
-            session.saw_certificate(fingerprint);
-            session.entry(fingerprint, version, peer.clone())
-        });
-        Ok((peer, entry))
-    }
-}
-
-impl Request {
-    /// The one that is cached, and its fingerprint.
-    fn cached(output: &mut Output<'_>) -> Result<(Fingerprint, Self), Error> {
-        let RequestEntry { fingerprint, signature_algorithms, asks_status, .. } = cached_request(output)?;
-        Ok((fingerprint, Self { signature_algorithms, asks_status, learned: None }))
+        let has_cache = output.cache.is_some();
+        let fingerprint = has_cache.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3));
+        Ok((fingerprint, peer))
     }
 }
 
@@ -413,7 +372,7 @@ impl ExpectCertificateVerify {
     /// RFC 9846, 4.5.2
     #[inline(never)]
     fn certificate_verify(
-        mut self: Box<Self>,
+        mut self,
         message: Message<'_>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectFinished>, Error> {
@@ -423,7 +382,7 @@ impl ExpectCertificateVerify {
         let public_key = self.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
-        let Self { state, peer, learned } = *self;
-        Ok(Box::new(ExpectFinished { state, learned, proven: Proven::Certificate(peer), early_data: false }))
+        let Self { state, peer, fingerprint } = self;
+        Ok(Box::new(ExpectFinished { state, proven: Proven::Certificate(peer, fingerprint), early_data: false }))
     }
 }

@@ -1,12 +1,13 @@
 //! A pre-shared key in place of certificates, and early data, from the ServerHello on (RFC 9846, 4.3.10 and 4.3.11).
 //!
-//! What must always hold: nothing is cached in such a handshake (`caching`, rule 6); the application sees the same server
-//! as in the handshake with certificates that the session began with.
+//! What must always hold: nothing is cached in such a handshake (`caching`, rule 6); the application sees the same
+//! server as in the handshake with certificates that the session began with.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, State};
-use crate::cache::Selection;
+use crate::cache::{Fingerprint, Selection};
 use crate::cert::VerifiedPeer;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::certificate_types::CertificateTypes;
@@ -24,7 +25,8 @@ pub(super) struct Selected {
 
 /// How the server proves who it is.
 pub(super) enum Proven {
-    Certificate(VerifiedPeer),
+    /// With the fingerprint of its Certificate, where there is a cache.
+    Certificate(Arc<VerifiedPeer>, Option<Fingerprint>),
     Psk(PskSource),
 }
 
@@ -74,7 +76,7 @@ impl ExpectEncryptedExtensions {
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
         let state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
-        Ok(State::Finished(Box::new(ExpectFinished { state, learned: None, proven: Proven::Psk(source), early_data })))
+        Ok(State::Finished(Box::new(ExpectFinished { state, proven: Proven::Psk(source), early_data })))
     }
 }
 
@@ -87,7 +89,7 @@ impl Proven {
     /// The server's Finished was verified: a pre-shared key was proven with it.
     pub(super) fn report(&self, output: &mut Output<'_>) {
         match self {
-            Self::Certificate(_) => {}
+            Self::Certificate(..) => {}
             Self::Psk(PskSource::Session(session)) => {
                 sessions::resumed_server(&session.origin, output);
             }

@@ -23,15 +23,15 @@ impl Tickets {
         keeper: Option<Keeper>,
         suite: CipherSuite,
         resumption: ResumptionSecret,
-        proven: Proven,
+        proven: &Proven,
         output: &Output<'_>,
     ) -> Option<Self> {
         let keeper = keeper?;
         let application_protocol = output.agreed.application_protocol.as_deref();
         let origin = match proven {
-            Proven::Certificate(peer) => keeper.origin(&peer, application_protocol, output.now)?,
+            Proven::Certificate(peer, _) => keeper.origin(peer, application_protocol, output.now)?,
             Proven::Psk(PskSource::Session(session)) => {
-                Origin { application_protocol: application_protocol.map(Into::into), ..session.origin }
+                Origin { application_protocol: application_protocol.map(Into::into), ..session.origin.clone() }
             }
             Proven::Psk(PskSource::External(_)) => return None,
         };

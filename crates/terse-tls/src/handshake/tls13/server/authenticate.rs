@@ -7,7 +7,7 @@ use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
 use super::tickets::Issuer;
-use crate::cache::{Committing, NotSaved, PeerEntry, Proven, ServerSession};
+use crate::cache::{Committing, Fingerprint, NotSaved, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
@@ -52,17 +52,20 @@ pub(crate) struct ExpectCertificate {
 /// The client's Certificate came, in full or under a ticket, and is believed.
 pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
-    peer: VerifiedPeer,
-    /// What the cache keeps, if there is one.
-    client: Option<Proven>,
+    client: Client,
+}
+
+/// What a client proves to be.
+pub(super) struct Client {
+    peer: Arc<VerifiedPeer>,
+    /// Of its Certificate, where there is a cache.
+    fingerprint: Option<Fingerprint>,
 }
 
 /// The client has signed, or was not asked.
 pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
-    /// What the client proved to be in this handshake.
-    pub(super) peer: Option<VerifiedPeer>,
-    pub(super) client: Option<Proven>,
+    pub(super) client: Option<Client>,
     /// How many bytes of early data the client may still send, if any.
     pub(super) early_data: Option<u32>,
 }
@@ -70,7 +73,7 @@ pub(crate) struct ExpectFinished {
 /// What is left once the cache has what was proven.
 pub(crate) struct Finish {
     config: Arc<ServerConfig>,
-    peer: Option<VerifiedPeer>,
+    peer: Option<Arc<VerifiedPeer>>,
     send: TrafficSecret,
     receive: TrafficSecret,
     exporter: ExporterSecret,
@@ -120,12 +123,7 @@ impl ExpectCertificate {
             }
             output.note("the client has no certificate, and none is required");
             let handshaking = self.handshaking;
-            return Ok(State::Finished(Box::new(ExpectFinished {
-                handshaking,
-                peer: None,
-                client: None,
-                early_data: None,
-            })));
+            return Ok(State::Finished(Box::new(ExpectFinished { handshaking, client: None, early_data: None })));
         };
         self.full_certificate(&presented, certificate::staple(&certificate)?, output)
     }
@@ -171,31 +169,19 @@ impl ExpectCertificate {
         staple: Option<CertificateStatus<'_>>,
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectCertificateVerify>, Error> {
-        let mut peer = entry.peer().clone();
-        self.check_staple(&mut peer, staple, output)?;
+        let mut peer = entry.shared_peer();
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
+        stapling::check(config.client_authentication.trust(), &mut peer, staple, &config.common, output)?;
         config.common.bind(transcript, entry.fingerprint());
         output.left_out(CachedObject::ClientCertificate);
         verified_before(&peer, output);
-        Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, peer, client: Some(entry.into()) }))
+        let client = Client { peer, fingerprint: Some(entry.fingerprint()) };
+        Ok(Box::new(ExpectCertificateVerify { handshaking: self.handshaking, client }))
     }
 
     /// What the client's Certificate may carry beside certificates.
     fn asked(&self) -> &'static [ExtensionType] {
         stapling::asked(self.handshaking.config.client_authentication.trust())
-    }
-
-    fn check_staple(
-        &self,
-        peer: &mut VerifiedPeer,
-        staple: Option<CertificateStatus<'_>>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Error> {
-        let config = &self.handshaking.config;
-        match config.client_authentication.trust() {
-            Some(trust) => stapling::check(trust, peer, staple, &config.common, output),
-            None => Ok(()),
-        }
     }
 
     #[inline(never)]
@@ -209,13 +195,11 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        let client = self.handshaking.cache.as_ref().map(|session| {
-            let fingerprint = presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3);
-            Proven { fingerprint, entry: session.entry(fingerprint, peer.clone()) }
-        });
-        self.check_staple(&mut peer, staple, output)?; // which narrows it for sessions, not for the cache
-        let handshaking = self.handshaking;
-        Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, peer, client })))
+        let has_cache = self.handshaking.cache.is_some();
+        let fingerprint = has_cache.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3));
+        stapling::check(Some(trust), &mut peer, staple, &config.common, output)?;
+        let (handshaking, client) = (self.handshaking, Client { peer, fingerprint });
+        Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, client })))
     }
 }
 
@@ -230,11 +214,11 @@ impl ExpectCertificateVerify {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
-        let public_key = self.peer.public_key();
+        let public_key = self.client.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
-        let Self { handshaking, peer, client } = *self;
-        Ok(Box::new(ExpectFinished { handshaking, peer: Some(peer), client, early_data: None }))
+        let Self { handshaking, client } = *self;
+        Ok(Box::new(ExpectFinished { handshaking, client: Some(client), early_data: None }))
     }
 }
 
@@ -250,20 +234,21 @@ impl ExpectFinished {
     /// RFC 9846, 4.5.3. The new ticket of the cache is committed here, before anything can be sent (`caching`, rule 2).
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { handshaking, peer, client: proven, .. } = *self;
+        let Self { handshaking, client: proven, .. } = *self;
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
-        learn_issuers(&config, &proof, peer.as_ref());
+        let peer = proven.as_ref().map(|proven| proven.peer.clone());
+        learn_issuers(&config, &proof, peer.as_deref());
         transcript.add(message.bytes);
         let resumption = main.resumption(&transcript.current())?;
         let sha256 = config.common.provider.sha256;
         let rest = Finish { config, peer, send, receive, exporter, resumption, tickets };
         if let Some(mut session) = cache
-            && let Some(named) = session.names(proven.as_ref().map(|proven| proven.fingerprint))
+            && let Some(named) = session.names(proven.as_ref().and_then(|proven| proven.fingerprint))
         {
             let ticket = rest.resumption.ticket(sha256, &named)?;
-            let entry = proven.and_then(|proven| proven.entry);
+            let entry = proven.as_ref().and_then(|proven| session.entry(proven.fingerprint?, &proven.peer));
             match session.client_at(output.client_address).commit(proof, ticket, entry) {
                 Committing::Done(saved) => output.committed(saved),
                 Committing::Pending(commit) => return Ok(ExpectStore::commit(commit, Then::Tls13(Box::new(rest)))),
@@ -285,7 +270,7 @@ impl Finish {
         let Self { config, peer, send, receive, exporter, resumption, tickets } = self;
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         if let Some(tickets) = tickets {
-            tickets.issue(&config, peer.as_ref(), send.suite().id, &resumption, output)?;
+            tickets.issue(&config, peer.as_deref(), send.suite().id, &resumption, output)?;
         }
         Ok(Handshake::Tls13Traffic(Box::new(Traffic::server(send, receive, exporter))))
     }

@@ -293,7 +293,7 @@ impl Flight {
         if asks {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
-        let finished = ExpectFinished { handshaking, peer: None, client: None, early_data };
+        let finished = ExpectFinished { handshaking, client: None, early_data };
         Ok(match (early_data, output.link.protocol()) {
             (Some(_), Protocol::Tls) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
             _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6

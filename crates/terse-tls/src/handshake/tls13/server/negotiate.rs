@@ -78,8 +78,8 @@ impl<'a> Offer<'a> {
         &bytes[..bytes.len().saturating_sub(binders_len)]
     }
 
-    /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key and
-    /// padding. In any order: wolfSSL sends another one.
+    /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key
+    /// and padding. In any order: wolfSSL sends another one.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
         const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();

@@ -1,8 +1,8 @@
-//! Pre-shared keys on a server: which one is selected, the proof that the client has it, and early data (RFC 9846, 4.3.9
-//! to 4.3.11 and 8).
+//! Pre-shared keys on a server: which one is selected, the proof that the client has it, and early data (RFC 9846,
+//! 4.3.9 to 4.3.11 and 8).
 //!
-//! What must always hold: nothing is used up, and nobody is believed, before the binder was verified; of all binders only
-//! that of the selected key is looked at.
+//! What must always hold: nothing is used up, and nobody is believed, before the binder was verified; of all binders
+//! only that of the selected key is looked at.
 
 use super::negotiate::Offer;
 use crate::config::ServerConfig;

@@ -1,5 +1,5 @@
-//! HelloRetryRequest (RFC 9846, 4.2.4), also for a server that keeps nothing of the client until it comes again with the
-//! cookie (RFC 9147, 5.1): suite, group, and the hash of the first ClientHello are in the cookie then.
+//! HelloRetryRequest (RFC 9846, 4.2.4), also for a server that keeps nothing of the client until it comes again with
+//! the cookie (RFC 9147, 5.1): suite, group, and the hash of the first ClientHello are in the cookie then.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -302,8 +302,8 @@ proptest! {
         prop_assert_eq!(FragmentHeader::parse(&bytes).bytes(), bytes);
     }
 
-    /// However messages are cut, and whatever comes early, twice or in other pieces: with room for all of them they come
-    /// back at once; with room for no more than the longest, one at least each time that the peer sends all again.
+    /// However messages are cut, and whatever comes early, twice or in other pieces: with room for all of them they
+    /// come back at once; with room for no more than the longest, one at least each time that the peer sends all again.
     #[test]
     fn messages_come_back((lengths, fragments) in transmission(), roomy in any::<bool>()) {
         let max = if roomy { lengths.iter().sum() } else { lengths.iter().copied().max().unwrap_or(0) };

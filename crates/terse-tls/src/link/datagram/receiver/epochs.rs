@@ -1,8 +1,8 @@
-//! The epochs that records are taken of: the one in force, and those before it for as long as something of theirs may come
-//! (RFC 6347, 4.1; RFC 9147, 4.2.1 and 6.1).
+//! The epochs that records are taken of: the one in force, and those before it for as long as something of theirs may
+//! come (RFC 6347, 4.1; RFC 9147, 4.2.1 and 6.1).
 //!
-//! What must always hold: at most one earlier epoch is kept whose records bring anything new; which keys a record of DTLS
-//! 1.3 is opened with is not open to doubt, as no two epochs that are kept have the same two low bits.
+//! What must always hold: at most one earlier epoch is kept whose records bring anything new; which keys a record of
+//! DTLS 1.3 is opened with is not open to doubt, as no two epochs that are kept have the same two low bits.
 
 use alloc::vec::Vec;
 
@@ -37,7 +37,8 @@ impl Place {
     }
 }
 
-/// The longest life of a segment (RFC 9293, 3.4.1), in milliseconds. So long records may be under way (RFC 9147, 4.2.1).
+/// The longest life of a segment (RFC 9293, 3.4.1), in milliseconds. So long records may be under way (RFC 9147,
+/// 4.2.1).
 const MSL: u64 = 120_000;
 
 impl Epochs {
@@ -88,8 +89,8 @@ impl Epochs {
         }
     }
 
-    /// A record of this epoch was authentic: once one of new keys was, those before are kept for reordered ones (RFC 9147,
-    /// 8 and 4.2.1).
+    /// A record of this epoch was authentic: once one of new keys was, those before are kept for reordered ones (RFC
+    /// 9147, 8 and 4.2.1).
     pub(super) fn used(&mut self, place: Place) {
         if place.is_in_force() && self.in_force.epoch() > APPLICATION {
             let until = Instant(self.now.0.saturating_add(MSL));
@@ -99,8 +100,8 @@ impl Epochs {
         }
     }
 
-    /// Epoch and number of the newest record that came under keys of this connection: early data does not, nor may anything
-    /// have come yet under the keys that are in force.
+    /// Epoch and number of the newest record that came under keys of this connection: early data does not, nor may
+    /// anything have come yet under the keys that are in force.
     pub(super) fn newest(&self) -> Option<(u64, u64)> {
         let all = self.earlier.iter().map(|earlier| &earlier.epoch).chain([&self.in_force]);
         let under_keys =
@@ -120,8 +121,8 @@ impl Epochs {
         let number = next.epoch();
         let before = core::mem::replace(&mut self.in_force, next);
         self.asked = false;
-        // Early data that comes after Finished is dropped (RFC 9147, 5.6). The peer's last flight may come again for twice
-        // the longest life of a segment (5.8.1).
+        // Early data that comes after Finished is dropped (RFC 9147, 5.6). The peer's last flight may come again for
+        // twice the longest life of a segment (5.8.1).
         let until = (before.epoch() == HANDSHAKE && before.is_dtls13()).then(|| Instant(self.now.0 + 2 * MSL));
         if number >= APPLICATION {
             self.retain(|earlier| earlier.epoch.epoch() == HANDSHAKE);

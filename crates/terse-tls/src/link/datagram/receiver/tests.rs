@@ -301,8 +301,8 @@ fn records_have_the_connection_id_that_was_agreed_on() {
     }
 }
 
-/// What the check is for: the connection ID of a protected record is authentic, but a peer could send any, and make others
-/// look for the connection in the wrong place.
+/// What the check is for: the connection ID of a protected record is authentic, but a peer could send any, and make
+/// others look for the connection in the wrong place.
 #[cfg(feature = "testing")]
 #[test]
 fn without_the_check_any_connection_id_will_do() {
@@ -316,8 +316,8 @@ fn without_the_check_any_connection_id_will_do() {
     }
 }
 
-/// With the connection ID of this one, or its own, it is not authentic: an address that belongs to another connection now
-/// costs nothing but the record.
+/// With the connection ID of this one, or its own, it is not authentic: an address that belongs to another connection
+/// now costs nothing but the record.
 #[test]
 fn a_record_of_another_connection_is_dropped() {
     for theirs in [&b"1234"[..], b"4321"] {
@@ -395,8 +395,8 @@ fn a_flight_that_comes_again_asks_for_its_answer() {
     assert_eq!(receive(&mut receiver, &both), messages([2]), "the peer goes on");
 }
 
-/// If some of the next flight was lost, the peer sends all of it again. That it is not complete is no reason to send the
-/// one before it again, which may be long.
+/// If some of the next flight was lost, the peer sends all of it again. That it is not complete is no reason to send
+/// the one before it again, which may be long.
 #[test]
 fn a_flight_that_comes_again_because_some_of_it_was_lost_asks_for_nothing() {
     for has_keys in [false, true] {
@@ -438,8 +438,8 @@ fn what_was_not_handled_is_not_consumed() {
     assert_eq!(receiver.message(), Ok(Some(&message(0, 20)[..])));
 }
 
-/// RFC 8449, 4: `record_size_limit` is about protected records. A peer packs its messages into records as long as datagrams
-/// are.
+/// RFC 8449, 4: `record_size_limit` is about protected records. A peer packs its messages into records as long as
+/// datagrams are.
 #[test]
 fn the_limit_of_records_is_for_protected_ones() {
     let mut receiver = Receiver::new(MAX_MESSAGE, 100, &Datagrams::default(), None);

@@ -38,15 +38,16 @@ impl Sender {
         }
     }
 
-    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1). Of the peer's, that is, which wants to know before it runs
-    /// out: if nothing is lost on its way, it is not longer than at the beginning, however long a round trip took here.
+    /// A quarter of the timer, in milliseconds (RFC 9147, 7.1). Of the peer's, that is, which wants to know before it
+    /// runs out: if nothing is lost on its way, it is not longer than at the beginning, however long a round trip took
+    /// here.
     fn quarter(&self) -> u64 {
         self.timer.value().min(self.timer.initial()) / 4
     }
 
-    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If the peer has no
-    /// gap, it has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor if its ACK
-    /// had no room for more.
+    /// What the peer should have acknowledged by now is to be sent again: whatever precedes what `arrived`. If the peer
+    /// has no gap, it has waited for what comes after, in vain: but not after the handshake, when it does not wait, nor
+    /// if its ACK had no room for more.
     fn send_lost(&mut self, now: Instant, arrived: Position, numbers: usize) {
         let has_gap = self.flight.send_before(arrived);
         let is_handshake = !self.is_finished || self.has_last_flight();
@@ -56,8 +57,8 @@ impl Sender {
         }
     }
 
-    /// How many numbers go into an ACK of the peer, if its datagrams are as large as those of this side: after one with so
-    /// many, another one may follow.
+    /// How many numbers go into an ACK of the peer, if its datagrams are as large as those of this side: after one with
+    /// so many, another one may follow.
     fn numbers_in_ack(&self) -> usize {
         let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
         ack::max_numbers(self.max_datagram.saturating_sub(head + tail))
@@ -66,8 +67,8 @@ impl Sender {
     /// Whether the peer may ask for the flight again: not too soon after it was sent, nor too often.
     fn may_repeat(&self, now: Instant) -> bool {
         let flight = &self.flight;
-        // Duplicates, and what crosses an answer on its way, are not worth another one. After losses the next attempt of
-        // this side is early enough; for the last flight there is none, and the peer's may be due much earlier.
+        // Duplicates, and what crosses an answer on its way, are not worth another one. After losses the next attempt
+        // of this side is early enough; for the last flight there is none, and the peer's may be due much earlier.
         let (value, undoubled) = (self.timer.value(), self.timer.undoubled());
         let least = if value > undoubled && !flight.is_last { value } else { undoubled / 4 };
         let is_soon = flight.last_sent.is_some_and(|sent| now.since(sent) < least);

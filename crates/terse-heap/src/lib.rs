@@ -1,4 +1,4 @@
-//! An allocator that counts, so that a test can bound the heap of a connection.
+//! An allocator that counts, so that a test can bound the heap of a connection, and `terse compare` can show it.
 //!
 //! What must always hold: counts are per thread, since tests run side by side; what one thread allocates and another
 //! one frees is not for this.

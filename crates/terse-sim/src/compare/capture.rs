@@ -1,0 +1,71 @@
+//! The packets of a row, and the secrets that decrypt them.
+
+use core::fmt::Write;
+use std::sync::Mutex;
+
+use terse_tls::KeyLog;
+
+use crate::capture::Capture;
+
+/// What went over the link in the connection that a row describes.
+#[derive(Clone, Debug, Default)]
+pub struct Captured {
+    /// The packets.
+    pub capture: Capture,
+    /// Its secrets (NSS key log format). They protect nothing: both sides were simulated.
+    pub key_log: String,
+}
+
+impl Captured {
+    /// One capture of several rows, one after the other, a second apart.
+    pub fn join(rows: &[Self]) -> Self {
+        let mut all = Self::default();
+        for row in rows {
+            let mut capture = row.capture.clone();
+            let last = all.capture.entries().last().map(|entry| entry.at);
+            if let Some(last) = last {
+                capture.delay(last.since(crate::Time::ZERO) + core::time::Duration::from_secs(1));
+            }
+            all.capture.merge(capture);
+            all.key_log.push_str(&row.key_log);
+        }
+        all
+    }
+
+    /// As pcapng, secrets included.
+    pub fn to_pcapng(&self) -> Vec<u8> {
+        self.capture.to_pcapng(&self.key_log)
+    }
+}
+
+/// Collects the secrets of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Keys(Mutex<String>);
+
+impl Keys {
+    /// Forgets all.
+    pub(super) fn clear(&self) {
+        self.with(String::clear);
+    }
+
+    /// All lines.
+    pub(super) fn lines(&self) -> String {
+        self.with(|lines| lines.clone())
+    }
+
+    fn with<T>(&self, run: impl FnOnce(&mut String) -> T) -> T {
+        run(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+impl KeyLog for Keys {
+    fn log(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
+        let hex = |bytes: &[u8]| {
+            bytes.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}"); // a String takes everything
+                text
+            })
+        };
+        self.with(|lines| *lines += &format!("{label} {} {}\n", hex(client_random), hex(secret)));
+    }
+}

@@ -1,0 +1,16 @@
+//! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (paper 000, V-A).
+
+mod capture;
+mod measure;
+pub mod paper;
+mod parties;
+mod probe;
+mod row;
+mod setting;
+
+pub use capture::Captured;
+pub use measure::{Comparison, Failed, Measured};
+pub use parties::{Pair, Parties};
+pub use probe::{Party, Probe, Unwatched};
+pub use row::{Bytes, Cpu, Messages, Row, Runs, Sides, Times};
+pub use setting::{IpVersion, Mode, Setting, Version};

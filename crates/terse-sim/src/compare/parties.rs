@@ -1,0 +1,141 @@
+//! Both sides of a comparison: what they are, and how a mode makes them meet.
+
+use alloc::sync::Arc;
+
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, snapshot};
+use terse_tls::resume::{
+    ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, MemorySessionStore, ServerResumption,
+    TicketKeys,
+};
+use terse_tls::summary::Transport;
+use terse_tls::{
+    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, EndpointLimits, NamedGroup, ProtocolVersion,
+    ServerAddress, ServerConfig, Trust,
+};
+
+use super::setting::{Mode, Version};
+
+/// What the two sides are in every mode: their certificates, whom they trust, which algorithms they take.
+#[derive(Clone, Debug)]
+pub struct Parties {
+    /// The client. What depends on the mode is set for each: version, caching, resumption, pre-shared keys, datagrams.
+    pub client: ClientConfig,
+    /// The server, likewise.
+    pub server: ServerConfig,
+    /// The server as the client knows it.
+    pub address: ServerAddress,
+    /// The curve of the certificates' keys, if they have one: in TLS 1.2 peers must say that they take it (RFC 8422, 5.1.1).
+    pub curve: Option<NamedGroup>,
+    /// The key for [`Mode::Psk`].
+    pub psk: ExternalPsk,
+    /// Timers and sizes of DTLS; [`Datagrams::max_datagram`] follows the link.
+    pub datagrams: Datagrams,
+    /// What a server for datagrams asks of clients.
+    pub limits: EndpointLimits,
+}
+
+/// The two sides of one mode: any number of connections share what they keep.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub(crate) client: Arc<ClientConfig>,
+    pub(crate) server: Arc<ServerConfig>,
+    pub(crate) address: ServerAddress,
+    pub(crate) limits: EndpointLimits,
+    caches: Option<(Arc<MemoryClientStore>, Arc<MemoryServerStore>)>,
+}
+
+impl Pair {
+    /// What the client's and the server's cache hold, in bytes as in a cache file; nothing without caches.
+    pub fn cached_bytes(&self) -> (usize, usize) {
+        let Some((client, server)) = &self.caches else { return (0, 0) };
+        let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
+        let size = |client, server| snapshot::encode(client, server).map_or(0, |file| file.len());
+        let empty = size(&no_client, &no_server);
+        (size(client, &no_server).saturating_sub(empty), size(&no_client, server).saturating_sub(empty))
+    }
+}
+
+impl Parties {
+    /// The two sides for `mode` in `version`, with datagrams of at most `max_datagram` bytes.
+    pub fn pair(&self, version: Version, mode: Mode, max_datagram: usize) -> Pair {
+        let (mut client, mut server) = (self.client.clone(), self.server.clone());
+        for common in [&mut client.common, &mut server.common] {
+            common.versions = Vec::from([version.protocol_version()]);
+            if let Some(curve) = self.curve.filter(|_| version.protocol_version() == ProtocolVersion::TLS_1_2)
+                && !common.groups.contains(&curve)
+            {
+                common.groups.push(curve);
+            }
+            common.datagrams =
+                (version.transport() == Transport::Datagram).then_some(Datagrams { max_datagram, ..self.datagrams });
+        }
+        let schemes = match mode {
+            Mode::Rfc7924 => Some(Schemes::RFC7924),
+            Mode::Bithac => Some(Schemes::BITHAC),
+            Mode::Compact => Some(Schemes::COMPACT),
+            Mode::Full | Mode::Resumed | Mode::Psk => None,
+        };
+        let caches = schemes.map(|schemes| with_caches(&mut client, &mut server, schemes));
+        match mode {
+            Mode::Full | Mode::Rfc7924 | Mode::Bithac | Mode::Compact => {}
+            Mode::Resumed => with_sessions(&mut client, &mut server, version),
+            Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
+        }
+        Pair {
+            client: Arc::new(client),
+            server: Arc::new(server),
+            address: self.address.clone(),
+            limits: self.limits,
+            caches,
+        }
+    }
+}
+
+fn with_caches(
+    client: &mut ClientConfig,
+    server: &mut ServerConfig,
+    schemes: Schemes,
+) -> (Arc<MemoryClientStore>, Arc<MemoryServerStore>) {
+    let stores = (Arc::new(MemoryClientStore::new(CAPACITY)), Arc::new(MemoryServerStore::new(CAPACITY)));
+    client.cache = Some(ClientCache { store: stores.0.clone(), schemes });
+    server.cache = Some(ServerCache { store: stores.1.clone(), schemes });
+    stores
+}
+
+/// As in paper 000, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
+fn with_sessions(client: &mut ClientConfig, server: &mut ServerConfig, version: Version) {
+    client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY))));
+    let by_id = || {
+        let store = Arc::new(MemorySessionStore::new(CAPACITY));
+        ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }
+    };
+    let by_ticket = |common: &Common| {
+        let aead = common.provider.tls13_suites.first()?.aead;
+        TicketKeys::new(aead, LIFETIME, CAPACITY).ok().map(|keys| ServerResumption::Stateless(Arc::new(keys)))
+    };
+    server.resumption = Some(match version {
+        Version::Tls13 | Version::Dtls13 => by_ticket(&server.common).unwrap_or_else(by_id),
+        Version::Tls12 | Version::Dtls12 => by_id(),
+    });
+}
+
+fn with_key(client: &mut ClientConfig, server: &mut ServerConfig, version: Version, psk: &ExternalPsk) {
+    if version.protocol_version() == ProtocolVersion::TLS_1_2 {
+        // In TLS 1.2 the suite says what authenticates; this one is forward secret (RFC 8442).
+        for common in [&mut client.common, &mut server.common] {
+            common.suites = Vec::from([CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256]);
+        }
+    }
+    client.trust = Trust::nobody(&client.common.provider);
+    client.credential = None;
+    client.psks = Vec::from([psk.clone()]);
+    server.credentials = Vec::new();
+    server.client_authentication = ClientAuthentication::None;
+    server.psks = Some(Arc::new(MemoryPskStore::new([psk.clone()])));
+}
+
+/// What caches and sessions hold at most: one connection after the other needs little.
+const CAPACITY: usize = 8;
+
+/// Of sessions, in seconds: longer than any simulated connection.
+const LIFETIME: u32 = 86_400;

@@ -1,0 +1,149 @@
+//! What is compared: a version of the protocol, what handshakes leave out, and the network under them.
+
+use core::fmt;
+use core::str::FromStr;
+
+use terse_tls::ProtocolVersion;
+use terse_tls::summary::{self, Transport};
+
+use crate::link::Link;
+use crate::{Exchange, tcp};
+
+/// A version of TLS or of DTLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // the names say it
+pub enum Version {
+    Tls12,
+    Tls13,
+    Dtls12,
+    Dtls13,
+}
+
+impl Version {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Tls12, Self::Tls13, Self::Dtls12, Self::Dtls13];
+
+    /// As in reports: `DTLS 1.3`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tls12 => "TLS 1.2",
+            Self::Tls13 => "TLS 1.3",
+            Self::Dtls12 => "DTLS 1.2",
+            Self::Dtls13 => "DTLS 1.3",
+        }
+    }
+
+    /// What it runs over.
+    pub const fn transport(self) -> Transport {
+        match self {
+            Self::Tls12 | Self::Tls13 => Transport::Stream,
+            Self::Dtls12 | Self::Dtls13 => Transport::Datagram,
+        }
+    }
+
+    /// As the engine's configurations want it.
+    pub const fn protocol_version(self) -> ProtocolVersion {
+        match self {
+            Self::Tls12 | Self::Dtls12 => ProtocolVersion::TLS_1_2,
+            Self::Tls13 | Self::Dtls13 => ProtocolVersion::TLS_1_3,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A row of a comparison.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The version.
+    pub version: Version,
+    /// What is left out.
+    pub mode: Mode,
+    /// The link, with its MTU.
+    pub link: Link,
+    /// The version of IP.
+    pub ip: IpVersion,
+    /// How TCP behaves on both sides; segments are made to fit the MTU.
+    pub tcp: tcp::Config,
+    /// Whether [`tcp::Config::maximum_segment_size`] counts where the MTU would allow longer segments.
+    pub limits_segments: bool,
+    /// What the client's address ends with: rows of one capture had better differ.
+    pub client: u8,
+    /// The two messages of the application.
+    pub exchange: Exchange,
+}
+
+/// The version of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpVersion {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// What a handshake leaves out. All but `Full` and `Psk` need an earlier connection, which is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// Nothing: both sides send their certificates.
+    Full,
+    /// The server's Certificate and CertificateRequest (RFC 7924).
+    Rfc7924,
+    /// Those, and the client's Certificate (paper 000).
+    Bithac,
+    /// The same three, named by one ticket (`docs/caching.md`).
+    Compact,
+    /// All of authentication: the secret of an earlier session stands for it. By session ID in (D)TLS 1.2, by ticket in
+    /// (D)TLS 1.3.
+    Resumed,
+    /// All certificates: both sides have had a key from the beginning.
+    Psk,
+}
+
+impl Mode {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 6] = [Self::Full, Self::Rfc7924, Self::Bithac, Self::Compact, Self::Resumed, Self::Psk];
+
+    /// As in a connection's summary.
+    pub const fn name(self) -> &'static str {
+        self.summary().name()
+    }
+
+    /// What a connection's summary says of such a handshake.
+    pub const fn summary(self) -> summary::Mode {
+        match self {
+            Self::Full => summary::Mode::Full,
+            Self::Rfc7924 => summary::Mode::Rfc7924,
+            Self::Bithac => summary::Mode::Bithac,
+            Self::Compact => summary::Mode::Compact,
+            Self::Resumed => summary::Mode::Resumed,
+            Self::Psk => summary::Mode::Psk,
+        }
+    }
+
+    /// Whether an earlier connection is needed.
+    pub const fn needs_earlier(self) -> bool {
+        !matches!(self, Self::Full | Self::Psk)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("{name} is no mode; use one of {names}")
+        })
+    }
+}

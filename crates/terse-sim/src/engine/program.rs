@@ -1,0 +1,297 @@
+//! A side of an exchange as the program of a simulated host: TCP or UDP below, the engine above.
+
+use alloc::sync::Arc;
+use core::cell::RefCell;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use pki_types::UnixTime;
+use terse_tls::{ClientConfig, Connection, EndpointLimits, Instant, Now, ServerAddress, ServerConfig};
+
+use super::{Client, DatagramServer, Exchange, Reached, Side, StreamServer};
+use crate::compare::{Party, Probe};
+use crate::host::{Application, SocketEvent, SocketId, Sockets};
+use crate::{Random, Time, tcp};
+
+/// Who measures the calls of the engine.
+pub(crate) type Watcher<'a> = RefCell<&'a mut dyn Probe>;
+
+/// What a host is to be.
+pub(crate) enum Role {
+    /// Connects to `remote`.
+    Client { config: Arc<ClientConfig>, server: ServerAddress, remote: SocketAddr },
+    /// Serves at `port`.
+    Server { config: Arc<ServerConfig>, limits: EndpointLimits, port: u16 },
+}
+
+/// The program of a host.
+pub(crate) struct Program<'w, 'a> {
+    role: Role,
+    exchange: Exchange,
+    /// `None`: over UDP.
+    tcp: Option<tcp::Config>,
+    rng: Option<Random>,
+    clock: Clock,
+    watcher: &'w Watcher<'a>,
+    side: Option<Box<dyn Side>>,
+    socket: Option<SocketId>,
+    peer: SocketAddr,
+    /// What TCP did not take yet.
+    unsent: Vec<u8>,
+    has_closed: bool,
+    /// Bytes of records that were handed to the transport.
+    pub(crate) written: usize,
+    /// When the handshake was complete on this side.
+    pub(crate) connected: Option<Time>,
+    /// When it had the other side's message.
+    pub(crate) answered: Option<Time>,
+    /// Why this side failed, if it did.
+    pub(crate) failure: Option<String>,
+}
+
+/// What the engine takes for the time: virtual time, some time after the device was switched on and after 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// UNIX seconds at the beginning of the run.
+    pub(crate) unix: u64,
+    /// The engine's milliseconds at the beginning of the run: later connections of a pair begin later.
+    pub(crate) monotonic: u64,
+}
+
+impl Clock {
+    fn now(self, time: Time) -> Now {
+        let milliseconds = time.as_millis();
+        let unix = Duration::from_secs(self.unix) + Duration::from_millis(milliseconds);
+        Now { monotonic: Instant(self.monotonic + milliseconds), unix: Some(UnixTime::since_unix_epoch(unix)) }
+    }
+
+    fn time(self, Instant(milliseconds): Instant) -> Time {
+        Time::from_millis(milliseconds.saturating_sub(self.monotonic))
+    }
+}
+
+impl<'w, 'a> Program<'w, 'a> {
+    /// A program that has not started. `tcp`: run over a stream.
+    pub(crate) fn new(
+        role: Role,
+        exchange: Exchange,
+        tcp: Option<tcp::Config>,
+        rng: Random,
+        clock: Clock,
+        watcher: &'w Watcher<'a>,
+    ) -> Self {
+        let peer = match &role {
+            Role::Client { remote, .. } => *remote,
+            Role::Server { .. } => SocketAddr::from(([0, 0, 0, 0], 0)),
+        };
+        Self {
+            role,
+            exchange,
+            tcp,
+            rng: Some(rng),
+            clock,
+            watcher,
+            side: None,
+            socket: None,
+            peer,
+            unsent: Vec::new(),
+            has_closed: false,
+            written: 0,
+            connected: None,
+            answered: None,
+            failure: None,
+        }
+    }
+
+    const fn party(&self) -> Party {
+        match self.role {
+            Role::Client { .. } => Party::Client,
+            Role::Server { .. } => Party::Server,
+        }
+    }
+
+    /// The connection, if there is one.
+    pub(crate) fn connection(&mut self) -> Option<&mut Connection> {
+        self.side.as_mut()?.connection()
+    }
+
+    /// Whether this side has said everything, or failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.failure.is_some() || self.reached().end
+    }
+
+    fn reached(&self) -> Reached {
+        self.side.as_ref().map(|side| side.reached()).unwrap_or_default()
+    }
+
+    /// Makes the engine's side; a client's first flight waits then.
+    fn begin(&mut self, now: Time) {
+        let Some(rng) = self.rng.take() else { return };
+        let (now, exchange) = (self.clock.now(now), self.exchange);
+        let mut rng = Some(rng);
+        let mut made: Option<Result<Box<dyn Side>, terse_tls::Error>> = None;
+        let mut make = || {
+            let Some(rng) = rng.take() else { return };
+            made = Some(match &self.role {
+                Role::Client { config, server, .. } => {
+                    Client::new(config.clone(), server.clone(), exchange, now, rng).map(boxed)
+                }
+                Role::Server { config, .. } if self.tcp.is_some() => {
+                    StreamServer::new(config.clone(), exchange, now, rng).map(boxed)
+                }
+                Role::Server { config, limits, .. } => {
+                    DatagramServer::new(config.clone(), *limits, exchange, rng).map(boxed)
+                }
+            });
+        };
+        self.watcher.borrow_mut().call(self.party(), &mut make);
+        match made {
+            Some(Ok(side)) => self.side = Some(side),
+            Some(Err(error)) => self.fail(&error),
+            None => {}
+        }
+    }
+
+    fn fail(&mut self, error: &dyn core::fmt::Display) {
+        self.failure.get_or_insert_with(|| error.to_string());
+    }
+
+    /// Runs a piece of the engine's work.
+    fn with(&mut self, run: impl FnOnce(&mut dyn Side) -> Result<(), terse_tls::Error>) {
+        let party = self.party();
+        let Some(side) = self.side.as_deref_mut() else { return };
+        let (mut run, mut result) = (Some(run), Ok(()));
+        self.watcher.borrow_mut().call(party, &mut || {
+            if let Some(run) = run.take() {
+                result = run(side);
+            }
+        });
+        if let Err(error) = result {
+            self.fail(&error);
+        }
+    }
+
+    /// Notes how far this side is.
+    fn note(&mut self, now: Time) {
+        let reached = self.reached();
+        if reached.connected {
+            self.connected.get_or_insert(now);
+        }
+        if reached.answered {
+            self.answered.get_or_insert(now);
+        }
+    }
+
+    /// Takes what came.
+    fn receive(&mut self, now: Time, sockets: &mut Sockets<'_>, socket: SocketId) {
+        let engine_now = self.clock.now(now);
+        if self.tcp.is_some() {
+            let mut buffer = [0; 4096];
+            loop {
+                let len = sockets.recv(socket, &mut buffer);
+                let Some(bytes) = buffer.get_mut(..len).filter(|bytes| !bytes.is_empty()) else { break };
+                let from = self.peer;
+                self.with(|side| side.input(engine_now, from, bytes));
+            }
+        } else {
+            while let Some((from, mut datagram)) = sockets.recv_from(socket) {
+                self.with(|side| side.input(engine_now, from, &mut datagram));
+            }
+        }
+        self.send(now, sockets);
+    }
+
+    /// Sends what waits, also the alert of a side that failed.
+    fn send(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        self.note(now);
+        let Some(socket) = self.socket else { return };
+        let engine_now = self.clock.now(now);
+        let mut buffer = vec![0; 0x1_0000];
+        loop {
+            let mut next = None;
+            self.with(|side| {
+                next = side.output(engine_now, &mut buffer);
+                Ok(())
+            });
+            let Some((to, len)) = next else { break };
+            let bytes = &buffer[..len];
+            self.written += len;
+            if self.tcp.is_some() {
+                self.unsent.extend_from_slice(bytes);
+            } else if let Err(error) = sockets.send_to(socket, to.unwrap_or(self.peer), bytes) {
+                return self.fail(&format!("a datagram of {len} bytes cannot be sent: {error:?}"));
+            }
+        }
+        if self.tcp.is_some() {
+            self.push(sockets, socket);
+        }
+    }
+
+    /// Hands to TCP what it takes, and closes it after the last byte.
+    fn push(&mut self, sockets: &mut Sockets<'_>, socket: SocketId) {
+        let taken = sockets.send(socket, &self.unsent);
+        self.unsent.drain(..taken.min(self.unsent.len()));
+        if self.unsent.is_empty() && self.is_over() && !self.has_closed {
+            self.has_closed = true;
+            sockets.close(socket);
+        }
+    }
+}
+
+fn boxed(side: impl Side + 'static) -> Box<dyn Side> {
+    Box::new(side)
+}
+
+impl Application for Program<'_, '_> {
+    fn start(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        let remote = self.peer;
+        self.socket = match (&self.role, &self.tcp) {
+            (Role::Client { .. }, Some(config)) => sockets.connect(remote, config.clone()),
+            (Role::Server { port, .. }, Some(config)) => sockets.listen(*port, config.clone()),
+            (Role::Client { .. }, None) => sockets.bind(0),
+            (Role::Server { port, .. }, None) => sockets.bind(*port),
+        };
+        if self.socket.is_none() {
+            return self.fail(&"no socket");
+        }
+        if self.tcp.is_none() {
+            self.begin(now);
+            self.send(now, sockets);
+        }
+    }
+
+    fn handle_event(&mut self, now: Time, event: SocketEvent, sockets: &mut Sockets<'_>) {
+        match event {
+            SocketEvent::Connected(_) => {
+                self.begin(now);
+                self.send(now, sockets);
+            }
+            SocketEvent::Accepted { socket, remote, .. } => {
+                (self.socket, self.peer) = (Some(socket), remote);
+                self.begin(now);
+            }
+            SocketEvent::Readable(socket) => self.receive(now, sockets, socket),
+            SocketEvent::Writable(_) => self.send(now, sockets),
+            SocketEvent::PeerFinished(_) => {
+                let engine_now = self.clock.now(now);
+                self.with(|side| side.end_of_input(engine_now));
+                self.send(now, sockets);
+            }
+            SocketEvent::Failed(_, failure) if !self.is_over() => self.fail(&format!("TCP: {failure:?}")),
+            SocketEvent::Closed(_) | SocketEvent::Failed(..) => {}
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        if self.failure.is_some() {
+            return None;
+        }
+        self.side.as_ref().and_then(|side| side.deadline()).map(|instant| self.clock.time(instant))
+    }
+
+    fn handle_timeout(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        let engine_now = self.clock.now(now);
+        self.with(|side| side.expire(engine_now));
+        self.send(now, sockets);
+    }
+}

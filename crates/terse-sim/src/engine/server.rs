@@ -1,0 +1,188 @@
+//! A server: waits for the request, answers it, each time that it comes, and says goodbye once the client did.
+
+use alloc::sync::Arc;
+use core::net::SocketAddr;
+
+use terse_tls::{
+    Connection, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Event, Instant, Now, ServerConfig,
+};
+
+use super::{Exchange, Reached, Side, say};
+use crate::Random;
+
+/// The server of an exchange over a stream.
+pub(crate) struct StreamServer {
+    connection: Connection,
+    rng: Random,
+    progress: Progress,
+}
+
+/// The server of exchanges over datagrams, of which it serves one.
+pub(crate) struct DatagramServer {
+    endpoint: Endpoint,
+    rng: Random,
+    handle: Option<ConnectionHandle>,
+    progress: Progress,
+}
+
+/// How far the exchange is, on a server.
+struct Progress {
+    exchange: Exchange,
+    received: usize,
+    reached: Reached,
+}
+
+impl Progress {
+    fn new(exchange: Exchange) -> Self {
+        Self { exchange, received: 0, reached: Reached::default() }
+    }
+
+    /// Answers when a request is there.
+    fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
+        if self.reached.connected && self.received >= self.exchange.request {
+            self.reached.answered = true;
+            self.received = 0;
+            say(connection, b'!', self.exchange.reply)?;
+        }
+        Ok(())
+    }
+}
+
+impl StreamServer {
+    /// Waits for a ClientHello.
+    pub(crate) fn new(config: Arc<ServerConfig>, exchange: Exchange, now: Now, rng: Random) -> Result<Self, Error> {
+        Ok(Self { connection: Connection::server(config, now)?, rng, progress: Progress::new(exchange) })
+    }
+
+    fn advance(&mut self) -> Result<(), Error> {
+        let mut has_closed = false;
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Connected => self.progress.reached.connected = true,
+                Event::PeerClosed => has_closed = true,
+                _ => {}
+            }
+        }
+        let mut buffer = [0; 1024];
+        loop {
+            match self.connection.recv(&mut buffer) {
+                0 => break,
+                len => self.progress.received += len,
+            }
+        }
+        self.progress.answer(&mut self.connection)?;
+        if has_closed {
+            self.connection.close();
+            self.progress.reached.end = true;
+        }
+        Ok(())
+    }
+}
+
+impl Side for StreamServer {
+    fn input(&mut self, now: Now, _: SocketAddr, mut bytes: &mut [u8]) -> Result<(), Error> {
+        loop {
+            let taken = self.connection.handle_input(now, &mut self.rng, bytes)?;
+            self.advance()?;
+            match bytes.get_mut(taken..) {
+                Some(rest) if !rest.is_empty() && taken > 0 => bytes = rest,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn end_of_input(&mut self, now: Now) -> Result<(), Error> {
+        self.connection.handle_end_of_input(now)
+    }
+
+    fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)> {
+        self.connection.poll_transmit(now, out).map(|len| (None, len))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    fn expire(&mut self, now: Now) -> Result<(), Error> {
+        self.connection.handle_timeout(now)?;
+        self.advance()
+    }
+
+    fn reached(&self) -> Reached {
+        self.progress.reached
+    }
+
+    fn connection(&mut self) -> Option<&mut Connection> {
+        Some(&mut self.connection)
+    }
+}
+
+impl DatagramServer {
+    /// Waits for clients.
+    pub(crate) fn new(
+        config: Arc<ServerConfig>,
+        limits: EndpointLimits,
+        exchange: Exchange,
+        mut rng: Random,
+    ) -> Result<Self, Error> {
+        let endpoint = Endpoint::new(config, limits, &mut rng)?;
+        Ok(Self { endpoint, rng, handle: None, progress: Progress::new(exchange) })
+    }
+
+    fn advance(&mut self) -> Result<(), Error> {
+        while let Some((handle, event)) = self.endpoint.poll_event() {
+            self.handle = Some(handle);
+            match event {
+                EndpointEvent::Connected => self.progress.reached.connected = true,
+                EndpointEvent::Data(data) => self.progress.received += data.len(),
+                EndpointEvent::PeerClosed => {
+                    if let Some(connection) = self.endpoint.connection(handle) {
+                        connection.close();
+                    }
+                    self.progress.reached.end = true;
+                }
+                EndpointEvent::Failed(error) => return Err(error),
+                _ => {}
+            }
+        }
+        // The client's goodbye may be lost: nothing more is due once it was answered.
+        let result = match self.handle.and_then(|handle| self.endpoint.connection(handle)) {
+            Some(connection) => self.progress.answer(connection),
+            None => Ok(()),
+        };
+        self.progress.reached.end |= self.progress.reached.answered;
+        result
+    }
+}
+
+impl Side for DatagramServer {
+    fn input(&mut self, now: Now, from: SocketAddr, bytes: &mut [u8]) -> Result<(), Error> {
+        self.endpoint.handle_datagram(now, &mut self.rng, from, bytes);
+        self.advance()
+    }
+
+    fn end_of_input(&mut self, _: Now) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)> {
+        self.endpoint.poll_transmit(now, out).map(|(to, len)| (Some(to), len))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+
+    fn expire(&mut self, now: Now) -> Result<(), Error> {
+        self.endpoint.handle_timeout(now);
+        self.advance()
+    }
+
+    fn reached(&self) -> Reached {
+        self.progress.reached
+    }
+
+    fn connection(&mut self) -> Option<&mut Connection> {
+        self.endpoint.connection(self.handle?)
+    }
+}

@@ -1,0 +1,115 @@
+//! Hosts: an address, sockets, and a program that uses them.
+//!
+//! The program has one processor. While it is [busy](Sockets::busy), events wait, and what it sends meanwhile leaves when it
+//! is done; the stack below (acknowledgements, retransmissions) goes on, as a kernel's or a radio's own processor does.
+
+mod application;
+mod sockets;
+mod stack;
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+pub use application::{Application, SocketEvent};
+pub use sockets::{SendError, SocketId, Sockets};
+use stack::Stack;
+
+use crate::network::{Node, Verdict};
+use crate::packet::Packet;
+use crate::{Random, Time};
+
+/// A node with an address, sockets and a program.
+#[derive(Debug)]
+pub struct Host<A> {
+    /// The program.
+    pub application: A,
+    stack: Stack,
+    starts_at: Option<Time>,
+}
+
+impl<A: Application> Host<A> {
+    /// A host that is switched on at the beginning. `random` is for initial sequence numbers.
+    pub fn new(address: IpAddr, application: A, random: Random) -> Self {
+        Self::starting_at(address, application, random, Time::ZERO)
+    }
+
+    /// A host that is switched on then.
+    pub fn starting_at(address: IpAddr, application: A, random: Random, at: Time) -> Self {
+        Self { application, stack: Stack::new(address, random), starts_at: Some(at) }
+    }
+
+    /// Lets the caller act as the program does: for tests, and for what a user would do.
+    pub fn act<R>(&mut self, now: Time, action: impl FnOnce(&mut A, &mut Sockets<'_>) -> R) -> R {
+        let result = action(&mut self.application, &mut Sockets::new(&mut self.stack, now));
+        self.run(now);
+        result
+    }
+
+    /// Until when the program is busy.
+    pub const fn busy_until(&self) -> Time {
+        self.stack.busy_until
+    }
+
+    /// Lets the program do what is due.
+    fn run(&mut self, now: Time) {
+        self.stack.carry_out(now);
+        while self.starts_at.is_none_or(|at| at <= now) && self.stack.busy_until <= now {
+            if self.starts_at.take().is_some() {
+                self.application.start(now, &mut Sockets::new(&mut self.stack, now));
+            } else if let Some(event) = self.stack.events.pop_front() {
+                self.application.handle_event(now, event, &mut Sockets::new(&mut self.stack, now));
+                if let SocketEvent::Closed(socket) | SocketEvent::Failed(socket, _) = event {
+                    self.stack.let_go(socket);
+                }
+            } else {
+                break;
+            }
+            self.stack.carry_out(now);
+        }
+    }
+}
+
+impl<A: Application> Node for Host<A> {
+    fn address(&self) -> Option<IpAddr> {
+        Some(self.stack.address)
+    }
+
+    fn attach(&mut self, _interface: usize, mtu: usize) {
+        self.stack.mtu = mtu;
+    }
+
+    fn handle_packet(&mut self, now: Time, _interface: usize, packet: Packet) -> Verdict {
+        if self.starts_at.is_some() {
+            return Verdict::Dropped(crate::network::Cause::NobodyListens);
+        }
+        let verdict = self.stack.handle_packet(now, &packet);
+        self.run(now);
+        verdict
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<(usize, Packet)> {
+        self.stack.poll_transmit().map(|packet| (0, packet))
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let program = if self.starts_at.is_some() {
+            self.starts_at
+        } else {
+            let waits = (!self.stack.events.is_empty()).then_some(Time::ZERO);
+            // While it is busy it does nothing else.
+            waits.or(self.application.poll_timeout()).map(|at| at.max(self.stack.busy_until))
+        };
+        [program, self.stack.poll_timeout()].into_iter().flatten().min()
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.stack.handle_timeout(now);
+        self.run(now);
+        let idle = self.starts_at.is_none() && self.stack.busy_until <= now;
+        if idle && self.application.poll_timeout().is_some_and(|at| at <= now) {
+            self.application.handle_timeout(now, &mut Sockets::new(&mut self.stack, now));
+            self.run(now);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a program may do with its host's sockets.
+
+use core::time::Duration;
+use std::net::{IpAddr, SocketAddr};
+
+use super::stack::{Operation, Socket, Stack};
+use crate::Time;
+use crate::tcp::{Config, Connection};
+
+/// A socket of a host. Numbers are not used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SocketId(pub(super) u32);
+
+/// Why a datagram was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// It does not fit into the MTU of the host's link (EMSGSIZE). So many bytes would.
+    TooLong(usize),
+    /// The address is of the other family.
+    Unreachable,
+    /// There is no such socket.
+    NoSocket,
+}
+
+/// The sockets of a host, as its program sees them.
+#[derive(Debug)]
+pub struct Sockets<'a> {
+    stack: &'a mut Stack,
+    now: Time,
+}
+
+impl<'a> Sockets<'a> {
+    pub(super) const fn new(stack: &'a mut Stack, now: Time) -> Self {
+        Self { stack, now }
+    }
+
+    /// The host's address.
+    pub const fn address(&self) -> IpAddr {
+        self.stack.address
+    }
+
+    /// The longest IP packet of the host's link.
+    pub const fn mtu(&self) -> usize {
+        self.stack.mtu
+    }
+
+    /// The longest datagram that the host's link takes: what DTLS calls the MTU.
+    pub const fn longest_datagram(&self) -> usize {
+        self.stack.longest_datagram()
+    }
+
+    /// The program works for so long, after what it is working on already. What it sends from here on leaves then, and
+    /// what happens meanwhile it sees then.
+    pub fn busy(&mut self, duration: Duration) {
+        self.stack.busy_until = self.stack.busy_until.max(self.now) + duration;
+    }
+
+    /// A UDP socket at this port, or at a free one for 0. Nothing if the port is taken.
+    pub fn bind(&mut self, port: u16) -> Option<SocketId> {
+        self.stack.bind(port)
+    }
+
+    /// Sends a datagram.
+    pub fn send_to(&mut self, socket: SocketId, remote: SocketAddr, datagram: &[u8]) -> Result<(), SendError> {
+        if !matches!(self.stack.sockets.get(&socket), Some(Socket::Udp(_))) {
+            return Err(SendError::NoSocket);
+        }
+        if remote.is_ipv4() != self.stack.address.is_ipv4() {
+            return Err(SendError::Unreachable);
+        }
+        let longest = self.stack.longest_datagram();
+        if datagram.len() > longest {
+            return Err(SendError::TooLong(longest));
+        }
+        self.stack.put(self.now, Operation::SendTo(socket, remote, datagram.to_vec()));
+        Ok(())
+    }
+
+    /// The next datagram that arrived.
+    pub fn recv_from(&mut self, socket: SocketId) -> Option<(SocketAddr, Vec<u8>)> {
+        match self.stack.sockets.get_mut(&socket)? {
+            Socket::Udp(udp) => udp.received.pop_front(),
+            Socket::Listener(_) | Socket::Tcp(_) => None,
+        }
+    }
+
+    /// A TCP socket at this port that takes connections. Nothing if the port is taken.
+    ///
+    /// Here and in [`Self::connect`], the MSS is what the link's MTU leaves room for, if `config` has more.
+    pub fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
+        self.stack.listen(port, config)
+    }
+
+    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Nothing if the
+    /// address is of the other family.
+    pub fn connect(&mut self, remote: SocketAddr, config: Config) -> Option<SocketId> {
+        let socket = self.stack.connect(self.now, remote, config)?;
+        self.stack.put(self.now, Operation::Connect(socket));
+        Some(socket)
+    }
+
+    /// Sends what the socket's buffer takes of this, and says how much that is. If it is less, `Writable` follows.
+    pub fn send(&mut self, socket: SocketId, data: &[u8]) -> usize {
+        let Some(taken) = self.stack.reserve(socket, data.len()) else { return 0 };
+        if taken > 0 {
+            self.stack.put(self.now, Operation::Send(socket, data[..taken].to_vec()));
+        }
+        taken
+    }
+
+    /// How much [`Self::send`] would take.
+    pub fn send_capacity(&self, socket: SocketId) -> usize {
+        match self.stack.sockets.get(&socket) {
+            Some(Socket::Tcp(tcp)) => tcp.room(),
+            _ => 0,
+        }
+    }
+
+    /// Reads what arrived in order, and says how much that is.
+    pub fn recv(&mut self, socket: SocketId, out: &mut [u8]) -> usize {
+        self.stack.recv(self.now, socket, out)
+    }
+
+    /// How much [`Self::recv`] has.
+    pub fn readable(&self, socket: SocketId) -> usize {
+        self.connection(socket).map_or(0, Connection::readable)
+    }
+
+    /// The connection of a TCP socket, to look at.
+    pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
+        match self.stack.sockets.get(&socket) {
+            Some(Socket::Tcp(tcp)) => Some(&tcp.connection),
+            _ => None,
+        }
+    }
+
+    /// Ends a TCP connection at once, with RST.
+    pub fn abort(&mut self, socket: SocketId) {
+        self.stack.put(self.now, Operation::Abort(socket));
+    }
+
+    /// Closes a socket: for TCP in order, once everything was sent.
+    pub fn close(&mut self, socket: SocketId) {
+        self.stack.put(self.now, Operation::Close(socket));
+    }
+}

@@ -1,0 +1,269 @@
+//! The TCP sockets of a host: which connection a segment belongs to, and what the program is told.
+//!
+//! A connection sends what it has after every segment and every call, as a kernel does, before the program can do more.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Listener, Socket, Stack};
+use crate::Time;
+use crate::host::{SocketEvent, SocketId};
+use crate::network::{Cause, Verdict};
+use crate::packet::Packet;
+use crate::tcp::{Config, Connection, Ecn, Failure, Segment, State, Transmit};
+
+/// A TCP socket.
+#[derive(Debug)]
+pub(in crate::host) struct Tcp {
+    pub(in crate::host) connection: Connection,
+    remote: SocketAddr,
+    local_port: u16,
+    /// The socket that listened, if the peer connected.
+    listener: Option<SocketId>,
+    /// The program is busy, and connects when it is done.
+    held: bool,
+    /// How many bytes the program has sent that leave when it is no longer busy.
+    reserved: usize,
+    wants_room: bool,
+    told: Told,
+}
+
+/// What the program was told.
+#[derive(Debug, Default)]
+struct Told {
+    connected: bool,
+    /// How much there was to read.
+    readable: usize,
+    finished: bool,
+    ended: bool,
+    /// It has seen that it ended.
+    knows_end: bool,
+}
+
+impl Tcp {
+    pub(in crate::host) fn room(&self) -> usize {
+        self.connection.send_capacity().saturating_sub(self.reserved)
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        if self.held { None } else { self.connection.poll_timeout() }
+    }
+}
+
+impl Stack {
+    pub(in crate::host) fn listen(&mut self, port: u16, config: Config) -> Option<SocketId> {
+        if port == 0 || self.listeners.contains_key(&port) {
+            return None;
+        }
+        let socket = self.add(Socket::Listener(Listener { port, config }));
+        self.listeners.insert(port, socket);
+        Some(socket)
+    }
+
+    /// Makes a connection that is not begun.
+    pub(in crate::host) fn connect(&mut self, now: Time, remote: SocketAddr, config: Config) -> Option<SocketId> {
+        if remote.is_ipv4() != self.address.is_ipv4() {
+            return None;
+        }
+        let is_taken =
+            |stack: &Self, port| stack.connections.contains_key(&(port, remote)) || stack.listeners.contains_key(&port);
+        let port = self.free_port(is_taken)?;
+        let (config, initial) = (self.fitted(config), self.random.next_u32());
+        let connection = Connection::connect(config, port, remote.port(), initial, now);
+        Some(self.add_connection(connection, port, remote, None))
+    }
+
+    /// Begins a connection.
+    pub(super) fn begin(&mut self, now: Time, socket: SocketId) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.held = false;
+            self.after(now, socket);
+        }
+    }
+
+    /// How much of `len` bytes can be sent; so much is spoken for from now on.
+    pub(in crate::host) fn reserve(&mut self, socket: SocketId, len: usize) -> Option<usize> {
+        let tcp = self.tcp(socket)?;
+        let taken = len.min(tcp.room());
+        tcp.reserved += taken;
+        tcp.wants_room |= taken < len;
+        Some(taken)
+    }
+
+    pub(super) fn send(&mut self, now: Time, socket: SocketId, data: &[u8]) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.reserved -= data.len();
+            tcp.connection.send(now, data);
+            self.after(now, socket);
+        }
+    }
+
+    pub(in crate::host) fn recv(&mut self, now: Time, socket: SocketId, out: &mut [u8]) -> usize {
+        let Some(tcp) = self.tcp(socket) else { return 0 };
+        let len = tcp.connection.recv(now, out);
+        tcp.told.readable = tcp.connection.readable();
+        self.after(now, socket);
+        len
+    }
+
+    pub(super) fn close(&mut self, now: Time, socket: SocketId) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.connection.close(now);
+            self.after(now, socket);
+        }
+    }
+
+    pub(super) fn abort(&mut self, now: Time, socket: SocketId) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.connection.abort(now);
+            self.after(now, socket);
+        }
+    }
+
+    /// The program knows that a connection ended.
+    pub(in crate::host) fn let_go(&mut self, socket: SocketId) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.told.knows_end = true;
+            self.forget_if_over(socket);
+        }
+    }
+
+    pub(super) fn handle_segment(&mut self, now: Time, packet: &Packet, segment: &Segment) -> Verdict {
+        let remote = SocketAddr::new(packet.source(), segment.source_port);
+        if let Some(socket) = self.connections.get(&(segment.destination_port, remote)).copied()
+            && let Some(tcp) = self.tcp(socket)
+        {
+            tcp.connection.handle_segment(now, segment, packet.ecn());
+            self.after(now, socket);
+            return Verdict::Delivered;
+        }
+        if let Some(listener) = self.listeners.get(&segment.destination_port).copied()
+            && let Some(Socket::Listener(Listener { config, .. })) = self.sockets.get(&listener)
+        {
+            let config = self.fitted(config.clone());
+            let initial = self.random.next_u32();
+            if let Some(connection) = Connection::accept(config, segment, initial, now) {
+                if self.half_open(listener) >= BACKLOG {
+                    return Verdict::Dropped(Cause::SocketFull);
+                }
+                let socket = self.add_connection(connection, segment.destination_port, remote, Some(listener));
+                self.begin(now, socket);
+                return Verdict::Delivered;
+            }
+        }
+        if let Some(segment) = segment.reset() {
+            let reset = Transmit { segment, ecn: Ecn::NotEct };
+            self.outbox.extend(Packet::tcp(self.address, packet.source(), &reset));
+        }
+        Verdict::Dropped(Cause::NobodyListens)
+    }
+
+    pub(super) fn connection_timeout(&mut self, now: Time, socket: SocketId) {
+        if let Some(tcp) = self.tcp(socket) {
+            tcp.connection.handle_timeout(now);
+            self.after(now, socket);
+        }
+    }
+
+    fn tcp(&mut self, socket: SocketId) -> Option<&mut Tcp> {
+        match self.sockets.get_mut(&socket) {
+            Some(Socket::Tcp(tcp)) => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// The configuration with an MSS for which the link has room.
+    fn fitted(&self, config: Config) -> Config {
+        let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
+        let ip_header = if self.address.is_ipv4() { 20 } else { 40 };
+        let most = config.clone().for_mtu(mtu, ip_header).maximum_segment_size;
+        Config { maximum_segment_size: config.maximum_segment_size.min(most), ..config }
+    }
+
+    fn add_connection(
+        &mut self,
+        connection: Connection,
+        local_port: u16,
+        remote: SocketAddr,
+        listener: Option<SocketId>,
+    ) -> SocketId {
+        let socket = self.add(Socket::Tcp(Box::new(Tcp {
+            connection,
+            remote,
+            local_port,
+            listener,
+            held: true,
+            reserved: 0,
+            wants_room: false,
+            told: Told::default(),
+        })));
+        self.connections.insert((local_port, remote), socket);
+        socket
+    }
+
+    fn half_open(&self, listener: SocketId) -> usize {
+        let is_half_open = |socket: &&Socket| matches!(socket, Socket::Tcp(tcp) if tcp.listener == Some(listener) && !tcp.told.connected);
+        self.sockets.values().filter(is_half_open).count()
+    }
+
+    /// After everything that happens to a connection: sends what it has, and tells the program what is new.
+    fn after(&mut self, now: Time, socket: SocketId) {
+        let address = self.address;
+        let Some(Socket::Tcp(tcp)) = self.sockets.get_mut(&socket) else { return };
+        if tcp.held {
+            return;
+        }
+        let to: IpAddr = tcp.remote.ip();
+        while let Some(transmit) = tcp.connection.poll_transmit(now) {
+            self.outbox.extend(Packet::tcp(address, to, &transmit));
+        }
+        let Tcp { connection, told, listener, remote, wants_room, reserved, .. } = &mut **tcp;
+        if !told.connected && connection.is_established() {
+            told.connected = true;
+            self.events.push_back(match *listener {
+                Some(listener) => SocketEvent::Accepted { listener, socket, remote: *remote },
+                None => SocketEvent::Connected(socket),
+            });
+        }
+        if connection.readable() > told.readable {
+            self.events.push_back(SocketEvent::Readable(socket));
+        }
+        told.readable = connection.readable();
+        if !told.finished && !told.ended && connection.is_peer_finished() {
+            told.finished = true;
+            self.events.push_back(SocketEvent::PeerFinished(socket));
+        }
+        if *wants_room && connection.send_capacity() > *reserved {
+            *wants_room = false;
+            self.events.push_back(SocketEvent::Writable(socket));
+        }
+        if !told.ended && connection.is_closed() {
+            told.ended = true;
+            match connection.failure() {
+                None => self.events.push_back(SocketEvent::Closed(socket)),
+                // The program did it.
+                Some(Failure::Aborted) => told.knows_end = true,
+                Some(failure) => self.events.push_back(SocketEvent::Failed(socket, failure)),
+            }
+        }
+        self.forget_if_over(socket);
+    }
+
+    /// Frees the ports of a connection that is over, and the socket when the program knows.
+    fn forget_if_over(&mut self, socket: SocketId) {
+        let Some(Socket::Tcp(tcp)) = self.sockets.get(&socket) else { return };
+        if tcp.connection.state() != State::Closed {
+            return;
+        }
+        let key = (tcp.local_port, tcp.remote);
+        let knows_end = tcp.told.knows_end;
+        if self.connections.get(&key) == Some(&socket) {
+            self.connections.remove(&key);
+        }
+        if knows_end {
+            self.sockets.remove(&socket);
+        }
+    }
+}
+
+/// How many peers may be connecting to a socket at a time (as many as Linux's `tcp_max_syn_backlog` has at least).
+const BACKLOG: usize = 128;

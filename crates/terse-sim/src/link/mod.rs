@@ -1,0 +1,146 @@
+//! Links between two nodes, as data: change what you like, field by field.
+//!
+//! A [`Link`] has two [`Path`]s, one each way, and a [`Framing`]: what stands around an IP packet. Headers are real bytes.
+//! Neighbours know each other's link-layer addresses: there is no ARP, no neighbour discovery and no joining.
+
+mod address;
+mod codec;
+mod duration;
+mod ethernet;
+pub(crate) mod ieee802154;
+pub(crate) mod lorawan;
+mod profiles;
+mod sixlowpan;
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+use std::borrow::Cow;
+
+pub(crate) use address::Station;
+pub(crate) use codec::{Codec, Coded, Decoded};
+pub(crate) use duration::transmission;
+pub use ieee802154::Ieee802154;
+pub use lorawan::LoraWan;
+pub use profiles::{PROFILES, UnknownLink};
+
+/// One of the two ways over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the end that was named first (a client, a device) to the second.
+    Up,
+    /// From the second end to the first.
+    Down,
+}
+
+impl Direction {
+    /// Both of them.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// The other one.
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// What it is called, also as the interface of a capture.
+    pub name: Cow<'static, str>,
+    /// What stands around an IP packet.
+    pub framing: Framing,
+    /// The longest IP packet, header included, in bytes.
+    pub mtu: usize,
+    /// Whether the two ways share one medium: then only one of them sends at a time.
+    pub half_duplex: bool,
+    /// From the first end to the second.
+    pub up: Path,
+    /// From the second end to the first.
+    pub down: Path,
+}
+
+impl Link {
+    /// The way `direction`.
+    pub const fn path(&self, direction: Direction) -> &Path {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    /// Both ways alike.
+    pub fn with_paths(mut self, change: impl Fn(&mut Path)) -> Self {
+        change(&mut self.up);
+        change(&mut self.down);
+        self
+    }
+}
+
+/// One way over a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Bits per second on the link; nothing: no time at all. LoRaWAN has its own formula and does not read this.
+    pub rate: Option<u64>,
+    /// From the last bit sent to the last bit received.
+    pub delay: Duration,
+    /// How probable it is that a frame is lost, 0 to 1; each for itself, fragments too.
+    pub loss: f64,
+    /// How probable it is that a frame arrives twice.
+    pub duplication: f64,
+    /// How probable it is that a frame is late by [`Self::late_by`], and thus overtaken.
+    pub reordering: f64,
+    /// How late.
+    pub late_by: Duration,
+    /// The share of time in which the sender may be on the air, up to 1: after sending for t it is silent for
+    /// t(1/duty_cycle - 1) (ETSI EN 300 220, as LoRaWAN devices do it).
+    pub duty_cycle: f64,
+    /// How many packets wait at the sender at most, besides the one that is being sent.
+    pub queue: usize,
+    /// From which share of the queue on packets are marked with CE (RFC 3168), if they may be; paper 001 has 0.75.
+    pub mark_at: Option<f64>,
+}
+
+impl Path {
+    /// A way that takes no time and loses nothing, with a queue of 1000 packets (Linux's `txqueuelen`).
+    pub const IDEAL: Self = Self {
+        rate: None,
+        delay: Duration::ZERO,
+        loss: 0.0,
+        duplication: 0.0,
+        reordering: 0.0,
+        late_by: Duration::from_millis(1),
+        duty_cycle: 1.0,
+        queue: 1000,
+        mark_at: None,
+    };
+
+    /// A way with this rate and delay.
+    pub const fn new(rate: u64, delay: Duration) -> Self {
+        let mut path = Self::IDEAL;
+        path.rate = Some(rate);
+        path.delay = delay;
+        path
+    }
+}
+
+/// What stands around an IP packet on a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Framing {
+    /// Ethernet II: a header of 14 B. The FCS is not counted, nor padding to 60 B, as a capture at a (virtual) interface
+    /// does not see them.
+    Ethernet,
+    /// Nothing: IPv4 and IPv6 packets as they are.
+    Ip,
+    /// IEEE 802.15.4 without TSCH, with 6LoWPAN: IPv6 only.
+    Ieee802154(Ieee802154),
+    /// LoRaWAN with SCHC: IPv6 only. The first end is the device.
+    LoraWan(LoraWan),
+}

@@ -1,0 +1,329 @@
+//! A link at work: queues, the air, what is in flight, and the books.
+//!
+//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in flight,
+//! perhaps sent again (all this is in [`air`]), then decoded. A packet is *under way* until a node took it, or nothing is left of it anywhere.
+
+mod air;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::{Balance, Cause, Conservation, End, LinkId, Schedule, Verdict};
+use crate::capture::{Capture, Tap, View};
+use crate::ledger::{Classifier, Fate, Kind, Ledger};
+use crate::link::{Codec, Coded, Decoded, Direction, Link, Station};
+use crate::packet::Packet;
+use crate::{Random, Time};
+
+/// A link, and everything on it.
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    pub(crate) link: Link,
+    pub(crate) ledger: Ledger,
+    taps: Vec<Tap>,
+    ends: [End; 2],
+    ways: [Way; 2],
+    transit: BTreeMap<u64, Transit>,
+    next_number: u64,
+    packets: Balance,
+    frames: Balance,
+}
+
+/// Something happens on a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LinkEvent {
+    /// The sender may be on the air again.
+    Ready(Direction),
+    /// The last bit of a frame was sent.
+    Sent(Direction),
+    /// A frame was acknowledged by the link layer, or the wait for that is over.
+    Acknowledged(Direction),
+    /// A frame arrives that is kept under this number.
+    Arrival(Direction, u64),
+    /// Reassembly gives something up, perhaps.
+    Reassembly(Direction),
+}
+
+/// One direction at work.
+#[derive(Debug)]
+struct Way {
+    codec: Codec,
+    classifier: Classifier,
+    queue: VecDeque<(u64, Packet)>,
+    /// What is left of the packet that is being sent.
+    frames: VecDeque<Frame>,
+    on_air: Option<Frame>,
+    /// The frame that waits for its acknowledgement, and whether that is on its way.
+    waiting: Option<(Frame, bool)>,
+    flying: BTreeMap<u64, Frame>,
+    next_flight: u64,
+    silent_until: Time,
+    /// The times that are in the queue of events already.
+    ready_at: Option<Time>,
+    reassembly_at: Option<Time>,
+    losses: Random,
+    duplicates: Random,
+    delays: Random,
+    back_offs: Random,
+}
+
+#[derive(Clone, Debug)]
+struct Frame {
+    coded: Coded,
+    packet: u64,
+    kind: Kind,
+    attempt: u8,
+    record: usize,
+    /// Its number in each tap.
+    entries: Vec<usize>,
+}
+
+impl Way {
+    const fn is_sending(&self) -> bool {
+        self.on_air.is_some() || self.waiting.is_some()
+    }
+}
+
+/// A packet under way.
+#[derive(Debug)]
+struct Transit {
+    len: usize,
+    /// Frames that are still with the sender, and copies in flight.
+    frames: u32,
+    in_reassembly: bool,
+    arrived: bool,
+    cause: Cause,
+}
+
+impl Carrier {
+    pub(crate) fn new(link: Link, ends: [End; 2], stations: [Station; 2], seed: u64, id: LinkId) -> Self {
+        let way = |direction: Direction, from, to| {
+            // Each chance has its own stream; nodes' begin far above.
+            let stream = |chance| Random::new(seed, u64::from(id.0) * 8 + direction.index() as u64 * 4 + chance);
+            Way {
+                codec: Codec::new(&link.framing, direction, from, to),
+                classifier: Classifier::default(),
+                queue: VecDeque::new(),
+                frames: VecDeque::new(),
+                on_air: None,
+                waiting: None,
+                flying: BTreeMap::new(),
+                next_flight: 0,
+                silent_until: Time::ZERO,
+                ready_at: None,
+                reassembly_at: None,
+                losses: stream(0),
+                duplicates: stream(1),
+                delays: stream(2),
+                back_offs: stream(3),
+            }
+        };
+        let [first, second] = stations;
+        let ways = [way(Direction::Up, first, second), way(Direction::Down, second, first)];
+        Self {
+            link,
+            ledger: Ledger::new(),
+            taps: Vec::new(),
+            ends,
+            ways,
+            transit: BTreeMap::new(),
+            next_number: 0,
+            packets: Balance::default(),
+            frames: Balance::default(),
+        }
+    }
+
+    /// Begins a capture.
+    pub(crate) fn tap(&mut self, view: View) {
+        self.taps.push(Tap::new(&self.link, view));
+    }
+
+    /// What the taps have.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = Capture> {
+        self.taps.iter().map(Tap::capture)
+    }
+
+    /// The end that sends in this direction.
+    pub(crate) const fn end(&self, direction: Direction) -> End {
+        self.ends[direction.index()]
+    }
+
+    /// Takes a packet from the node at the beginning of this direction.
+    pub(crate) fn send(&mut self, now: Time, direction: Direction, mut packet: Packet, schedule: &mut Schedule<'_>) {
+        self.packets.sent.add(packet.len());
+        let way = &mut self.ways[direction.index()];
+        let path = self.link.path(direction);
+        let refused = if packet.len() > self.link.mtu {
+            Some(Cause::TooLong)
+        } else {
+            (way.queue.len() >= path.queue).then_some(Cause::QueueFull)
+        };
+        if let Some(cause) = refused {
+            return self.packets.drop_one(cause, packet.len());
+        }
+        if path.mark_at.is_some_and(|share| way.queue.len() as f64 >= share * path.queue as f64) {
+            packet.mark_congestion();
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        let transit =
+            Transit { len: packet.len(), frames: 1, in_reassembly: false, arrived: false, cause: Cause::Lost };
+        self.transit.insert(number, transit);
+        way.queue.push_back((number, packet));
+        self.advance(now, direction, schedule);
+    }
+
+    /// Lets something happen. A packet that arrives is handed out with its number.
+    pub(crate) fn handle(
+        &mut self,
+        now: Time,
+        event: LinkEvent,
+        schedule: &mut Schedule<'_>,
+    ) -> Option<(Direction, u64, Packet)> {
+        match event {
+            LinkEvent::Ready(direction) => {
+                self.ways[direction.index()].ready_at = None;
+                self.advance(now, direction, schedule);
+                None
+            }
+            LinkEvent::Sent(direction) => {
+                self.sent(now, direction, schedule);
+                None
+            }
+            LinkEvent::Acknowledged(direction) => {
+                self.acknowledged(now, direction, schedule);
+                None
+            }
+            LinkEvent::Arrival(direction, flight) => {
+                let arrived = self.arrival(now, direction, flight, schedule);
+                arrived.map(|(number, packet)| (direction, number, packet))
+            }
+            LinkEvent::Reassembly(direction) => {
+                self.ways[direction.index()].reassembly_at = None;
+                self.reassembly(now, direction, schedule);
+                None
+            }
+        }
+    }
+
+    /// What the node at the end did with a packet.
+    pub(crate) fn arrived(&mut self, number: u64, verdict: Verdict) {
+        let Some(transit) = self.transit.get_mut(&number) else { return };
+        if transit.arrived {
+            self.packets.duplicated.add(transit.len);
+        }
+        transit.arrived = true;
+        match verdict {
+            Verdict::Delivered => self.packets.delivered.add(transit.len),
+            Verdict::Forwarded => self.packets.forwarded.add(transit.len),
+            Verdict::Dropped(cause) => self.packets.drop_one(cause, transit.len),
+        }
+        self.settle(number);
+    }
+
+    /// The books, with what is under way counted where it is.
+    pub(crate) fn conservation(&self) -> Conservation {
+        let mut all = Conservation { packets: self.packets.clone(), frames: self.frames.clone() };
+        let mut present = BTreeSet::new();
+        for way in &self.ways {
+            present.extend(way.queue.iter().map(|(number, _)| *number));
+            present.extend(way.frames.iter().chain(&way.on_air).chain(way.flying.values()).map(|frame| frame.packet));
+            present.extend(way.waiting.iter().map(|(frame, _)| frame.packet));
+            present.extend(way.codec.held());
+            for frame in way.on_air.iter().chain(way.flying.values()) {
+                all.frames.queued.add(frame.coded.bytes.len());
+            }
+        }
+        for transit in present.iter().filter_map(|number| self.transit.get(number)) {
+            if !transit.arrived {
+                all.packets.queued.add(transit.len);
+            }
+        }
+        all
+    }
+
+    /// A frame arrived at the other end.
+    fn arrival(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        flight: u64,
+        schedule: &mut Schedule<'_>,
+    ) -> Option<(u64, Packet)> {
+        let frame = self.ways[direction.index()].flying.remove(&flight)?;
+        self.frames.delivered.add(frame.coded.bytes.len());
+        self.decide(&frame, Fate::Delivered);
+        let way = &mut self.ways[direction.index()];
+        if let Some(transit) = self.transit.get_mut(&frame.packet) {
+            transit.frames -= 1;
+        }
+        let decoded = way.codec.decode(now, &frame.coded.bytes, frame.packet);
+        let whole = match decoded {
+            Decoded::Packet(packet, number) => {
+                if let Some(transit) = self.transit.get_mut(&number) {
+                    transit.in_reassembly = false;
+                }
+                Some((number, packet))
+            }
+            Decoded::Partial => {
+                if let Some(transit) = self.transit.get_mut(&frame.packet) {
+                    transit.in_reassembly = true;
+                }
+                None
+            }
+            Decoded::Repeated => None,
+            Decoded::Dropped(cause) => {
+                if let Some(transit) = self.transit.get_mut(&frame.packet) {
+                    transit.in_reassembly = false;
+                    transit.cause = cause;
+                }
+                None
+            }
+        };
+        self.reassembly(now, direction, schedule);
+        // A packet that is whole is settled when the node has said what it does with it.
+        if whole.as_ref().is_none_or(|(number, _)| *number != frame.packet) {
+            self.settle(frame.packet);
+        }
+        whole
+    }
+
+    /// Takes from the decoder what it gave up, and waits for the next.
+    fn reassembly(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
+        let way = &mut self.ways[direction.index()];
+        let abandoned = way.codec.abandoned(now);
+        if let Some(at) = way.codec.poll_timeout()
+            && way.reassembly_at.is_none_or(|set| at < set)
+        {
+            way.reassembly_at = Some(at);
+            schedule.push(at, LinkEvent::Reassembly(direction));
+        }
+        for (number, cause) in abandoned {
+            if let Some(transit) = self.transit.get_mut(&number) {
+                transit.in_reassembly = false;
+                transit.cause = cause;
+            }
+            self.settle(number);
+        }
+    }
+
+    /// Tells the books and the captures what became of a frame.
+    fn decide(&mut self, frame: &Frame, fate: Fate) {
+        self.ledger.decide(frame.record, fate);
+        let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
+        for (tap, entry) in taps.zip(&frame.entries) {
+            tap.decide(*entry, matches!(fate, Fate::Dropped(_)));
+        }
+    }
+
+    /// Closes the book of a packet if nothing is left of it.
+    fn settle(&mut self, number: u64) {
+        let Some(transit) = self.transit.get(&number) else { return };
+        if transit.frames > 0 || (transit.in_reassembly && !transit.arrived) {
+            return;
+        }
+        if !transit.arrived {
+            self.packets.drop_one(transit.cause, transit.len);
+        }
+        self.transit.remove(&number);
+    }
+}

@@ -1,0 +1,61 @@
+//! The queue of events: by time, and at the same time by the order in which they were put in, so that a run depends on
+//! nothing else.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::Time;
+
+/// Events to come.
+#[derive(Debug)]
+pub(crate) struct Queue<E> {
+    heap: BinaryHeap<Reverse<Entry<E>>>,
+    inserted: u64,
+}
+
+#[derive(Debug)]
+struct Entry<E> {
+    at: Time,
+    order: u64,
+    event: E,
+}
+
+impl<E> Queue<E> {
+    pub(crate) const fn new() -> Self {
+        Self { heap: BinaryHeap::new(), inserted: 0 }
+    }
+
+    pub(crate) fn push(&mut self, at: Time, event: E) {
+        self.heap.push(Reverse(Entry { at, order: self.inserted, event }));
+        self.inserted += 1;
+    }
+
+    /// When the next event is.
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Time, E)> {
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+    }
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}

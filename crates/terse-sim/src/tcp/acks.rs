@@ -1,0 +1,250 @@
+//! When an acknowledgement is due that nothing carries (RFC 1122, 4.2.3.2; RFC 5681, 4.2; Linux's habits).
+
+use super::Acknowledgements;
+use crate::Time;
+use core::time::Duration;
+
+/// Decides, for each segment that arrives, whether it is acknowledged now or later.
+#[derive(Clone, Debug)]
+pub(super) struct AckScheduler {
+    policy: Acknowledgements,
+    due: Option<Due>,
+    /// Segments that count and are not acknowledged.
+    pending: u32,
+    /// The size of the peer's full segments, as far as they were seen.
+    full_size: u32,
+    linux: Habits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    Now,
+    At(Time),
+}
+
+/// What `Acknowledgements::Adaptive` remembers.
+#[derive(Clone, Debug, Default)]
+struct Habits {
+    /// How long an answer of the application usually takes; none before the first data.
+    timeout: Option<Duration>,
+    /// How many acknowledgements are still sent at once.
+    quick: u32,
+    /// The application answers quickly: acknowledgements can ride on its answers.
+    interactive: bool,
+    last_received: Time,
+    /// A segment that was not full waits for its acknowledgement, or more than one do.
+    small: u32,
+}
+
+/// A segment that arrived in order, and the connection as it stands after it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Bytes of payload.
+    pub(super) len: u32,
+    /// Bytes that arrived since the last acknowledgement.
+    pub(super) unacknowledged: u32,
+    /// Whether the window that would be advertised reaches further than the last one.
+    pub(super) window_moves: bool,
+    /// The receive window, in bytes.
+    pub(super) window: u32,
+    /// The retransmission timeout.
+    pub(super) rto: Duration,
+    /// SRTT.
+    pub(super) round_trip: Option<Duration>,
+}
+
+impl AckScheduler {
+    /// `segment_size`: the most that the peer may send in a segment.
+    pub(super) fn new(policy: Acknowledgements, segment_size: u32) -> Self {
+        let full_size = segment_size.clamp(SMALLEST_FULL_SIZE, LIKELY_FULL_SIZE);
+        Self { policy, due: None, pending: 0, full_size, linux: Habits::default() }
+    }
+
+    /// An acknowledgement is due at once, whatever the policy says.
+    pub(super) fn demand(&mut self) {
+        self.due = Some(Due::Now);
+    }
+
+    /// Whether an acknowledgement is due at `now`.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        match self.due {
+            Some(Due::Now) => true,
+            Some(Due::At(time)) => time <= now,
+            None => false,
+        }
+    }
+
+    /// When one is due that is not due already.
+    pub(super) const fn deadline(&self) -> Option<Time> {
+        match self.due {
+            Some(Due::At(time)) => Some(time),
+            _ => None,
+        }
+    }
+
+    /// Something unusual arrived: out of order, old, or marked. It is acknowledged at once, and so is what follows for a
+    /// while.
+    pub(super) fn unusual(&mut self, window: u32) {
+        if let Acknowledgements::Adaptive { minimum, quick, .. } = self.policy {
+            self.be_quick(window, quick);
+            self.linux.interactive = false;
+            self.linux.timeout = Some(minimum);
+        }
+        self.demand();
+    }
+
+    /// A congestion mark arrived. Linux tells it at once; others when an acknowledgement is due anyway.
+    pub(super) fn marked(&mut self, window: u32) {
+        if matches!(self.policy, Acknowledgements::Adaptive { .. }) {
+            self.unusual(window);
+        }
+    }
+
+    /// Data arrived in order.
+    pub(super) fn received(&mut self, now: Time, arrival: Arrival) {
+        match self.policy {
+            Acknowledgements::Immediate => self.demand(),
+            Acknowledgements::Delayed { delay, segments, full_sized } => {
+                self.full_size = self.full_size.max(arrival.len);
+                self.pending += 1;
+                let enough = if full_sized {
+                    arrival.unacknowledged >= self.full_size.saturating_mul(segments)
+                } else {
+                    self.pending >= segments
+                };
+                if enough { self.demand() } else { self.delay_until(now + delay) }
+            }
+            Acknowledgements::Adaptive { minimum, maximum, quick } => {
+                self.measure(arrival.len);
+                self.follow(now, minimum, quick, arrival);
+                let full = arrival.unacknowledged > self.full_size && arrival.window_moves;
+                let quickly = self.linux.quick > 0 && !self.linux.interactive;
+                if full || quickly {
+                    self.demand();
+                } else {
+                    self.delay_until(now + self.adaptive_delay(minimum, maximum, arrival.round_trip));
+                }
+            }
+        }
+    }
+
+    /// The peer's FIN arrived in order. Linux waits for the application to close, if that is what comes next.
+    pub(super) fn finished(&mut self, now: Time, application_may_answer: bool) {
+        match self.policy {
+            Acknowledgements::Adaptive { minimum, .. } if application_may_answer => {
+                self.linux.interactive = true;
+                if !self.is_due(now) {
+                    self.delay_until(now + minimum);
+                }
+            }
+            _ => self.demand(),
+        }
+    }
+
+    /// The application has read; `all` that had arrived, and so much is not acknowledged.
+    pub(super) fn read(&mut self, all: bool, unacknowledged: u32) {
+        if !matches!(self.policy, Acknowledgements::Adaptive { .. }) || self.due.is_none() {
+            return;
+        }
+        let end_of_flight = self.linux.small > 1 || (self.linux.small == 1 && !self.linux.interactive);
+        if unacknowledged > self.full_size || (all && end_of_flight) {
+            self.demand();
+        }
+    }
+
+    /// Data of the application goes out.
+    pub(super) fn data_sent(&mut self, now: Time) {
+        if self.linux.timeout.is_some_and(|timeout| now.since(self.linux.last_received) < timeout) {
+            self.linux.interactive = true;
+        }
+    }
+
+    /// A segment goes out, which acknowledges all that arrived.
+    pub(super) fn sent(&mut self) {
+        if self.due.take().is_some()
+            && self.linux.quick > 0
+            && let Acknowledgements::Adaptive { minimum, .. } = self.policy
+        {
+            self.linux.quick -= 1;
+            if self.linux.quick == 0 {
+                self.linux.timeout = Some(minimum);
+            }
+        }
+        self.pending = 0;
+        self.linux.small = 0;
+    }
+
+    /// The delay is over.
+    pub(super) fn expired(&mut self, rto: Duration) {
+        if let Acknowledgements::Adaptive { minimum, .. } = self.policy {
+            if self.linux.interactive {
+                // The application did not answer after all.
+                self.linux.interactive = false;
+                self.linux.timeout = Some(minimum);
+            } else {
+                self.linux.timeout = self.linux.timeout.map(|timeout| (timeout * 2).min(rto));
+            }
+        }
+        self.demand();
+    }
+
+    fn delay_until(&mut self, time: Time) {
+        self.due = match self.due {
+            Some(Due::Now) => Some(Due::Now),
+            Some(Due::At(earlier)) => Some(Due::At(earlier.min(time))),
+            None => Some(Due::At(time)),
+        };
+    }
+
+    /// Learns how large the peer's full segments are; what is smaller ends a flight.
+    fn measure(&mut self, len: u32) {
+        if len >= self.full_size {
+            self.full_size = len;
+        } else {
+            self.linux.small += 1;
+        }
+    }
+
+    /// Lets the delay follow the time between segments.
+    fn follow(&mut self, now: Time, minimum: Duration, quick: u32, arrival: Arrival) {
+        let gap = now.since(self.linux.last_received);
+        self.linux.last_received = now;
+        match self.linux.timeout {
+            None => {
+                self.be_quick(arrival.window, quick);
+                self.linux.timeout = Some(minimum);
+            }
+            Some(timeout) if gap <= minimum / 2 => self.linux.timeout = Some(timeout / 2 + minimum / 2),
+            Some(timeout) if gap < timeout => self.linux.timeout = Some((timeout / 2 + gap).min(arrival.rto)),
+            // The sender has been silent for long, and may have to start slowly.
+            Some(_) if gap > arrival.rto => self.be_quick(arrival.window, quick),
+            Some(_) => {}
+        }
+    }
+
+    fn be_quick(&mut self, window: u32, most: u32) {
+        let half_window = (window / (2 * self.full_size)).max(2);
+        self.linux.quick = self.linux.quick.max(half_window.min(most));
+    }
+
+    fn adaptive_delay(&self, minimum: Duration, maximum: Duration, round_trip: Option<Duration>) -> Duration {
+        let habit = self.linux.timeout.unwrap_or(minimum);
+        if habit <= minimum {
+            return habit.min(maximum);
+        }
+        let quick_answers = self.linux.interactive || self.linux.small > 0;
+        let most = if quick_answers { maximum } else { WITHOUT_ANSWERS };
+        let most = round_trip.map_or(most, |time| time.max(minimum).min(most));
+        habit.min(most).min(maximum)
+    }
+}
+
+/// The least that is taken for a full segment.
+const SMALLEST_FULL_SIZE: u32 = 88;
+/// What is taken for a full segment before one was seen.
+const LIKELY_FULL_SIZE: u32 = 536;
+/// The longest delay of a bulk transfer.
+const WITHOUT_ANSWERS: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what paper 000 found
+//! is found again.
+
+use std::sync::LazyLock;
+
+use pki_types::ServerName;
+use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_sim::compare::{Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
+use terse_sim::link::Link;
+use terse_sim::{Exchange, tcp};
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::ExternalPsk;
+use terse_tls::{
+    CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, NamedGroup, ServerAddress,
+    ServerConfig, SignatureScheme, Trust,
+};
+
+const NOW: u64 = 1_760_000_000;
+
+fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
+    let validity = Validity::days(NOW - 3600, 30);
+    let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
+    let credential = |name: &str| {
+        let issued = authority.issue(&LeafOptions::new(name, validity)).unwrap();
+        let key = (provider.load_key)(issued.key()).unwrap();
+        Credential::new(provider, issued.chain().to_vec(), key).unwrap()
+    };
+    let trust = || Trust::new(provider, core::slice::from_ref(authority.root())).unwrap();
+    let mut client = ClientConfig::new(provider, trust());
+    client.credential = Some(credential("sensor17.plant.example"));
+    let mut server = ServerConfig::new(provider, credential("broker.plant.example"));
+    server.client_authentication = ClientAuthentication::Required(trust());
+    let is_rsa = chain.starts_with("rsa");
+    for common in [&mut client.common, &mut server.common] {
+        common.groups = vec![NamedGroup::X25519];
+        let (suite, schemes) = match is_rsa {
+            true => (
+                CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+                vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256],
+            ),
+            false => {
+                (CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, vec![SignatureScheme::ECDSA_SECP256R1_SHA256])
+            }
+        };
+        (common.suites, common.signature_schemes) = (vec![CipherSuite::TLS_AES_128_GCM_SHA256, suite], schemes);
+    }
+    Parties {
+        client,
+        server,
+        address: ServerAddress { name: ServerName::try_from("broker.plant.example").unwrap(), port: 8883 },
+        curve: (!is_rsa).then_some(NamedGroup::SECP256R1),
+        psk: ExternalPsk::new(b"sensor17", &[7; 32]).unwrap(),
+        datagrams: Datagrams::default(),
+        limits: EndpointLimits::default(),
+    }
+}
+
+fn comparison(provider: &CryptoProvider, chain: &str, runs: usize) -> Comparison {
+    Comparison { parties: parties(provider, chain), certificates: chain.into(), begins: NOW, runs, seed: 1 }
+}
+
+fn setting(version: Version, mode: Mode, link: Link) -> Setting {
+    Setting {
+        version,
+        mode,
+        link,
+        ip: IpVersion::V4,
+        tcp: tcp::Config::linux(),
+        limits_segments: false,
+        client: 17,
+        exchange: Exchange::default(),
+    }
+}
+
+/// With the certificates of paper 000, made once: their keys take a while.
+fn rsa() -> &'static Comparison {
+    static RSA: LazyLock<Comparison> = LazyLock::new(|| comparison(&terse_aws_lc::PROVIDER, "rsa2048x3", 1));
+    &RSA
+}
+
+fn row(comparison: &Comparison, setting: &Setting) -> Row {
+    comparison.measure(setting, &mut Unwatched).unwrap().row
+}
+
+#[test]
+fn every_mode_is_what_it_says_and_its_bytes_add_up() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    for version in Version::ALL {
+        let mut totals = Vec::new();
+        for mode in Mode::ALL {
+            for mtu in [1500, 127] {
+                let row = row(&comparison, &setting(version, mode, Link::ethernet(mtu)));
+                let bytes = &row.bytes;
+                let sum = bytes.tls + bytes.application + bytes.transport + bytes.network + bytes.link;
+                assert_eq!(bytes.total, sum, "{version} {mode} {mtu}");
+                assert_eq!(bytes.link, 14 * row.packets, "{version} {mode} {mtu}: headers of Ethernet");
+                assert_eq!(bytes.network, 20 * row.packets, "{version} {mode} {mtu}: headers of IPv4");
+                assert!(bytes.total <= row.packets * (mtu + 14), "{version} {mode} {mtu}");
+                let verified = row.signatures_verified.client + row.signatures_verified.server;
+                assert_eq!(verified == 4, mode == Mode::Full, "{version} {mode}: {verified} signatures");
+                if mtu == 1500 {
+                    totals.push(bytes.total);
+                }
+            }
+        }
+        let [full, rfc7924, bithac, compact, ..] = totals[..] else { panic!("six modes") };
+        assert!(full > rfc7924 && rfc7924 > bithac && bithac > compact, "{version}: {totals:?}");
+    }
+}
+
+/// Paper 000, figures 4 and 5, at MTU 1500; and more for `compact`.
+#[test]
+fn caching_saves_at_least_what_the_paper_found() {
+    let saved = |version, mode| {
+        let of = |mode| row(rsa(), &setting(version, mode, Link::ethernet(1500))).bytes.total as f64;
+        100.0 * (1.0 - of(mode) / of(Mode::Full))
+    };
+    for (version, mode, least) in [
+        (Version::Tls12, Mode::Rfc7924, 27.58),
+        (Version::Tls12, Mode::Bithac, 38.86),
+        (Version::Tls13, Mode::Bithac, 54.89),
+        (Version::Tls13, Mode::Compact, 60.0),
+    ] {
+        let saved = saved(version, mode);
+        assert!(saved >= least, "{version} {mode}: {saved:.2} % saved, {least} % wanted");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_result() {
+    // RustCrypto signs without randomness of its own, so that all bytes are the same.
+    let comparison = comparison(&terse_rustcrypto::PROVIDER, "p256x3", 3);
+    let link = Link::ethernet(576).with_paths(|path| path.loss = 0.1);
+    for version in Version::ALL {
+        let setting = setting(version, Mode::Compact, link.clone());
+        let run = || {
+            let measured = comparison.measure(&setting, &mut Unwatched).unwrap();
+            (serde_json::to_string(&measured.row).unwrap(), measured.capture.to_pcapng())
+        };
+        assert!(run() == run(), "{version}: two runs of one seed differ");
+        let other = Comparison { seed: 99, ..comparison.clone() };
+        let theirs = other.measure(&setting, &mut Unwatched).unwrap().capture.to_pcapng();
+        assert!(theirs != run().1, "{version}: two seeds give the same");
+    }
+}
+
+#[test]
+fn what_is_lost_is_sent_again_and_counted() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 20);
+    let link = Link::ethernet(576).with_paths(|path| path.loss = 0.15);
+    for version in Version::ALL {
+        let row = row(&comparison, &setting(version, Mode::Full, link.clone()));
+        assert_eq!(row.runs.failed, 0, "{version}");
+        assert!(row.lost > 0 && row.retransmissions > 0, "{version}: {row:?}");
+        assert!(row.runs.p95_connected_ms > 200.0, "{version}: a timer had to expire");
+    }
+}
+
+#[test]
+fn a_failure_says_whose_it_is_and_why() {
+    let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    comparison.begins = NOW + 365 * 86_400;
+    for version in Version::ALL {
+        let failed = comparison.measure(&setting(version, Mode::Full, Link::ethernet(1500)), &mut Unwatched);
+        let Err(Failed::Connection(cause)) = failed else { panic!("{version}: an expired certificate was taken") };
+        assert!(cause.contains("client") && cause.contains("expired"), "{version}: {cause}");
+    }
+    let narrow = setting(Version::Dtls13, Mode::Full, Link::ethernet(70));
+    assert_eq!(comparison.measure(&narrow, &mut Unwatched).err(), Some(Failed::MtuTooSmall));
+}

@@ -1,0 +1,275 @@
+//! The certificates of a comparison, made for the occasion.
+//!
+//! What must always hold: the sizes of two runs are the same. RSA and EdDSA signatures have one length each; the DER of
+//! an ECDSA signature has the length that it has most often, and a certificate with another one is made again.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use terse_net::files;
+use terse_net::pki_types::{CertificateDer, ServerName};
+use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
+use terse_sim::compare::Parties;
+use terse_tls::crypto::CryptoProvider;
+use terse_tls::resume::ExternalPsk;
+use terse_tls::{
+    CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, NamedGroup, ServerAddress,
+    ServerConfig, SignatureScheme, Trust,
+};
+
+use crate::failure::Failure;
+
+const SERVER: &str = "broker.plant.example";
+const CLIENT: &str = "sensor17.plant.example";
+
+/// Certificates are good for a year from here, and every run begins an hour later: 2026-01-01T00:00:00Z.
+const NOT_BEFORE: u64 = 1_767_225_600;
+
+/// When runs begin, in UNIX seconds.
+pub(crate) const NOW: u64 = NOT_BEFORE + 3_600;
+
+/// What both sides offer and accept; an empty list stands for the least that the certificates need.
+pub(crate) struct Algorithms {
+    pub(crate) suites: Vec<CipherSuite>,
+    pub(crate) groups: Vec<NamedGroup>,
+    pub(crate) signature_schemes: Vec<SignatureScheme>,
+}
+
+/// Certificates from files, of both sides.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Own certificates")]
+pub(crate) struct Files {
+    /// The server's certificate chain, leaf first, instead of one made for the occasion
+    #[arg(long, value_name = "FILE", requires_all = ["key", "ca", "server_name", "client_cert", "client_key"])]
+    cert: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The CA that the client trusts
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    ca: Option<PathBuf>,
+    /// The name in the server's certificate
+    #[arg(long, value_name = "NAME", requires = "cert")]
+    server_name: Option<String>,
+    /// The client's certificate chain
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    client_cert: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    client_key: Option<PathBuf>,
+    /// The CA that the server trusts [default: that of --ca]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    client_ca: Option<PathBuf>,
+}
+
+/// What both sides are, by their certificates.
+struct Certified {
+    server: Credential,
+    client: Credential,
+    /// What the client trusts.
+    trust: Trust,
+    /// What the server trusts.
+    client_trust: Trust,
+    name: String,
+    schemes: Vec<SignatureScheme>,
+    suites: Vec<CipherSuite>,
+    groups: Vec<NamedGroup>,
+    curve: Option<NamedGroup>,
+}
+
+/// Both sides, with a chain of `server` and one of `client`, made now.
+pub(crate) fn made(
+    provider: &'static CryptoProvider,
+    client: Chain,
+    server: Chain,
+    algorithms: &Algorithms,
+) -> Result<Parties, Failure> {
+    let server_ca = authority("Plant CA", server)?;
+    let client_ca = if client == server { None } else { Some(authority("Sensor CA", client)?) };
+    let client_ca = client_ca.as_ref().unwrap_or(&server_ca);
+    let mut schemes = schemes(server.algorithm());
+    let of_client = self::schemes(client.algorithm()).into_iter();
+    let missing: Vec<_> = of_client.filter(|scheme| !schemes.contains(scheme)).collect();
+    schemes.extend(missing);
+    let certified = Certified {
+        server: credential(provider, &server_ca, server, SERVER)?,
+        client: credential(provider, client_ca, client, CLIENT)?,
+        trust: trust(provider, &server_ca)?,
+        client_trust: trust(provider, client_ca)?,
+        name: SERVER.into(),
+        schemes,
+        suites: suites(server.algorithm()),
+        groups: vec![NamedGroup::X25519],
+        curve: curve(server.algorithm()).or(curve(client.algorithm())),
+    };
+    certified.parties(provider, algorithms)
+}
+
+impl Files {
+    /// Whether they are used.
+    pub(super) const fn are_given(&self) -> bool {
+        self.cert.is_some()
+    }
+
+    /// Both sides, with these certificates. Nothing is known of their keys, so that all suites, groups and signature
+    /// schemes are offered unless some are chosen.
+    pub(super) fn parties(
+        &self,
+        provider: &'static CryptoProvider,
+        algorithms: &Algorithms,
+    ) -> Result<Parties, Failure> {
+        let given = |path: &Option<PathBuf>| path.clone().ok_or_else(|| Failure::Usage("a file is missing".into()));
+        let (ca, name) = (given(&self.ca)?, self.server_name.clone().unwrap_or_default());
+        let client_ca = self.client_ca.clone().unwrap_or_else(|| ca.clone());
+        let all = ClientConfig::new(provider, Trust::nobody(provider)).common;
+        let certified = Certified {
+            server: from_files(provider, &given(&self.cert)?, &given(&self.key)?)?,
+            client: from_files(provider, &given(&self.client_cert)?, &given(&self.client_key)?)?,
+            trust: trust_in_file(provider, &ca)?,
+            client_trust: trust_in_file(provider, &client_ca)?,
+            name,
+            schemes: all.signature_schemes,
+            suites: all.suites,
+            groups: all.groups,
+            curve: None,
+        };
+        certified.parties(provider, algorithms)
+    }
+}
+
+impl Certified {
+    fn parties(self, provider: &'static CryptoProvider, algorithms: &Algorithms) -> Result<Parties, Failure> {
+        let mut client = ClientConfig::new(provider, self.trust);
+        client.credential = Some(self.client);
+        let mut server = ServerConfig::new(provider, self.server);
+        server.client_authentication = ClientAuthentication::Required(self.client_trust);
+        for common in [&mut client.common, &mut server.common] {
+            common.suites = chosen(&algorithms.suites, &self.suites);
+            common.groups = chosen(&algorithms.groups, &self.groups);
+            common.signature_schemes = chosen(&algorithms.signature_schemes, &self.schemes);
+        }
+        let name = ServerName::try_from(self.name.clone())
+            .map_err(|error| Failure::Usage(format!("--server-name {}: {error}", self.name)))?;
+        let parties = Parties {
+            client,
+            server,
+            address: ServerAddress { name, port: 8883 },
+            curve: self.curve,
+            psk: ExternalPsk::new(b"sensor17", &[0x5a; 32]).map_err(failed)?,
+            datagrams: Datagrams::default(),
+            limits: EndpointLimits::default(),
+        };
+        parties.client.check().and_then(|()| parties.server.check()).map_err(|error| {
+            Failure::Usage(format!("{error}; choose other values for --suite, --group or --sigalg, or leave them out"))
+        })?;
+        Ok(parties)
+    }
+}
+
+fn chosen<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {
+    if chosen.is_empty() { otherwise.to_vec() } else { chosen.to_vec() }
+}
+
+fn from_files(provider: &CryptoProvider, chain: &Path, key: &Path) -> Result<Credential, Failure> {
+    let certificates = files::read_certificates(chain).map_err(cannot_read)?;
+    let der = files::read_private_key(key, None).map_err(cannot_read)?;
+    let signing = (provider.load_key)(&der).map_err(|error| in_file(key, error))?;
+    Credential::new(provider, certificates, signing).map_err(|error| in_file(chain, error))
+}
+
+fn trust_in_file(provider: &CryptoProvider, path: &Path) -> Result<Trust, Failure> {
+    let certificates = files::read_certificates(path).map_err(cannot_read)?;
+    Trust::new(provider, &certificates).map_err(|error| in_file(path, error))
+}
+
+fn cannot_read(error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+fn in_file(path: &Path, error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()))
+}
+
+/// One for each version.
+fn suites(server: KeyAlgorithm) -> Vec<CipherSuite> {
+    let tls12 = match server {
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+        }
+        _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    };
+    vec![CipherSuite::TLS_AES_128_GCM_SHA256, tls12]
+}
+
+/// The curve of such keys, for TLS 1.2.
+const fn curve(algorithm: KeyAlgorithm) -> Option<NamedGroup> {
+    match algorithm {
+        KeyAlgorithm::P256 => Some(NamedGroup::SECP256R1),
+        KeyAlgorithm::P384 => Some(NamedGroup::SECP384R1),
+        _ => None,
+    }
+}
+
+/// What chains of such keys are signed with, and handshakes.
+fn schemes(algorithm: KeyAlgorithm) -> Vec<SignatureScheme> {
+    match algorithm {
+        KeyAlgorithm::P256 => vec![SignatureScheme::ECDSA_SECP256R1_SHA256],
+        KeyAlgorithm::P384 => vec![SignatureScheme::ECDSA_SECP384R1_SHA384],
+        KeyAlgorithm::Ed25519 => vec![SignatureScheme::ED25519],
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
+            vec![SignatureScheme::RSA_PSS_RSAE_SHA256, SignatureScheme::RSA_PKCS1_SHA256]
+        }
+    }
+}
+
+fn validity() -> Validity {
+    Validity::days(NOT_BEFORE, 365)
+}
+
+fn authority(name: &str, chain: Chain) -> Result<Authority, Failure> {
+    let options = AuthorityOptions { name: name.into(), ..AuthorityOptions::new(chain, validity()) };
+    loop {
+        let authority = Authority::new(&options).map_err(failed)?;
+        if are_typical(chain, authority.certificates().skip(1))? {
+            return Ok(authority);
+        }
+    }
+}
+
+fn credential(
+    provider: &CryptoProvider,
+    authority: &Authority,
+    chain: Chain,
+    name: &str,
+) -> Result<Credential, Failure> {
+    let issued = loop {
+        let issued = authority.issue(&LeafOptions::new(name, validity())).map_err(failed)?;
+        if are_typical(chain, issued.chain().iter().take(1))? {
+            break issued;
+        }
+    };
+    let key = (provider.load_key)(issued.key()).map_err(failed)?;
+    Credential::new(provider, issued.chain().to_vec(), key).map_err(failed)
+}
+
+/// Whether the signatures of `certificates` are as long as most are: of ECDSA's every second is.
+fn are_typical<'a>(
+    chain: Chain,
+    mut certificates: impl Iterator<Item = &'a CertificateDer<'static>>,
+) -> Result<bool, Failure> {
+    let typical = match chain.algorithm() {
+        KeyAlgorithm::P256 => 71,
+        KeyAlgorithm::P384 => 103,
+        _ => return Ok(true),
+    };
+    certificates
+        .try_fold(true, |all, certificate| Ok(all && terse_pki::signature_len(certificate).map_err(failed)? == typical))
+}
+
+fn trust(provider: &CryptoProvider, authority: &Authority) -> Result<Trust, Failure> {
+    Trust::new(provider, core::slice::from_ref(authority.root())).map_err(failed)
+}
+
+fn failed(error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(format!("cannot make certificates: {error}"))
+}

@@ -1,0 +1,118 @@
+//! The files that `terse compare` writes.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use terse_sim::compare::{Captured, Row};
+
+use crate::failure::Failure;
+
+/// Writes a file, over what was there.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| cannot_write(path, error))
+}
+
+fn cannot_write(path: &Path, error: impl core::fmt::Display) -> Failure {
+    Failure::Failed(format!("cannot write {}: {error}", path.display()))
+}
+
+/// A row of the file, whose columns are the names of these fields.
+#[derive(Serialize)]
+struct Line<'a> {
+    mode: &'a str,
+    version: &'a str,
+    transport: &'a str,
+    certificates: &'a str,
+    link: &'a str,
+    mtu: usize,
+    tls_bytes: usize,
+    application_bytes: usize,
+    transport_bytes: usize,
+    network_bytes: usize,
+    link_bytes: usize,
+    total_bytes: usize,
+    min_total_bytes: usize,
+    max_total_bytes: usize,
+    packets: usize,
+    pure_acks: usize,
+    retransmissions: usize,
+    lost: usize,
+    round_trips: u32,
+    transport_round_trips: u32,
+    connected_ms: f64,
+    replied_ms: f64,
+    closed_ms: f64,
+    median_connected_ms: f64,
+    p95_connected_ms: f64,
+    client_signatures_verified: u32,
+    server_signatures_verified: u32,
+    client_cache_entry_bytes: usize,
+    server_cache_entry_bytes: usize,
+    client_cpu_ns: Option<u64>,
+    server_cpu_ns: Option<u64>,
+    client_peak_heap_bytes: Option<u64>,
+    server_peak_heap_bytes: Option<u64>,
+    runs: usize,
+    failed_runs: usize,
+}
+
+/// Writes all rows as comma-separated values (RFC 4180), with a header.
+pub(super) fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+    let mut writer = csv::Writer::from_path(path).map_err(|error| cannot_write(path, error))?;
+    for row in rows {
+        writer.serialize(line(row)).map_err(|error| cannot_write(path, error))?;
+    }
+    writer.flush().map_err(|error| cannot_write(path, error))
+}
+
+fn line(row: &Row) -> Line<'_> {
+    Line {
+        mode: row.mode.name(),
+        version: row.version.name(),
+        transport: row.transport.name(),
+        certificates: &row.certificates,
+        link: &row.link,
+        mtu: row.mtu,
+        tls_bytes: row.bytes.tls,
+        application_bytes: row.bytes.application,
+        transport_bytes: row.bytes.transport,
+        network_bytes: row.bytes.network,
+        link_bytes: row.bytes.link,
+        total_bytes: row.bytes.total,
+        min_total_bytes: row.runs.min_total,
+        max_total_bytes: row.runs.max_total,
+        packets: row.packets,
+        pure_acks: row.pure_acks,
+        retransmissions: row.retransmissions,
+        lost: row.lost,
+        round_trips: row.round_trips,
+        transport_round_trips: row.transport_round_trips,
+        connected_ms: row.time_ms.connected,
+        replied_ms: row.time_ms.replied,
+        closed_ms: row.time_ms.closed,
+        median_connected_ms: row.runs.median_connected_ms,
+        p95_connected_ms: row.runs.p95_connected_ms,
+        client_signatures_verified: row.signatures_verified.client,
+        server_signatures_verified: row.signatures_verified.server,
+        client_cache_entry_bytes: row.cache_entry_bytes.client,
+        server_cache_entry_bytes: row.cache_entry_bytes.server,
+        client_cpu_ns: row.cpu.map(|cpu| cpu.client),
+        server_cpu_ns: row.cpu.map(|cpu| cpu.server),
+        client_peak_heap_bytes: row.peak_heap.map(|heap| heap.client),
+        server_peak_heap_bytes: row.peak_heap.map(|heap| heap.server),
+        runs: row.runs.count,
+        failed_runs: row.runs.failed,
+    }
+}
+
+/// Writes the packets of all rows into one file, each row an interface with its secrets.
+pub(super) fn write_captures(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
+    write(path, &Captured::join(captures).to_pcapng())
+}
+
+/// Writes the secrets of all rows.
+pub(super) fn write_keys(path: &Path, captures: &[Captured]) -> Result<(), Failure> {
+    let lines: String = captures.iter().map(|captured| captured.key_log.as_str()).collect();
+    write(path, lines.as_bytes())
+}

@@ -1,0 +1,117 @@
+//! `terse compare` as a program: its outputs, and what it says to wrong use.
+
+mod common;
+
+use std::process::{Command, Output};
+
+fn compare(options: &str) -> Output {
+    let words = options.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_terse")).arg("compare").args(words).output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn json_has_the_fields_of_the_contract() {
+    let output = compare("--certificates p256x3 --mode full --mode compact --mtu 1500 --mtu 127 --runs 1 --cpu --json");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    assert_eq!(rows.len(), 4 * 2 * 2, "four versions, two modes, two MTUs");
+    for row in &rows {
+        let bytes = &row["bytes"];
+        let of = |name: &str| bytes[name].as_u64().unwrap_or_else(|| panic!("bytes.{name} in {row}"));
+        let layers = ["tls", "application", "transport", "network", "link"].map(of);
+        assert_eq!(of("total"), layers.iter().sum::<u64>(), "{row}");
+        assert!(bytes["messages"]["ClientHello"].as_u64().is_some_and(|bytes| bytes > 50), "{row}");
+        for name in ["packets", "round_trips", "mtu"] {
+            assert!(row[name].as_u64().is_some(), "{name} in {row}");
+        }
+        for name in ["signatures_verified", "cache_entry_bytes", "cpu"] {
+            assert!(
+                row[name]["client"].as_u64().is_some() && row[name]["server"].as_u64().is_some(),
+                "{name} in {row}"
+            );
+        }
+        let is_compact = row["mode"] == "compact";
+        assert_eq!(row["cache_entry_bytes"]["client"].as_u64() > Some(0), is_compact, "{row}");
+        assert_eq!(row["cpu"]["unit"], "ns");
+        assert_eq!(row["certificates"], "p256x3");
+        let datagram = row["version"].as_str().is_some_and(|version| version.starts_with("DTLS"));
+        assert_eq!(row["transport"], if datagram { "datagram" } else { "stream" });
+    }
+}
+
+#[test]
+fn files_are_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let [csv, html, pcapng, keylog] = ["a.csv", "a.html", "a.pcapng", "a.keys"].map(path);
+    let output = compare(&format!(
+        "--tls 1.3 --runs 2 --csv {csv} --html {html} --pcapng {pcapng} --keylog {keylog} --messages"
+    ));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for word in ["TLS 1.3 over TCP", "DTLS 1.3 over UDP", "paper saved", "54.9 %", "ClientHello", "compact"] {
+        assert!(table.contains(word), "{word} in {table}");
+    }
+    let read = |path: &str| std::fs::read(path).expect("the file is there");
+    let lines = text(&read(&csv));
+    assert_eq!(lines.lines().count(), 1 + 2 * 6, "a header, two versions, six modes");
+    assert!(lines.starts_with("mode,version,transport,certificates,link,mtu,"), "{lines}");
+    let page = text(&read(&html));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<svg") && page.contains("BiTHaC"));
+    assert!(!page.contains("http://") || !page.contains("<script"), "a report stands alone");
+    assert!(!page.contains("src=") && !page.contains("href="), "a report stands alone");
+    assert_eq!(read(&pcapng)[..4], [0x0a, 0x0d, 0x0d, 0x0a], "pcapng");
+    assert!(text(&read(&keylog)).contains("CLIENT_TRAFFIC_SECRET_0"));
+}
+
+#[test]
+fn own_certificates() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let pki = dir.path().join("pki");
+    let terse = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_terse")).args(words).output().expect("the program runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    let out = pki.display().to_string();
+    terse(&["pki", "init", "--algorithm", "p256", "--chain", "2", "--out", &out]);
+    for name in ["broker.example", "sensor.example"] {
+        terse(&["pki", "issue", name, "--ca", &out, "--out", &out]);
+    }
+    let own = format!(
+        "--cert {out}/broker.example.pem --key {out}/broker.example.key --ca {out}/ca.pem --server-name broker.example \
+         --client-cert {out}/sensor.example.pem --client-key {out}/sensor.example.key --tls 1.3 --mode bithac --runs 1 --json"
+    );
+    let output = compare(&own);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("\"certificates\":\"own certificates\""));
+    let output = compare(&own.replace("--server-name broker.example", "--server-name other.example"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("not valid for"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn wrong_use_is_told_what_to_do() {
+    for (options, code, wanted) in [
+        ("--link ethernot", 2, "ethernet"),
+        ("--mode cached", 2, "bithac"),
+        ("--memory", 2, "--crypto rustcrypto"),
+        ("--mtu 20", 2, "--mtu"),
+        ("--loss 100", 2, "below 100"),
+        ("--certificates p256", 2, "p256"),
+        ("--suite TLS_AES_128_GCM_SHA256 --tls 1.2", 2, "suite"),
+        ("--cert a.pem", 2, "--key"),
+        ("--mode full --tls 1.3 --transport stream --runs 1 --csv /nowhere/a.csv", 1, "/nowhere/a.csv"),
+        ("--crypto rustcrypto", 1, "RSA"),
+    ] {
+        let output = compare(options);
+        assert_eq!(output.status.code(), Some(code), "{options}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(wanted), "{options}: {}", text(&output.stderr));
+    }
+    let links = compare("--link list");
+    assert!(links.status.success() && text(&links.stdout).contains("lorawan"), "{}", text(&links.stdout));
+}
