@@ -3,8 +3,8 @@
 //!
 //! What must always hold: without the feature `testing` nobody can take one away.
 //!
-//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of datagrams
-//! have a list of their own, and so have those of an endpoint.
+//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
+//! datagrams have a list of their own, and so have those of an endpoint.
 
 use super::Common;
 use crate::cache::FinishedProof;
