@@ -286,7 +286,7 @@ fn paper_value(row: &Row) -> Option<paper::PaperValue> {
 fn paper_text(value: &paper::PaperValue) -> String {
     match (value.bytes, value.saved) {
         (Some(bytes), _) => format!("{} B", thousands(bytes.round() as usize)),
-        (None, (least, most)) if least == 0.0 => format!("up to {most} % less"),
+        (None, (0.0, most)) => format!("up to {most} % less"),
         (None, (least, most)) => format!("{least} to {most} % less"),
     }
 }
