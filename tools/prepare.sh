@@ -75,6 +75,8 @@ install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
 install_package mvn maven
 install_package tshark tshark
+install_package tcpdump tcpdump
+install_package ethtool ethtool
 fetch_java interop/java/scandium/pom.xml
 install_target thumbv7em-none-eabihf
 install_target thumbv7m-none-eabi

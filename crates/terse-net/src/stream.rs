@@ -81,19 +81,34 @@ impl<S: Read + Write> Stream<S> {
         }
     }
 
-    /// Completes the handshake. Early data that comes with it waits in [`Stream::receive_early_data`]. When the transport has a time limit and it passes, the connection is given up, and its
-    /// cache knows (`caching`, rule 2).
+    /// Completes the handshake. Early data that comes with it waits in [`Stream::receive_early_data`]. When the transport has a
+    /// time limit and it passes, the connection is given up, and its cache knows (`caching`, rule 2).
     pub fn handshake(&mut self) -> Result<(), NetError> {
-        self.flush_records()?;
+        self.handshake_sending(&[])
+    }
+
+    /// The same, and sends all of `data` after it. If the last flight is this side's, both are handed to the transport in one
+    /// piece: the data takes no packet of its own.
+    pub fn handshake_sending(&mut self, data: &[u8]) -> Result<(), NetError> {
+        let result = self.try_handshake(data);
+        if let Err(NetError::TimedOut { .. }) = result {
+            self.give_up();
+        }
+        result
+    }
+
+    fn try_handshake(&mut self, data: &[u8]) -> Result<(), NetError> {
         let mut chunk = [0; 1024];
         while self.connection.is_handshaking() {
             let len = self.connection.recv_early_data(&mut chunk);
             self.early_data.extend_from_slice(&chunk[..len]); // not more than the configuration accepts
             if len == 0 {
-                self.advance_handshake()?;
+                self.flush_records()?;
+                self.take_input()?;
             }
         }
-        Ok(())
+        self.send(data)?;
+        self.flush_records()
     }
 
     fn advance_handshake(&mut self) -> Result<(), NetError> {
@@ -168,8 +183,13 @@ impl<S: Read + Write> Stream<S> {
         }
     }
 
-    /// Hands the connection what has been read, or reads more and hands over that.
+    /// Hands the connection what has been read, or reads more and hands over that; then sends what that asks for.
     fn advance(&mut self) -> Result<(), NetError> {
+        self.take_input()?;
+        self.flush_records()
+    }
+
+    fn take_input(&mut self) -> Result<(), NetError> {
         if self.input.is_empty() {
             self.flush_records()?;
             match self.input.fill_from(&mut self.transport) {
@@ -183,8 +203,7 @@ impl<S: Read + Write> Stream<S> {
             Ok(taken) => self.input.consume(taken),
             Err(error) => return Err(self.failed(error)),
         }
-        self.take_events()?;
-        self.flush_records()
+        self.take_events()
     }
 
     fn failed(&mut self, error: Error) -> NetError {

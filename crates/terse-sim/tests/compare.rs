@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use pki_types::ServerName;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_sim::compare::{Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
-use terse_sim::link::Link;
+use terse_sim::link::{Direction, Link};
+use terse_sim::packet::Packet;
 use terse_sim::{Exchange, tcp};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::ExternalPsk;
@@ -123,6 +124,29 @@ fn caching_saves_at_least_what_the_paper_found() {
     ] {
         let saved = saved(version, mode);
         assert!(saved >= least, "{version} {mode}: {saved:.2} % saved, {least} % wanted");
+    }
+}
+
+/// As `terse client` and `terse server` write: the request with the client's last flight, all else by itself. (The test
+/// `kernel` of the command holds it against a real TCP.)
+#[test]
+fn programs_write_as_ours_do() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    // Each side at least: its hello's flight, its message, close_notify.
+    for (version, mode, from_client, from_server) in [
+        (Version::Tls12, Mode::Compact, 4, 4), // the server's Finished is the last flight
+        (Version::Tls12, Mode::Resumed, 3, 3),
+        (Version::Tls13, Mode::Compact, 3, 3),
+        (Version::Tls13, Mode::Resumed, 3, 4), // tickets
+    ] {
+        let mut setting = setting(version, mode, Link::ethernet(1500));
+        setting.tcp.nagle = tcp::Nagle::Off;
+        let capture = comparison.measure(&setting, &mut Unwatched).unwrap().capture.capture;
+        let segments = |way: Direction| {
+            let frames = capture.entries().iter().filter(|entry| entry.direction == way);
+            frames.filter(|frame| Packet::parse(frame.bytes[14..].to_vec()).unwrap().layers().application > 0).count()
+        };
+        assert_eq!([Direction::Up, Direction::Down].map(segments), [from_client, from_server], "{version} {mode}");
     }
 }
 

@@ -218,14 +218,17 @@ impl Client {
         let ClientArgs { early_data, send, expect, key_update, shared, .. } = &self.args;
         let early_data = early_data.as_deref().unwrap_or_default().as_bytes();
         let sent = if early_data.is_empty() { 0 } else { channel.send_early_data(early_data)? };
-        channel.handshake()?;
+        // What was meant to be early data comes first, and whether it was early is known after the handshake.
+        let (first, text) = match send.as_deref().unwrap_or_default().as_bytes() {
+            text if early_data.is_empty() => (text, &[][..]),
+            text => (&[][..], text),
+        };
+        channel.handshake_sending(first)?;
         let exported = export::hex(channel.connection(), shared.export.as_deref())?;
         channel.set_limit(shared.timeout());
         let accepted = channel.connection().summary().early_data == EarlyDataStatus::Accepted;
         channel.send(&early_data[if accepted { sent } else { 0 }..])?; // at most all of it was sent
-        if let Some(text) = send {
-            channel.send(text.as_bytes())?;
-        }
+        channel.send(text)?;
         if *key_update {
             channel.update_keys()?;
         }

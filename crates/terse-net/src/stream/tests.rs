@@ -69,13 +69,15 @@ struct Quirky {
     interrupted: bool,
     /// What a write fails with, after the next one.
     writes_fail: Option<(bool, ErrorKind)>,
+    /// How many writes moved anything.
+    writes: usize,
 }
 
 impl Quirky {
     fn pair(at_most: usize) -> (Self, Self) {
         let quirky = |socket: UnixStream| {
             socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap(); // what hangs, fails
-            Self { socket, at_most, interrupted: false, writes_fail: None }
+            Self { socket, at_most, interrupted: false, writes_fail: None, writes: 0 }
         };
         let (a, b) = UnixStream::pair().unwrap();
         (quirky(a), quirky(b))
@@ -102,6 +104,7 @@ impl Write for Quirky {
             Some((once, _)) => *once = true,
             None => self.interrupt()?,
         }
+        self.writes += 1;
         self.socket.write(&data[..data.len().min(self.at_most)])
     }
 
@@ -130,6 +133,27 @@ fn bytes_one_at_a_time_and_interruptions() {
     let mut received = [0; 5];
     server.read_exact(&mut received).unwrap();
     assert_eq!(&received, b"hello");
+}
+
+#[test]
+fn a_message_leaves_with_the_last_flight() {
+    let (client, server, clock) = connections(false);
+    let (a, b) = Quirky::pair(100_000);
+    let (mut client, mut server) = (Stream::new(client, a, clock), Stream::new(server, b, clock));
+    let mut received = [0; 5];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            server.handshake_sending(b"ready").unwrap();
+            server.read_exact(&mut received).unwrap();
+        });
+        client.handshake_sending(b"hello").unwrap();
+        assert_eq!(client.transport.writes, 2, "the ClientHello, and everything else");
+        let mut answer = [0; 5];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"ready", "the last flight was not the server's");
+    });
+    assert_eq!(&received, b"hello");
+    assert_eq!(connected(100_000).0.transport.writes, 2, "nothing is sent after the last flight");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! A client: connects, sends the request, waits for the reply, says goodbye. Over datagrams it sends the request again when
-//! no reply comes, as CoAP does.
+//! A client: connects, sends the request with its last flight, waits for the reply, says goodbye. Over datagrams it sends the
+//! request again when no reply comes, as CoAP does.
 
 use alloc::sync::Arc;
 

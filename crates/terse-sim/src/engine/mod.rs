@@ -61,6 +61,12 @@ pub(crate) trait Side {
     /// What is to be sent next, and to whom, if not to the only peer.
     fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)>;
 
+    /// What the application answers, once everything that the engine had to send is with the transport: a server that waits
+    /// for a request has written its last flight, and its tickets, before it reads one.
+    fn answer(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// When [`Self::expire`] is due.
     fn deadline(&self) -> Option<Instant>;
 

@@ -201,8 +201,17 @@ impl<'w, 'a> Program<'w, 'a> {
         self.send(now, sockets);
     }
 
-    /// Sends what waits, also the alert of a side that failed.
+    /// Sends what waits, and then what the application answers.
     fn send(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        self.flush(now, sockets);
+        if self.failure.is_none() {
+            self.with(|side| side.answer());
+            self.flush(now, sockets);
+        }
+    }
+
+    /// Sends what waits, also the alert of a side that failed.
+    fn flush(&mut self, now: Time, sockets: &mut Sockets<'_>) {
         self.note(now);
         let Some(socket) = self.socket else { return };
         let engine_now = self.clock.now(now);

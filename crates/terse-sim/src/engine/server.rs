@@ -30,19 +30,25 @@ struct Progress {
     exchange: Exchange,
     received: usize,
     reached: Reached,
+    /// The client has said goodbye, and was not answered yet.
+    peer_closed: bool,
 }
 
 impl Progress {
     fn new(exchange: Exchange) -> Self {
-        Self { exchange, received: 0, reached: Reached::default() }
+        Self { exchange, received: 0, reached: Reached::default(), peer_closed: false }
     }
 
-    /// Answers when a request is there.
+    /// Answers when a request is there, and says goodbye to who did.
     fn answer(&mut self, connection: &mut Connection) -> Result<(), Error> {
         if self.reached.connected && self.received >= self.exchange.request {
             self.reached.answered = true;
             self.received = 0;
             say(connection, b'!', self.exchange.reply)?;
+        }
+        if core::mem::take(&mut self.peer_closed) {
+            connection.close();
+            self.reached.end = true;
         }
         Ok(())
     }
@@ -54,12 +60,11 @@ impl StreamServer {
         Ok(Self { connection: Connection::server(config, now)?, rng, progress: Progress::new(exchange) })
     }
 
-    fn advance(&mut self) -> Result<(), Error> {
-        let mut has_closed = false;
+    fn advance(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Connected => self.progress.reached.connected = true,
-                Event::PeerClosed => has_closed = true,
+                Event::PeerClosed => self.progress.peer_closed = true,
                 _ => {}
             }
         }
@@ -70,12 +75,6 @@ impl StreamServer {
                 len => self.progress.received += len,
             }
         }
-        self.progress.answer(&mut self.connection)?;
-        if has_closed {
-            self.connection.close();
-            self.progress.reached.end = true;
-        }
-        Ok(())
     }
 }
 
@@ -83,7 +82,7 @@ impl Side for StreamServer {
     fn input(&mut self, now: Now, _: SocketAddr, mut bytes: &mut [u8]) -> Result<(), Error> {
         loop {
             let taken = self.connection.handle_input(now, &mut self.rng, bytes)?;
-            self.advance()?;
+            self.advance();
             match bytes.get_mut(taken..) {
                 Some(rest) if !rest.is_empty() && taken > 0 => bytes = rest,
                 _ => return Ok(()),
@@ -99,13 +98,18 @@ impl Side for StreamServer {
         self.connection.poll_transmit(now, out).map(|len| (None, len))
     }
 
+    fn answer(&mut self) -> Result<(), Error> {
+        self.progress.answer(&mut self.connection)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         self.connection.poll_timeout()
     }
 
     fn expire(&mut self, now: Now) -> Result<(), Error> {
         self.connection.handle_timeout(now)?;
-        self.advance()
+        self.advance();
+        Ok(())
     }
 
     fn reached(&self) -> Reached {
@@ -135,23 +139,12 @@ impl DatagramServer {
             match event {
                 EndpointEvent::Connected => self.progress.reached.connected = true,
                 EndpointEvent::Data(data) => self.progress.received += data.len(),
-                EndpointEvent::PeerClosed => {
-                    if let Some(connection) = self.endpoint.connection(handle) {
-                        connection.close();
-                    }
-                    self.progress.reached.end = true;
-                }
+                EndpointEvent::PeerClosed => self.progress.peer_closed = true,
                 EndpointEvent::Failed(error) => return Err(error),
                 _ => {}
             }
         }
-        // The client's goodbye may be lost: nothing more is due once it was answered.
-        let result = match self.handle.and_then(|handle| self.endpoint.connection(handle)) {
-            Some(connection) => self.progress.answer(connection),
-            None => Ok(()),
-        };
-        self.progress.reached.end |= self.progress.reached.answered;
-        result
+        Ok(())
     }
 }
 
@@ -167,6 +160,16 @@ impl Side for DatagramServer {
 
     fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)> {
         self.endpoint.poll_transmit(now, out).map(|(to, len)| (Some(to), len))
+    }
+
+    fn answer(&mut self) -> Result<(), Error> {
+        let Progress { peer_closed, .. } = self.progress;
+        if let Some(connection) = self.handle.and_then(|handle| self.endpoint.connection(handle)) {
+            self.progress.answer(connection)?;
+        }
+        // The client's goodbye may be lost: nothing more is due once it was answered.
+        self.progress.reached.end |= self.progress.reached.answered || peer_closed;
+        Ok(())
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -46,10 +46,14 @@ impl Channel {
         }
     }
 
-    pub(super) fn handshake(&mut self) -> Result<(), NetError> {
+    /// Completes the handshake and sends `data`: over a stream with the last flight, if that is the client's.
+    pub(super) fn handshake_sending(&mut self, data: &[u8]) -> Result<(), NetError> {
         match self {
-            Self::Stream(stream) => stream.handshake(),
-            Self::Datagrams(client) => client.handshake(),
+            Self::Stream(stream) => stream.handshake_sending(data),
+            Self::Datagrams(client) => {
+                client.handshake()?;
+                self.send(data)
+            }
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct NetworkOptions {
     /// How TCP behaves on both sides
     #[arg(long, value_name = "PROFILE", default_value = "linux")]
     tcp: TcpProfile,
-    /// When TCP waits with small segments [default: the profile's]
+    /// When TCP waits with small segments [default: linux: off, as in terse client and terse server; constrained: on]
     #[arg(long, value_name = "WHEN")]
     nagle: Option<Nagle>,
     /// The largest segment of TCP, if the MTU allows more [default: linux: none; constrained: 844]
@@ -118,11 +118,12 @@ impl NetworkOptions {
             TcpProfile::Linux => tcp::Config::linux(),
             TcpProfile::Constrained => tcp::Config::constrained(),
         };
-        config.nagle = match self.nagle {
-            Some(Nagle::On) => tcp::Nagle::On,
-            Some(Nagle::Minshall) => tcp::Nagle::Minshall,
-            Some(Nagle::Off) => tcp::Nagle::Off,
-            None => config.nagle,
+        config.nagle = match (self.nagle, self.tcp) {
+            (Some(Nagle::On), _) => tcp::Nagle::On,
+            (Some(Nagle::Minshall), _) => tcp::Nagle::Minshall,
+            // Programs for Linux set TCP_NODELAY, ours too (`terse_net::Timed`).
+            (Some(Nagle::Off), _) | (None, TcpProfile::Linux) => tcp::Nagle::Off,
+            (None, TcpProfile::Constrained) => config.nagle,
         };
         if let Some(mss) = self.mss {
             config.maximum_segment_size = mss;
