@@ -11,10 +11,10 @@ use terse_interop::case::{Asks, Case};
 use terse_net::OsRng;
 use terse_tls::cache::{
     ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, PeerEntry, Row, Save, Schemes, Scope,
-    ScopeRecord, ServerCache, ServerStore, Ticket, snapshot,
+    ScopeRecord, ServerCache, Ticket, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
-use terse_tls::{Connection, ProtocolVersion};
+use terse_tls::{Connection, LearnedIssuers, ProtocolVersion};
 
 use crate::clock;
 use crate::probe::{HeapProbe, Probe};
@@ -148,7 +148,12 @@ impl Learned {
             }
             store
         });
-        taken(heap, store.len(), COUNT.into(), snapshot::encode(&store, &MemoryServerStore::new(0)))
+        taken(
+            heap,
+            store.len(),
+            COUNT.into(),
+            snapshot::encode(&store, &MemoryServerStore::new(0), &LearnedIssuers::new()),
+        )
     }
 
     /// With a second ticket in each lineage, or without.
@@ -166,7 +171,7 @@ impl Learned {
             store
         });
         let expected = usize::from(COUNT) * usize::from(rounds);
-        taken(heap, store.len(), expected, snapshot::encode(&MemoryClientStore::new(0), &store))
+        taken(heap, store.len(), expected, snapshot::encode(&MemoryClientStore::new(0), &store, &LearnedIssuers::new()))
     }
 }
 

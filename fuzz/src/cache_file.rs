@@ -19,10 +19,10 @@ pub fn run(data: &[u8]) {
         0 | 1 => {
             // Fewer places than entries.
             let capacity = if what & 0x10 == 0 { 8 } else { 1 };
-            let Ok((client, server)) = snapshot::decode(bytes, capacity) else { return };
-            let written = snapshot::encode(&client, &server).expect("less than 4 GiB");
-            let (client, server) = snapshot::decode(&written, capacity).expect("what was written loads");
-            assert_eq!(snapshot::encode(&client, &server).as_deref(), Ok(&written[..]));
+            let Ok((client, server, issuers)) = snapshot::decode(bytes, capacity) else { return };
+            let written = snapshot::encode(&client, &server, &issuers).expect("less than 4 GiB");
+            let (client, server, issuers) = snapshot::decode(&written, capacity).expect("what was written loads");
+            assert_eq!(snapshot::encode(&client, &server, &issuers).as_deref(), Ok(&written[..]));
         }
         2 => {
             let Ok(sessions) = MemoryClientSessions::from_bytes(bytes, 8) else { return };

@@ -15,8 +15,8 @@ use terse_tls::resume::{
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, MaxFragmentLength, Now, ProtocolVersion,
-    ServerConfig, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, LearnedIssuers, MaxFragmentLength, Now,
+    ProtocolVersion, ServerConfig, Trust,
 };
 
 use crate::pki::{self, CLIENT, SERVER};
@@ -339,6 +339,8 @@ pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
         let mut setup = setup.clone();
         setup.client.cache = Some(ClientCache { store: client_cache.clone(), schemes });
         setup.server.cache = Some(ServerCache { store: server_cache.clone(), schemes });
+        let issuers = LearnedIssuers::new();
+        setup.client.trust = setup.client.trust.with_issuers(&issuers);
         setup.server.resumption = Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 });
         let stores: [Arc<dyn ClientSessionStore>; 2] = [sessions.clone(), session.clone()];
         for (seed, store) in stores.into_iter().enumerate() {
@@ -347,8 +349,9 @@ pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
             pair.handshake().expect("a handshake");
             pair.carry(Side::Server, b"confirmed").expect("data");
         }
+        let issuers = &issuers;
         let encode = |client: &MemoryClientStore, server: &MemoryServerStore| {
-            snapshot::encode(client, server).expect("less than 4 GiB")
+            snapshot::encode(client, server, issuers).expect("less than 4 GiB")
         };
         saved.push((
             name.clone(),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use terse_testkit::forge;
 use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
-use terse_tls::{ContentType, ProtocolVersion};
+use terse_tls::{ContentType, LearnedIssuers, ProtocolVersion};
 
 use crate::input::{Input, Operation, Shape};
 use crate::machine::Machine;
@@ -264,7 +264,13 @@ fn files() -> Vec<Seed> {
         seeds.push((format!("{name}-6"), [&[6], &client[..]].concat()));
         seeds.push((format!("{name}-7"), [&[7], &sessions[..]].concat()));
     }
-    let empty = snapshot::encode(&MemoryClientStore::new(1), &MemoryServerStore::new(1)).expect("less than 4 GiB");
+    let empty = snapshot::encode(&MemoryClientStore::new(1), &MemoryServerStore::new(1), &LearnedIssuers::new())
+        .expect("less than 4 GiB");
+    // A CA under the name that it does not have.
+    let issuer = [&[1][..], &[7; 8], &[1], &[0, 2, 0x30, 0], &[0, 3, 0x30, 1, 0]].concat();
+    let with_issuer = [&empty[..empty.len() - 1], &issuer].concat();
+    seeds.push(("issuer-0".into(), [&[0], &with_issuer[..]].concat()));
+    seeds.push(("issuer-6".into(), [&[6], &with_issuer[..]].concat()));
     seeds.push(("empty".into(), [&[0], &empty[..]].concat()));
     seeds.push(("file".into(), [&[5], &b"terse$c\n\0\x02"[..], &[0; 32]].concat()));
     seeds

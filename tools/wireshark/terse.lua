@@ -1,5 +1,5 @@
--- Shows handshake caching in Wireshark: cached_info (RFC 7924), and the private extensions client_cached_info (0xFF42) and
--- compact_cache (0xFF44), in ClientHello, ServerHello and EncryptedExtensions, of TLS and DTLS.
+-- Shows handshake caching in Wireshark: cached_info (RFC 7924), and the private extensions client_cached_info (0xFF42)
+-- and compact_cache (0xFF44), in ClientHello, ServerHello and EncryptedExtensions, of TLS and DTLS.
 --
 -- To install: copy this file into Wireshark's folder of personal Lua plugins (Help, About, Folders), or run
 --     wireshark -X lua_script:tools/wireshark/terse.lua
@@ -26,9 +26,12 @@ local fields = {
     compact_support = ProtoField.bool("compact_cache.support_only", "Support only"),
     compact_ticket = ProtoField.bytes("compact_cache.ticket", "Ticket"),
     compact_parts = ProtoField.uint8("compact_cache.parts", "Parts", base.HEX),
-    server_certificate = ProtoField.bool("compact_cache.server_certificate", "Server Certificate left out", 8, nil, 0x01),
-    certificate_request = ProtoField.bool("compact_cache.certificate_request", "CertificateRequest left out", 8, nil, 0x02),
-    client_certificate = ProtoField.bool("compact_cache.client_certificate", "Client Certificate left out", 8, nil, 0x04),
+    server_certificate =
+        ProtoField.bool("compact_cache.server_certificate", "Server Certificate left out", 8, nil, 0x01),
+    certificate_request =
+        ProtoField.bool("compact_cache.certificate_request", "CertificateRequest left out", 8, nil, 0x02),
+    client_certificate =
+        ProtoField.bool("compact_cache.client_certificate", "Client Certificate left out", 8, nil, 0x04),
     reduced = ProtoField.bool("compact_cache.server_certificate_reduced", "Server Certificate reduced", 8, nil, 0x08),
     undefined = ProtoField.uint8("compact_cache.undefined", "Undefined bits", base.HEX, nil, 0xF0),
 }
@@ -130,9 +133,11 @@ local compact_cache = {
         if not data then tree:add(fields.compact_support, true) return true end
         if data:len() ~= 1 then return false end
         local parts = tree:add(fields.compact_parts, data)
-        for _, name in ipairs({ "server_certificate", "certificate_request", "client_certificate", "reduced", "undefined" }) do
-            parts:add(fields[name], data)
-        end
+        parts:add(fields.server_certificate, data)
+        parts:add(fields.certificate_request, data)
+        parts:add(fields.client_certificate, data)
+        parts:add(fields.reduced, data)
+        parts:add(fields.undefined, data)
         return true
     end,
 }

@@ -4,8 +4,10 @@
 //! What must always hold: a commit that was confirmed is in the file.
 
 use core::fmt;
+use core::task::Poll;
 use std::path::Path;
 
+use terse_tls::LearnedIssuers;
 use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
@@ -21,6 +23,7 @@ pub struct CacheFile {
     file: SavedFile,
     client: MemoryClientStore,
     server: MemoryServerStore,
+    issuers: LearnedIssuers,
 }
 
 static FORMAT: Format = Format { name: "cache file", magic: *b"terse$c\n", version: snapshot::VERSION, secret: false };
@@ -34,9 +37,10 @@ impl CacheFile {
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
         let decode = |bytes: &[u8]| snapshot::decode(bytes, capacity).ok();
         let (file, tables, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
-        let (client, server) =
-            tables.unwrap_or_else(|| (MemoryClientStore::new(capacity), MemoryServerStore::new(capacity)));
-        Ok((Self { file, client, server }, damage))
+        let (client, server, issuers) = tables.unwrap_or_else(|| {
+            (MemoryClientStore::new(capacity), MemoryServerStore::new(capacity), LearnedIssuers::new())
+        });
+        Ok((Self { file, client, server, issuers }, damage))
     }
 
     /// Where the file is.
@@ -59,8 +63,26 @@ impl CacheFile {
         &self.server
     }
 
+    /// Who issued what is kept, where revocation is checked: for [`Trust::with_issuers`](terse_tls::Trust::with_issuers).
+    pub const fn issuers(&self) -> &LearnedIssuers {
+        &self.issuers
+    }
+
     fn save(&self) -> Result<(), NotSaved> {
-        self.file.save(|| snapshot::encode(&self.client, &self.server))
+        self.file.save(|| snapshot::encode(&self.client, &self.server, &self.issuers))
+    }
+}
+
+impl CacheFile {
+    /// What [`ServerStore::find`] finds: this store has it at once.
+    pub fn find(&self, ticket: &Ticket) -> Option<Row> {
+        self.server.find(ticket)
+    }
+
+    /// What [`ServerStore::commit`] does: this store does it at once.
+    pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+        self.server.commit(commit)?;
+        self.save()
     }
 }
 
@@ -76,13 +98,12 @@ impl ClientStore for CacheFile {
 }
 
 impl ServerStore for CacheFile {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.server.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(Self::find(self, ticket))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        self.server.commit(commit)?;
-        self.save()
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Self::commit(self, commit.clone()))
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {

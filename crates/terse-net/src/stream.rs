@@ -6,6 +6,7 @@
 use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
 
+use terse_tls::cache::StoreAnswer;
 use terse_tls::{Connection, Error, Event};
 
 use crate::signer::{Signer, sign};
@@ -225,6 +226,7 @@ impl<S: Read + Write> Stream<S> {
             match event {
                 Event::PeerClosed => self.peer_closed = true,
                 Event::NeedSignature => self.sign()?,
+                Event::NeedStore => self.go_on_without_store()?,
                 _ => {}
             }
         }
@@ -233,6 +235,13 @@ impl<S: Read + Write> Stream<S> {
 
     fn sign(&mut self) -> Result<(), NetError> {
         let result = sign(&mut self.signer, &mut self.connection, self.clock.now(), &mut self.rng);
+        result.map_err(|error| self.failed(error))
+    }
+
+    /// Who blocks for bytes has nobody who could answer later.
+    fn go_on_without_store(&mut self) -> Result<(), NetError> {
+        let Some(answer) = self.connection.store_request().map(StoreAnswer::unavailable) else { return Ok(()) };
+        let result = self.connection.provide_store_answer(self.clock.now(), &mut self.rng, answer);
         result.map_err(|error| self.failed(error))
     }
 

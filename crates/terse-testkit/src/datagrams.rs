@@ -6,6 +6,7 @@ use core::time::Duration;
 use pki_types::UnixTime;
 use terse_tls::{ClientConfig, Connection, Error, Instant, Now, ServerConfig};
 
+use crate::late::LateStore;
 use crate::pair::{Failed, Side, at};
 use crate::pki::server_address;
 use crate::rng::SeededRng;
@@ -58,6 +59,10 @@ pub struct DatagramPair {
     pub received: [Vec<Vec<u8>>; 2],
     /// Early data that the server received, a datagram each.
     pub early_data: Vec<Vec<u8>>,
+    /// Who answers for the server's store, if that answers later, and after how many milliseconds.
+    pub late: Option<(Arc<LateStore>, u64)>,
+    /// When it will.
+    answers_at: Option<u64>,
     arriving: Vec<Arriving>,
     client_rng: SeededRng,
     server_rng: SeededRng,
@@ -87,6 +92,8 @@ impl DatagramPair {
             sent: Vec::new(),
             received: [Vec::new(), Vec::new()],
             early_data: Vec::new(),
+            late: None,
+            answers_at: None,
             arriving: Vec::new(),
             client_rng,
             server_rng,
@@ -112,8 +119,12 @@ impl DatagramPair {
         }
         let arrival = self.arriving.iter().map(|arriving| arriving.time).min();
         let timers = Side::BOTH.map(|side| self.side(side).0.poll_timeout().map(|Instant(time)| time));
-        let next = arrival.into_iter().chain(timers.into_iter().flatten()).min().filter(|next| *next <= end)?;
+        let next = arrival.into_iter().chain(timers.into_iter().flatten()).chain(self.answers_at).min();
+        let next = next.filter(|next| *next <= end)?;
         self.pass_to(next);
+        if self.answers_at.is_some_and(|time| time <= next) {
+            return Some(self.answer_store());
+        }
         if let Some(arriving) = self.next_arrival(next) {
             return Some(self.deliver(arriving.to, arriving.bytes));
         }
@@ -171,11 +182,30 @@ impl DatagramPair {
             } else if len > 0 {
                 data.truncate(len);
                 self.received[side as usize].push(data);
-            } else if rest.is_empty() || connection.signature_request().is_some() {
+            } else if rest.is_empty() || is_waiting(connection) {
                 break Ok(());
             }
         };
+        self.ask_store();
         self.note(side, result)
+    }
+
+    /// The store begins to look.
+    fn ask_store(&mut self) {
+        if let (Some((_, delay)), None, Some(_)) = (&self.late, self.answers_at, self.server.store_request()) {
+            self.answers_at = Some(self.now.monotonic.0 + delay);
+        }
+    }
+
+    /// The store has answered.
+    fn answer_store(&mut self) -> Result<(), Failed> {
+        self.answers_at = None;
+        let request = self.server.store_request().cloned();
+        let (Some((late, _)), Some(request)) = (&self.late, request) else { return Ok(()) };
+        let result = self.server.provide_store_answer(self.now, &mut self.server_rng, late.answer(&request));
+        self.ask_store();
+        let result = self.note(Side::Server, result);
+        result.and_then(|()| self.deliver(Side::Server, Vec::new())) // and reads what came ahead
     }
 
     /// Takes what `side` has to send.
@@ -212,4 +242,9 @@ impl DatagramPair {
             Failed { side, error }
         })
     }
+}
+
+/// Whether a connection waits for a signature or for its store: what comes meanwhile is lost.
+fn is_waiting(connection: &Connection) -> bool {
+    connection.signature_request().is_some() || connection.store_request().is_some()
 }

@@ -4,6 +4,7 @@
 //! - [`datagrams`]: a client and a server over datagrams, which may be lost
 //! - [`mod@fault`]: a side that misbehaves
 //! - [`forge`]: records made outside of the engine
+//! - [`late`]: a store that answers later
 //! - [`pair`]: a client and a server on a virtual clock
 //! - [`pki`]: a small PKI
 //! - [`setup`]: configurations that fit together
@@ -17,6 +18,7 @@ pub use terse_heap as allocator;
 pub mod datagrams;
 pub mod fault;
 pub mod forge;
+pub mod late;
 pub mod pair;
 pub mod pki;
 pub mod provider_suite;

@@ -6,6 +6,7 @@ use core::time::Duration;
 use pki_types::UnixTime;
 use terse_tls::{ClientConfig, Connection, Error, Event, Instant, Now, ServerAddress, ServerConfig};
 
+use crate::late::LateStore;
 use crate::pki::{self, server_address};
 use crate::rng::SeededRng;
 use crate::setup::Stores;
@@ -46,6 +47,8 @@ pub struct Pair {
     pub early_data: Vec<u8>,
     /// Where both sides keep what they can, if the setup said so.
     pub stores: Option<Stores>,
+    /// Who answers for the server's store, if that answers later.
+    pub late: Option<Arc<LateStore>>,
     client_rng: SeededRng,
     server_rng: SeededRng,
     failures: [Option<Error>; 2],
@@ -80,6 +83,7 @@ impl Pair {
             stretch: usize::MAX,
             early_data: Vec::new(),
             stores: None,
+            late: None,
             client_rng,
             server_rng,
             failures: [None, None],
@@ -129,11 +133,16 @@ impl Pair {
             let (connection, rng) = self.side(side);
             match connection.handle_input(now, rng, part) {
                 Ok(taken) => part = &mut part[taken..],
-                Err(error) => {
-                    self.failures[side as usize].get_or_insert(error.clone());
-                    return Err(Failed { side, error });
-                }
+                Err(error) => return self.note(side, Err(error)),
             }
+            if let (Side::Server, Some(late)) = (side, self.late.clone())
+                && self.server.store_request().is_some()
+            {
+                let result = late.serve(&mut self.server, now, &mut self.server_rng, part);
+                self.note(side, result)?;
+                continue;
+            }
+            let (connection, _) = self.side(side);
             let mut early_data = [0; 0x4000];
             let len = connection.recv_early_data(&mut early_data);
             if len == 0 {
@@ -141,6 +150,13 @@ impl Pair {
             }
             self.early_data.extend_from_slice(&early_data[..len]);
         }
+    }
+
+    fn note(&mut self, side: Side, result: Result<(), Error>) -> Result<(), Failed> {
+        result.map_err(|error| {
+            self.failures[side as usize].get_or_insert(error.clone());
+            Failed { side, error }
+        })
     }
 
     /// Why `side` gave up the connection, if a call of [`Self::deliver`] or [`Self::run`] told it to.
@@ -170,10 +186,14 @@ impl Pair {
         let mut received = Vec::new();
         let mut rest = &mut bytes[..];
         let now = self.now;
+        let late = self.late.clone();
         let (connection, rng) = self.side(side);
         while !rest.is_empty() {
             let taken = connection.handle_input(now, rng, rest).map_err(|error| Failed { side, error })?;
             rest = &mut rest[taken..];
+            if let Some(late) = &late {
+                late.serve(connection, now, rng, rest).map_err(|error| Failed { side, error })?;
+            }
             let mut buffer = [0; 0x4000];
             let len = connection.recv(&mut buffer);
             received.extend_from_slice(&buffer[..len]);

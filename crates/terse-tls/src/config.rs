@@ -9,10 +9,11 @@ use core::fmt;
 
 use pki_types::ServerName;
 
-use crate::cache::{ClientCache, Fingerprint, ServerCache};
+use crate::cache::{ClientCache, Fingerprint, Scope, ServerCache};
 use crate::cert::{Credential, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
+use crate::handshake::sessions;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::schedule::Transcript;
 use crate::summary::{CachedObject, Transport};
@@ -315,6 +316,11 @@ impl ClientConfig {
             None => true,
         };
         self.common.enabled_suites().filter(fits)
+    }
+
+    /// What is cached and kept of `server`, for connections with this configuration, is kept under this.
+    pub fn scope(&self, server: &ServerAddress) -> Scope {
+        sessions::scope(self, server)
     }
 
     /// Finds what is wrong without a peer.

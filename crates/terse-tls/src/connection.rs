@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::{self, AddressId, ClientSession};
+use crate::cache::{self, AddressId, ClientSession, StoreAnswer, StoreRequest};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
@@ -34,7 +34,8 @@ mod paths;
 /// 3. After each call, send what [`Connection::poll_transmit`] gives, until it gives `None`, and look at
 ///    [`Connection::poll_event`], until it gives `None`.
 /// 4. On [`Event::NeedSignature`], sign what [`Connection::signature_request`] asks for, and hand the signature to
-///    [`Connection::provide_signature`]. Until then no more input is taken.
+///    [`Connection::provide_signature`]. Until then no more input is taken. The same on [`Event::NeedStore`], which
+///    comes only with a store that answers later: [`Connection::store_request`], [`Connection::provide_store_answer`].
 /// 5. From [`Event::Connected`] on, [`Connection::send`] takes application data. Early data goes another way, since it
 ///    can be replayed: [`Connection::send_early_data`], [`Event::EarlyData`].
 /// 6. At the end call [`Connection::close`] and transmit once more. When the transport itself ends, call
@@ -58,6 +59,7 @@ pub struct Connection {
     started: Instant,
     connected: Progress,
     needs_signature: Progress,
+    needs_store: Progress,
     /// Of what waits to be read: it is early data, if it happened.
     early_data: Progress,
     peer_closed: Progress,
@@ -99,6 +101,8 @@ pub enum Event {
     Connected,
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
+    /// On a server: its store answered [`core::task::Poll::Pending`]: see [`Connection::store_request`].
+    NeedStore,
     /// On a server: early data waits in [`Connection::recv_early_data`]. Until it is read, no more input is taken.
     EarlyData,
     /// The peer sent `close_notify`: it sends nothing more.
@@ -128,6 +132,7 @@ impl Connection {
             cache: connection.cache.as_deref_mut(),
             trace: config.common.trace.as_deref(),
             learned: None,
+            look_up: None,
             receive: Receive::default(),
         };
         let state = ExpectServerHello::start(config.clone(), server, resumption, &mut output)?;
@@ -159,6 +164,7 @@ impl Connection {
             started: now.monotonic,
             connected: Progress::Due,
             needs_signature: Progress::Due,
+            needs_store: Progress::Due,
             early_data: Progress::Due,
             peer_closed: Progress::Due,
             closed: false,
@@ -171,12 +177,12 @@ impl Connection {
 
     /// Takes bytes of the stream; they are decrypted in place. Returns how many were taken: fewer than given only while
     /// application data waits for [`Connection::recv`] or [`Connection::recv_early_data`], or the handshake for
-    /// [`Connection::provide_signature`].
+    /// [`Connection::provide_signature`] or [`Connection::provide_store_answer`].
     pub fn handle_input(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        if !self.has_rest {
+        if !self.has_rest && !input.is_empty() {
             self.summary.received.datagrams += u32::from(self.is_datagram() && self.is_handshaking());
         }
         let taken = self.handle_records(now, rng, input).map_err(|error| self.fail(error, now))?;
@@ -196,6 +202,9 @@ impl Connection {
     /// Moves bytes for the transport to `out`, or one datagram, of at most [`crate::Datagrams::max_datagram`] bytes.
     /// Returns how many, or `None` when there are none.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
+        if self.store_request().is_some() {
+            return None; // `caching`, rule 2: nor is anything acknowledged meanwhile
+        }
         self.answer_challenges();
         let len = self.sender.transmit(now.monotonic, out);
         if let Some(sent) = self.sender.flights().map(Flights::take_sent) {
@@ -208,6 +217,7 @@ impl Connection {
     pub fn poll_event(&mut self) -> Option<Event> {
         for (progress, event) in [
             (&mut self.needs_signature, Event::NeedSignature),
+            (&mut self.needs_store, Event::NeedStore),
             (&mut self.early_data, Event::EarlyData),
             (&mut self.connected, Event::Connected),
             (&mut self.peer_closed, Event::PeerClosed),
@@ -371,6 +381,30 @@ impl Connection {
         }
     }
 
+    /// What a server's store is asked, after [`Event::NeedStore`]: the application asks it in its own way, for as long
+    /// as it takes. Meanwhile nothing is taken, nothing is sent and no time runs out; datagrams that come are lost, and
+    /// come again. [`Connection::close`] and [`Connection::give_up`] end the wait.
+    pub fn store_request(&self) -> Option<&StoreRequest> {
+        self.handshake.as_ref().and_then(Handshake::store_request)
+    }
+
+    /// The answer to [`Connection::store_request`]: the handshake goes on. It may ask again: for another ticket, or to
+    /// commit.
+    ///
+    /// Whoever has an [`Endpoint`](crate::Endpoint) calls
+    /// [`Endpoint::provide_store_answer`](crate::Endpoint::provide_store_answer).
+    pub fn provide_store_answer(&mut self, now: Now, rng: &mut dyn Rng, answer: StoreAnswer) -> Result<(), Error> {
+        if !self.store_request().is_some_and(|request| answer.answers(request)) {
+            return Err(ApiMisuse::NoStoreAnswerDue.into());
+        }
+        self.handle_store_answer(now, rng, answer).map_err(|error| self.fail(error, now))
+    }
+
+    /// Whether the handshake waits for the application.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.signature_request().is_some() || self.store_request().is_some()
+    }
+
     /// Whether the handshake is complete and the connection has not failed.
     pub fn is_connected(&self) -> bool {
         self.handshake.as_ref().is_some_and(Handshake::is_finished)
@@ -420,6 +454,7 @@ impl Connection {
             cache: None,
             trace: self.config.common().trace.as_deref(),
             learned: None,
+            look_up: None,
             receive: Receive::default(),
         };
         traffic.update_keys(request_peer, &mut output)?;

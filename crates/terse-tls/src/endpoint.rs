@@ -18,6 +18,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use crate::cache::StoreAnswer;
 use crate::config::{Datagrams, ServerConfig};
 use crate::connection::{Connection, Event};
 use crate::crypto::Rng;
@@ -61,6 +62,9 @@ pub enum EndpointEvent {
     EarlyData(Vec<u8>),
     /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
+    /// The store answered [`core::task::Poll::Pending`]: see [`Connection::store_request`] and
+    /// [`Endpoint::provide_store_answer`].
+    NeedStore,
     /// The peer sent `close_notify`: it sends nothing more.
     PeerClosed,
     /// The peer is somewhere else now (RFC 9146, 6): see [`AddressChange`].
@@ -246,6 +250,26 @@ impl Endpoint {
         Some(&mut entry.connection)
     }
 
+    /// The answer to the [`Connection::store_request`] of a connection: its handshake goes on. If that fails, it is
+    /// reported as any failure; an error here says that nobody waits for this answer (any more).
+    pub fn provide_store_answer(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        handle: ConnectionHandle,
+        answer: StoreAnswer,
+    ) -> Result<(), Error> {
+        let entry = self.connections.get_mut(&handle).ok_or(ApiMisuse::NoStoreAnswerDue)?;
+        let from = entry.address;
+        match entry.connection.provide_store_answer(now, rng, answer) {
+            Err(Error::ApiMisuse(misuse)) => return Err(misuse.into()),
+            Err(error) => self.failed(handle, error),
+            Ok(()) => self.feed(handle, now, rng, from, &mut []), // what came ahead of its keys
+        }
+        touch(&mut self.touched, handle);
+        Ok(())
+    }
+
     /// Where the peer of a connection is, or seems to be: see [`AddressChange`].
     pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.connections.get(&handle).map(|entry| entry.address)
@@ -390,16 +414,10 @@ impl Endpoint {
         loop {
             match entry.connection.handle_input(now, rng, rest) {
                 Ok(taken) => rest = &mut rest[taken..],
-                Err(error) => {
-                    if !core::mem::replace(&mut entry.has_failed, true) {
-                        self.events.push_back((handle, EndpointEvent::Failed(error)));
-                    }
-                    self.half_open.remove(&handle);
-                    return;
-                }
+                Err(error) => return self.failed(handle, error),
             }
             let (data, is_early) = entry.connection.take_received();
-            let is_done = data.is_empty() && (rest.is_empty() || entry.connection.signature_request().is_some());
+            let is_done = data.is_empty() && (rest.is_empty() || entry.connection.is_waiting());
             if self.received + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
@@ -429,6 +447,15 @@ impl Endpoint {
         self.answer_request(handle, rng);
     }
 
+    /// Reports that a connection is over.
+    fn failed(&mut self, handle: ConnectionHandle, error: Error) {
+        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        if !core::mem::replace(&mut entry.has_failed, true) {
+            self.events.push_back((handle, EndpointEvent::Failed(error)));
+        }
+        self.half_open.remove(&handle);
+    }
+
     /// Reports what happened to a connection.
     fn report(&mut self, handle: ConnectionHandle) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
@@ -441,6 +468,7 @@ impl Endpoint {
                     EndpointEvent::Connected
                 }
                 Event::NeedSignature => EndpointEvent::NeedSignature,
+                Event::NeedStore => EndpointEvent::NeedStore,
                 Event::PeerClosed => EndpointEvent::PeerClosed,
                 Event::EarlyData => continue, // reported with the data itself
             };

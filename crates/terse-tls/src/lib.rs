@@ -33,7 +33,9 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{CertificateIdentity, Credential, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer};
+pub use cert::{
+    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
+};
 #[cfg(feature = "testing")]
 pub use config::{CacheDefence, Defence, Fault};
 pub use config::{

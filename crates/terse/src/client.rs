@@ -147,6 +147,9 @@ impl Client {
         config.compatibility_mode = shared.compat;
         let cache_file = shared.open_cache()?;
         config.cache = shared.client_cache(cache_file.clone());
+        if let Some(file) = &cache_file {
+            config.trust = config.trust.with_issuers(file.issuers());
+        }
         shared.configure(&mut config.common)?;
         config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         if shared.verbose {

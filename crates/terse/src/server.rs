@@ -183,10 +183,15 @@ impl Server {
         if args.require_client_cert && !knows_clients {
             return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
         }
+        let cache_file = shared.open_cache()?;
+        config.cache = shared.server_cache(cache_file.clone());
         let mut crl_files = None;
         if knows_clients {
-            let trust;
+            let mut trust;
             (trust, crl_files) = shared.trust(args.client_ca.as_deref())?;
+            if let Some(file) = &cache_file {
+                trust = trust.with_issuers(file.issuers());
+            }
             config.client_authentication = match args.require_client_cert {
                 true => ClientAuthentication::Required(trust),
                 false => ClientAuthentication::Optional(trust),
@@ -194,8 +199,6 @@ impl Server {
         }
         config.certificate_authorities = args.ca_names;
         config.hello_retry_cookie = args.hello_retry_cookie;
-        let cache_file = shared.open_cache()?;
-        config.cache = shared.server_cache(cache_file.clone());
         shared.configure(&mut config.common)?;
         config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         config.check().map_err(|error| Failure::Failed(error.to_string()))?;

@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use common::{Outcome, Pki, Server, now, validity};
@@ -58,6 +59,21 @@ fn a_server_ends_what_a_changed_file_revokes() {
     }
 }
 
+/// Each program makes one connection: what it must know of the CA in between is in the cache file.
+#[test]
+fn programs_of_one_connection_use_the_cache_as_well() {
+    let pki = Pki::new();
+    write_crl(&pki, None);
+    let current = Arc::new(Mutex::new(String::new()));
+    let address = relay(current.clone(), |_| {}); // at one port
+    for expected in ["full", "compact", "compact"] {
+        let server = pki.server(&format!("{CHECKING} --cache-file @server.cache"));
+        current.lock().unwrap().clone_from(&server.address);
+        let client = pki.client_at(&address, &format!("{DEVICE} --crl @leaves.crl --cache-file @client.cache"));
+        served(&server, &client, expected);
+    }
+}
+
 #[test]
 fn a_file_that_is_damaged_or_gone_is_reported_once() {
     let pki = Pki::new();
@@ -92,13 +108,14 @@ fn a_program_does_not_start_with_a_damaged_file() {
 }
 
 /// Between client and server, to do something while a connection is made: before that, the client has looked at its files.
-fn relay(server: String, mut on_connection: impl FnMut(usize) + Send + 'static) -> String {
+fn relay(server: Arc<Mutex<String>>, mut on_connection: impl FnMut(usize) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
         for (number, client) in (1..).zip(listener.incoming().map_while(Result::ok)) {
             on_connection(number);
-            let Ok(server) = TcpStream::connect(&server) else { return };
+            let address = server.lock().unwrap().clone();
+            let Ok(server) = TcpStream::connect(address) else { return };
             let pairs =
                 [(&client, &server), (&server, &client)].map(|(a, b)| (a.try_clone().unwrap(), b.try_clone().unwrap()));
             for (from, to) in pairs {
@@ -124,9 +141,9 @@ fn a_client_that_repeats_looks_at_its_file_each_time() {
     let pki = Pki::new();
     write_crl(&pki, None);
     let server = pki.server("--client-ca @ca.pem --require-client-cert --echo");
-    let pki = std::sync::Arc::new(pki);
+    let pki = Arc::new(pki);
     let files = pki.clone();
-    let address = relay(server.address.clone(), move |number| match number {
+    let address = relay(Arc::new(Mutex::new(server.address.clone())), move |number| match number {
         1 => write_crl(&files, Some("client")),
         2 => write_crl(&files, None),
         _ => write_crl(&files, Some("server")),

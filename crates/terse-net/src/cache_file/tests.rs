@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use terse_tls::LearnedIssuers;
 use terse_tls::cache::{
     AddressId, ClientStore, Commit, Fingerprint, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope,
     ScopeRecord, ServerId, ServerStore, Ticket, snapshot,
@@ -47,9 +48,9 @@ fn example() -> (ScopeRecord, Row) {
     let table = |shared: &[u8], record: &[u8]| [&[1], shared, &vector::<4>(record)].concat();
     let scopes = table(&[1; 32], &record(&[0, 1], &scope));
     let clients = table(&trust_id, &record(&[1, 0, 0, 0, 0], &client));
-    let bytes = [scopes, clients, vec![0; 5]].concat();
+    let bytes = [scopes, clients, vec![0; 5], vec![0]].concat(); // no tickets without a client, and no issuers
 
-    let (client, server) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
+    let (client, server, _) = snapshot::decode(&bytes, 1).expect("written by hand as it should be");
     (record_of(&client), server.find(&ticket(1)).expect("it is there"))
 }
 
@@ -191,7 +192,8 @@ fn reports_say_what_is_wrong() {
         open(&path).1.map(|damage| damage.to_string().replace(path.to_str().expect("UTF-8"), "FILE"))
     };
     let good = fs::read(&path).expect("readable");
-    let nothing = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0)).expect("small");
+    let nothing = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0), &LearnedIssuers::new())
+        .expect("small");
     let other = [&FORMAT.magic[..], &[0, 9], &FORMAT.checksum([0, 9], &nothing), &nothing].concat();
     let mut flipped = good.clone();
     flipped[60] ^= 1;
@@ -383,5 +385,5 @@ fn serves_both_sides_at_once() {
     let (_directory, path) = filled();
     let file = Arc::new(open(&path).0);
     let (client, server): (Arc<dyn ClientStore>, Arc<dyn ServerStore>) = (file.clone(), file);
-    assert!(!record_of(&*client).is_empty() && server.find(&ticket(1)).is_some());
+    assert!(!record_of(&*client).is_empty() && server.find(&ticket(1)) != core::task::Poll::Ready(None));
 }

@@ -10,6 +10,7 @@ use core::time::Duration;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 
+use terse_tls::cache::StoreAnswer;
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Error, Instant,
     ServerConfig,
@@ -216,6 +217,13 @@ impl DatagramServer {
             EndpointEvent::PeerClosed => DatagramEvent::PeerClosed,
             EndpointEvent::AddressChanged { from, to } => DatagramEvent::AddressChanged { from, to },
             EndpointEvent::NeedSignature => DatagramEvent::Failed(self.sign(handle).err()?),
+            EndpointEvent::NeedStore => {
+                // Who blocks for datagrams has nobody who could answer later.
+                let request = self.endpoint.connection(handle)?.store_request();
+                let answer = request.map(StoreAnswer::unavailable)?;
+                let now = self.clock.now();
+                DatagramEvent::Failed(self.endpoint.provide_store_answer(now, &mut self.rng, handle, answer).err()?)
+            }
             EndpointEvent::Failed(error) => DatagramEvent::Failed(error),
             EndpointEvent::Replaced => {
                 self.idle.remove(handle);

@@ -1,9 +1,13 @@
-//! Private keys that are elsewhere and take their time.
+//! Private keys, and stores, that are elsewhere and take their time.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 
 use terse_net::pki_types::SubjectPublicKeyInfoDer;
 use terse_net::{DatagramEvent, NetError, OsRng, Signer};
+use terse_tls::cache::{
+    AddressId, ClientCache, Commit, MemoryClientStore, NotSaved, Row, Schemes, ServerCache, ServerStore, Ticket,
+};
 use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::{Error, SignatureScheme};
 
@@ -58,4 +62,44 @@ fn nobody_is_there_to_sign() {
     assert_eq!(server.event().0, DatagramEvent::Failed(Error::Crypto(CryptoError::SigningFailed)));
     // The alert is not protected.
     assert!(matches!(error, NetError::NoAnswer(no_answer) if no_answer.alert.is_some()));
+}
+
+/// A store that has to ask somebody first.
+struct Elsewhere;
+
+impl ServerStore for Elsewhere {
+    fn find(&self, _: &Ticket) -> Poll<Option<Row>> {
+        Poll::Pending
+    }
+
+    fn commit(&self, _: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Pending
+    }
+
+    fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {
+        Ok(false)
+    }
+
+    fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {
+        Ok(())
+    }
+}
+
+/// Who blocks has nobody to ask: the second connection offers a ticket that nobody knows, and both are full.
+#[test]
+fn nobody_is_there_to_ask_the_store() {
+    let (mut config, mut server) = configs_with("Plant CA", datagrams(), |key| key);
+    let schemes = Schemes::COMPACT;
+    config.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(1)), schemes });
+    server.cache = Some(ServerCache { store: Arc::new(Elsewhere), schemes });
+    let server = EchoServer::start(server);
+    for _ in 0..2 {
+        let mut client = client(&config, server.address);
+        client.set_limit(SAFETY_LIMIT);
+        client.handshake().unwrap();
+        client.send(b"hello").unwrap();
+        assert_eq!(client.receive(&mut [0; 8]).unwrap(), 5);
+        assert!(client.connection().summary().cached.is_empty());
+    }
+    assert_eq!(server.event().0, DatagramEvent::Connected);
 }

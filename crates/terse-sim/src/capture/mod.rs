@@ -1,8 +1,8 @@
 //! Captures: what went over links, as pcapng (draft-ietf-opsawg-pcapng), which Wireshark opens.
 //!
-//! Times are nanoseconds of virtual time. A frame that was lost stands where it was sent, with the comment `lost`. The keys
-//! of TLS and DTLS go into the same file as a Decryption Secrets Block, so that no second file is needed to read what was
-//! encrypted.
+//! Times are nanoseconds of virtual time. A frame that was lost stands where it was sent, with the comment `lost`. The
+//! keys of TLS and DTLS go into the same file as a Decryption Secrets Block, so that no second file is needed to read
+//! what was encrypted.
 
 #[cfg(test)]
 mod tests;

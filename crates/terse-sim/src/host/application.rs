@@ -45,8 +45,8 @@ pub enum SocketEvent {
     Writable(SocketId),
     /// TCP: the peer will send no more, and everything was read.
     PeerFinished(SocketId),
-    /// TCP: both sides are done. What was not read yet can be read now; then the socket is gone. `PeerFinished` is not told
-    /// after this.
+    /// TCP: both sides are done. What was not read yet can be read now; then the socket is gone. `PeerFinished` is not
+    /// told after this.
     Closed(SocketId),
     /// TCP: it ended otherwise. What was not read yet can be read now; then the socket is gone.
     Failed(SocketId, Failure),

@@ -1,7 +1,8 @@
 //! Hosts: an address, sockets, and a program that uses them.
 //!
-//! The program has one processor. While it is [busy](Sockets::busy), events wait, and what it sends meanwhile leaves when it
-//! is done; the stack below (acknowledgements, retransmissions) goes on, as a kernel's or a radio's own processor does.
+//! The program has one processor. While it is [busy](Sockets::busy), events wait, and what it sends meanwhile leaves
+//! when it is done; the stack below (acknowledgements, retransmissions) goes on, as a kernel's or a radio's own
+//! processor does.
 
 mod application;
 mod sockets;

@@ -91,8 +91,8 @@ impl<'a> Sockets<'a> {
         self.stack.listen(port, config)
     }
 
-    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Nothing if the
-    /// address is of the other family.
+    /// Connects to a peer: [`SocketEvent::Connected`](super::SocketEvent::Connected) or `Failed` follows. Nothing if
+    /// the address is of the other family.
     pub fn connect(&mut self, remote: SocketAddr, config: Config) -> Option<SocketId> {
         let socket = self.stack.connect(self.now, remote, config)?;
         self.stack.put(self.now, Operation::Connect(socket));

@@ -135,3 +135,16 @@ fn a_closed_socket_hears_no_more_and_its_port_is_free() {
     network.run_for(Duration::from_secs(1));
     assert_eq!(network.conservation().packets.dropped_for(Cause::NobodyListens), 0);
 }
+
+#[test]
+fn so_many_datagrams_wait_for_a_busy_program() {
+    let (mut network, client, _) = world(false, Duration::from_secs(3600));
+    let remote = SocketAddr::new(address(false, 2), 9);
+    for number in 0..150_u8 {
+        send(&mut network, client, remote, &[number]).expect("it fits");
+    }
+    network.run_for(Duration::from_secs(1));
+    // The first is worked on, and 128 wait.
+    assert_eq!(network.conservation().packets.dropped_for(Cause::SocketFull), 21);
+    assert!(network.conservation().holds());
+}

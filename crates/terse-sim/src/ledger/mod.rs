@@ -1,7 +1,7 @@
 //! Every frame that goes onto a link, taken apart by layer: what the paper's bar charts are made of.
 //!
-//! The layers of a record add up to the length of the frame. Nothing is counted that a capture does not show: no preamble,
-//! and no FCS on Ethernet.
+//! The layers of a record add up to the length of the frame. Nothing is counted that a capture does not show: no
+//! preamble, and no FCS on Ethernet.
 
 mod classify;
 #[cfg(test)]

@@ -9,8 +9,8 @@ pub(crate) struct Station {
     pub(crate) address: IpAddr,
     /// Locally administered, unicast (IEEE 802, 8.2).
     pub(crate) ethernet: [u8; 6],
-    /// For IEEE 802.15.4: the one whose interface identifier the IPv6 address has (RFC 4291, appendix A), so that RFC 6282
-    /// can leave it out.
+    /// For IEEE 802.15.4: the one whose interface identifier the IPv6 address has (RFC 4291, appendix A), so that RFC
+    /// 6282 can leave it out.
     pub(crate) eui64: [u8; 8],
 }
 

@@ -9,13 +9,14 @@
 //! | 3 retries | macMaxFrameRetries, 8.4 |
 //! | before each frame 0 to 7 times 320 µs, then 128 µs and 192 µs | unslotted CSMA-CA, 6.2.5: macMinBe 3, aUnitBackoffPeriod 20 symbols; CCA 8 symbols; aTurnaroundTime |
 //!
-//! Not modelled: collisions (there are two stations, and they take turns), interframe spaces, security, beacons, joining.
-//! An acknowledgement takes no time to travel.
+//! Not modelled: collisions (there are two stations, and they take turns), interframe spaces, security, beacons,
+//! joining. An acknowledgement takes no time to travel.
 
 #[cfg(test)]
 mod tests;
 
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use crc::{CRC_16_KERMIT, Crc};
 use smoltcp::wire::{
@@ -60,7 +61,8 @@ pub(crate) struct Mac {
     from: Station,
     to: Station,
     next_sequence: u8,
-    last_heard: Option<u8>,
+    /// The numbers of the last frames that came.
+    heard: VecDeque<u8>,
     sixlowpan: Sixlowpan,
 }
 
@@ -72,7 +74,7 @@ impl Mac {
             from,
             to,
             next_sequence: 0,
-            last_heard: None,
+            heard: VecDeque::new(),
             sixlowpan: Sixlowpan::new(context, options.reassembly_buffers),
         }
     }
@@ -91,8 +93,12 @@ impl Mac {
     pub(crate) fn decode(&mut self, now: Time, bytes: &[u8], id: u64) -> Decoded {
         let Some((sequence, payload)) = self.unframe(bytes) else { return Decoded::Dropped(Cause::Malformed) };
         // A frame whose acknowledgement was lost comes again with the same number.
-        if self.last_heard.replace(sequence) == Some(sequence) {
+        if self.heard.contains(&sequence) {
             return Decoded::Repeated;
+        }
+        self.heard.push_back(sequence);
+        if self.heard.len() > REMEMBERED {
+            self.heard.pop_front();
         }
         let payload = payload.to_vec();
         self.sixlowpan.decode(now, &payload, id)
@@ -168,6 +174,8 @@ fn with_fcs(mut bytes: Vec<u8>) -> Vec<u8> {
 pub(crate) const TURNAROUND: Duration = symbols(12);
 /// macAckWaitDuration.
 pub(crate) const ACKNOWLEDGEMENT_WAIT: Duration = symbols(54);
+/// A frame that is late, and comes again because its acknowledgement was lost, may come after others.
+const REMEMBERED: usize = 16;
 const HEADER_LEN: usize = 21;
 const FCS_LEN: usize = 2;
 /// 7.2.11: ITU-T's polynomial, beginning with 0.

@@ -8,9 +8,9 @@
 //! | coding rate 4/5 | RP002-1.0.3, 2.4.3 |
 //! | duty cycle 1 % | ETSI EN 300 220-2, band M (868.0 to 868.6 MHz); both ways, as the network answers in the same channel (RX1) |
 //!
-//! Not modelled: the receive windows of class A (the device listens whenever it does not send, as in class C), joining, MAC
-//! commands, confirmed frames, adaptive data rate, encryption and MIC (the bytes of the MIC are there, and zero), and the
-//! network between gateway and server, but for the path's delay.
+//! Not modelled: the receive windows of class A (the device listens whenever it does not send, as in class C), joining,
+//! MAC commands, confirmed frames, adaptive data rate, encryption and MIC (the bytes of the MIC are there, and zero),
+//! and the network between gateway and server, but for the path's delay.
 
 pub(crate) mod schc;
 #[cfg(test)]

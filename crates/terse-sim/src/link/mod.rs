@@ -1,7 +1,7 @@
 //! Links between two nodes, as data: change what you like, field by field.
 //!
-//! A [`Link`] has two [`Path`]s, one each way, and a [`Framing`]: what stands around an IP packet. Headers are real bytes.
-//! Neighbours know each other's link-layer addresses: there is no ARP, no neighbour discovery and no joining.
+//! A [`Link`] has two [`Path`]s, one each way, and a [`Framing`]: what stands around an IP packet. Headers are real
+//! bytes. Neighbours know each other's link-layer addresses: there is no ARP, no neighbour discovery and no joining.
 
 mod address;
 mod codec;
@@ -134,8 +134,8 @@ impl Path {
 /// What stands around an IP packet on a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
-    /// Ethernet II: a header of 14 B. The FCS is not counted, nor padding to 60 B, as a capture at a (virtual) interface
-    /// does not see them.
+    /// Ethernet II: a header of 14 B. The FCS is not counted, nor padding to 60 B, as a capture at a (virtual)
+    /// interface does not see them.
     Ethernet,
     /// Nothing: IPv4 and IPv6 packets as they are.
     Ip,

@@ -1,16 +1,17 @@
 //! A link at work: queues, the air, what is in flight, and the books.
 //!
-//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in flight,
-//! perhaps sent again, then decoded. A packet is *under way* until a node took it, or nothing is left of it anywhere.
+//! A packet waits in its direction's queue, is made into frames, and each frame goes: on the air, then lost or in
+//! flight, perhaps sent again (all this is in [`air`]), then decoded. A packet is *under way* until a node took it, or
+//! nothing is left of it anywhere.
 
-use core::time::Duration;
+mod air;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Balance, Cause, Conservation, End, LinkId, Schedule, Verdict};
 use crate::capture::{Capture, Tap, View};
-use crate::ledger::{Classifier, Fate, Kind, Layers, Ledger, Record};
-use crate::link::ieee802154::{self, ACKNOWLEDGEMENT_WAIT, TURNAROUND};
-use crate::link::{Codec, Coded, Decoded, Direction, Framing, Link, Station, transmission};
+use crate::ledger::{Classifier, Fate, Kind, Ledger};
+use crate::link::{Codec, Coded, Decoded, Direction, Link, Station};
 use crate::packet::Packet;
 use crate::{Random, Time};
 
@@ -241,189 +242,7 @@ impl Carrier {
         all
     }
 
-    /// Puts the next frame onto the air, if one may go.
-    fn advance(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let busy = self.link.half_duplex && self.ways.iter().any(Way::is_sending);
-        let way = &mut self.ways[direction.index()];
-        if busy || way.is_sending() || (way.frames.is_empty() && way.queue.is_empty()) {
-            return;
-        }
-        if now < way.silent_until {
-            if way.ready_at.is_none() {
-                way.ready_at = Some(way.silent_until);
-                schedule.push(way.silent_until, LinkEvent::Ready(direction));
-            }
-            return;
-        }
-        while way.frames.is_empty() {
-            let Some((number, packet)) = way.queue.pop_front() else { return };
-            let kind = way.classifier.classify(&packet);
-            match way.codec.encode(&packet) {
-                Ok(coded) => {
-                    if let Some(transit) = self.transit.get_mut(&number) {
-                        transit.frames = u32::try_from(coded.len()).unwrap_or(u32::MAX);
-                    }
-                    let frame =
-                        |coded| Frame { coded, packet: number, kind, attempt: 0, record: 0, entries: Vec::new() };
-                    way.frames.extend(coded.into_iter().map(frame));
-                    for tap in self.taps.iter_mut().filter(|tap| tap.view() == View::Packets) {
-                        tap.note(now, direction, packet.bytes());
-                    }
-                }
-                Err(cause) => {
-                    self.transit.remove(&number);
-                    self.packets.drop_one(cause, packet.len());
-                }
-            }
-        }
-        let Some(frame) = way.frames.pop_front() else { return };
-        let start = match &self.link.framing {
-            Framing::Ieee802154(options) if options.backs_off => now + ieee802154::back_off(way.back_offs.next_u32()),
-            _ => now,
-        };
-        let end = start + transmission(&self.link, direction, frame.coded.bytes.len());
-        let frame = self.put_on_air(start, direction, frame);
-        self.ways[direction.index()].on_air = Some(frame);
-        schedule.push(end, LinkEvent::Sent(direction));
-    }
-
-    /// Writes a frame into the books and captures.
-    fn put_on_air(&mut self, at: Time, direction: Direction, mut frame: Frame) -> Frame {
-        self.frames.sent.add(frame.coded.bytes.len());
-        frame.record = self.ledger.note(Record {
-            at,
-            direction,
-            layers: frame.coded.layers,
-            kind: frame.kind,
-            fragment: frame.coded.fragment,
-            packet: frame.packet,
-            attempt: frame.attempt,
-            fate: Fate::UnderWay,
-        });
-        let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
-        frame.entries = taps.map(|tap| tap.note(at, direction, &frame.coded.bytes)).collect();
-        frame
-    }
-
-    /// The last bit of a frame left.
-    fn sent(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let path = self.link.path(direction);
-        let way = &mut self.ways[direction.index()];
-        let Some(frame) = way.on_air.take() else { return };
-        let on_air = transmission(&self.link, direction, frame.coded.bytes.len());
-        if path.duty_cycle < 1.0 {
-            way.silent_until = now + silence(on_air, path.duty_cycle);
-        }
-        let lost = way.losses.happens(path.loss);
-        let twice = way.duplicates.happens(path.duplication);
-        if lost {
-            self.lose(&frame);
-        } else {
-            self.fly(now, direction, frame.clone(), schedule);
-        }
-        if twice {
-            self.frames.duplicated.add(frame.coded.bytes.len());
-            self.fly(now, direction, frame.clone(), schedule);
-        }
-        if let Framing::Ieee802154(options) = &self.link.framing
-            && options.retries.is_some()
-        {
-            return self.acknowledge(now, direction, frame, twice || !lost, schedule);
-        }
-        self.leave(frame.packet, 1);
-        self.go_on(now, direction, schedule);
-    }
-
-    /// The receiver's link layer acknowledges a frame, if it has it.
-    fn acknowledge(
-        &mut self,
-        now: Time,
-        direction: Direction,
-        frame: Frame,
-        received: bool,
-        schedule: &mut Schedule<'_>,
-    ) {
-        let back = direction.opposite();
-        let mut arrives = false;
-        let mut at = now + ACKNOWLEDGEMENT_WAIT;
-        if received {
-            let bytes = ieee802154::acknowledgement(&frame.coded.bytes);
-            let layers = Layers { link: bytes.len(), ..Layers::default() };
-            let coded = Coded { bytes, layers, fragment: None };
-            let kind = Kind::LinkAcknowledgement;
-            let answer = Frame { coded, packet: frame.packet, kind, attempt: 0, record: 0, entries: Vec::new() };
-            let answer = self.put_on_air(now + TURNAROUND, back, answer);
-            arrives = !self.ways[back.index()].losses.happens(self.link.path(back).loss);
-            if arrives {
-                self.frames.delivered.add(answer.coded.bytes.len());
-                self.decide(&answer, Fate::Delivered);
-                at = now + TURNAROUND + transmission(&self.link, back, answer.coded.bytes.len());
-            } else {
-                self.lose(&answer);
-            }
-        }
-        self.ways[direction.index()].waiting = Some((frame, arrives));
-        schedule.push(at, LinkEvent::Acknowledged(direction));
-    }
-
-    /// An acknowledgement is there, or is not to be hoped for.
-    fn acknowledged(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        let Framing::Ieee802154(options) = &self.link.framing else { return };
-        let way = &mut self.ways[direction.index()];
-        let Some((mut frame, arrived)) = way.waiting.take() else { return };
-        if arrived {
-            self.leave(frame.packet, 1);
-        } else if frame.attempt < options.retries.unwrap_or(0) {
-            frame.attempt += 1;
-            way.frames.push_front(frame);
-            // The air is still the sender's.
-            return self.advance(now, direction, schedule);
-        } else {
-            // What is left of the packet would be of no use: the frames that wait are all of this packet.
-            let rest = u32::try_from(way.frames.len()).unwrap_or(u32::MAX);
-            way.frames.clear();
-            if let Some(transit) = self.transit.get_mut(&frame.packet) {
-                transit.cause = Cause::RetriesExhausted;
-            }
-            self.leave(frame.packet, 1 + rest);
-        }
-        self.go_on(now, direction, schedule);
-    }
-
-    /// So many frames of a packet are no longer with the sender.
-    fn leave(&mut self, number: u64, frames: u32) {
-        if let Some(transit) = self.transit.get_mut(&number) {
-            transit.frames -= frames;
-        }
-        self.settle(number);
-    }
-
-    fn lose(&mut self, frame: &Frame) {
-        self.frames.drop_one(Cause::Lost, frame.coded.bytes.len());
-        self.decide(frame, Fate::Dropped(Cause::Lost));
-    }
-
-    /// The next frame; where both ways share the air, they take turns.
-    fn go_on(&mut self, now: Time, direction: Direction, schedule: &mut Schedule<'_>) {
-        if self.link.half_duplex {
-            self.advance(now, direction.opposite(), schedule);
-        }
-        self.advance(now, direction, schedule);
-    }
-
-    fn fly(&mut self, now: Time, direction: Direction, frame: Frame, schedule: &mut Schedule<'_>) {
-        let path = self.link.path(direction);
-        let way = &mut self.ways[direction.index()];
-        if let Some(transit) = self.transit.get_mut(&frame.packet) {
-            transit.frames += 1;
-        }
-        let late = if way.delays.happens(path.reordering) { path.late_by } else { Duration::ZERO };
-        let flight = way.next_flight;
-        way.next_flight += 1;
-        way.flying.insert(flight, frame);
-        schedule.push(now + path.delay + late, LinkEvent::Arrival(direction, flight));
-    }
-
+    /// A frame arrived at the other end.
     fn arrival(
         &mut self,
         now: Time,
@@ -508,11 +327,4 @@ impl Carrier {
         }
         self.transit.remove(&number);
     }
-}
-
-/// How long a sender is silent after it was on the air for so long: t(1/d - 1), rounded up.
-fn silence(on_air: Duration, duty_cycle: f64) -> Duration {
-    let nanos = on_air.as_nanos() as f64 * (1.0 / duty_cycle - 1.0);
-    // A cast saturates: with a duty cycle of nothing, this was the last frame.
-    Duration::from_nanos(nanos.ceil() as u64)
 }

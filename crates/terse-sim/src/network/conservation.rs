@@ -64,7 +64,7 @@ impl AddAssign for Count {
 pub struct Balance {
     /// Sent by nodes (packets) or by link layers (frames, each transmission).
     pub sent: Count,
-    /// Made by links that duplicate.
+    /// Made by links that duplicate, or that send again what had arrived.
     pub duplicated: Count,
     /// Taken by a node that is their destination (packets) or by a link layer (frames).
     pub delivered: Count,

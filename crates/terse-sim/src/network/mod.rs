@@ -1,8 +1,8 @@
 //! The kernel: nodes, links between them, and virtual time.
 //!
-//! A [`Network`] jumps from event to event. Events at the same time happen in the order in which they were put in, every
-//! chance has a stream of its own from the one seed, and nothing reads a clock: a run is a function of its scenario.
-//! After every step [`Network::conservation`] holds.
+//! A [`Network`] jumps from event to event. Events at the same time happen in the order in which they were put in,
+//! every chance has a stream of its own from the one seed, and nothing reads a clock: a run is a function of its
+//! scenario. After every step [`Network::conservation`] holds.
 
 mod carrier;
 mod conservation;
@@ -210,8 +210,8 @@ impl<N: Node> Network<N> {
         self.run_until(self.now + duration);
     }
 
-    /// Goes on while `condition` holds, something is left to happen, and it happens not after `deadline`. Says whether the
-    /// condition ended it.
+    /// Goes on while `condition` holds, something is left to happen, and it happens not after `deadline`. Says whether
+    /// the condition ended it.
     pub fn run_while(&mut self, deadline: Time, mut condition: impl FnMut(&Self) -> bool) -> bool {
         loop {
             if !condition(self) {

@@ -8,8 +8,8 @@ use crate::packet::Packet;
 
 /// A node. It does no I/O and knows no time but what it is told.
 ///
-/// The network calls [`Self::poll_transmit`] until there is nothing more, and then [`Self::poll_timeout`], after every other
-/// call. A node that forwards takes packets from one interface and gives them to another.
+/// The network calls [`Self::poll_transmit`] until there is nothing more, and then [`Self::poll_timeout`], after every
+/// other call. A node that forwards takes packets from one interface and gives them to another.
 pub trait Node {
     /// Its address; the link-layer addresses are made from it, so that neighbours know each other.
     fn address(&self) -> Option<IpAddr> {

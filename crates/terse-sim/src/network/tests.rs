@@ -7,6 +7,7 @@ use super::queue::Queue;
 use super::*;
 use crate::link::Path;
 use crate::packet::Packet;
+use crate::tcp::Ecn;
 
 /// Sends what it is given, keeps what it gets.
 #[derive(Default)]
@@ -138,4 +139,35 @@ fn a_late_frame_is_overtaken() {
     network.run_for(Duration::from_secs(1));
     let lengths: Vec<usize> = network.node(second).got.iter().map(|(_, packet)| packet.len()).collect();
     assert_eq!(lengths, [60, 50]);
+}
+
+#[test]
+fn a_queue_that_fills_up_is_marked() {
+    let address = |last| std::net::IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
+    let segment = crate::tcp::Transmit { segment: crate::tcp::Segment::default(), ecn: Ecn::Ect0 };
+    let packet = Packet::tcp(address(1), address(2), &segment).expect("one family");
+    let link = one_way(|path| {
+        path.rate = Some(1000);
+        path.queue = 4;
+        path.mark_at = Some(0.75);
+    });
+    let (mut network, second, _) = world(link, vec![packet; 6]);
+    network.run_for(Duration::from_secs(10));
+    let marks: Vec<Ecn> = network.node(second).got.iter().map(|(_, packet)| packet.ecn()).collect();
+    // One is being sent and four wait: with three of four places taken, the queue is three quarters full.
+    assert_eq!(marks, [Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::Ce]);
+    assert_eq!(network.conservation().packets.dropped_for(Cause::QueueFull), 1);
+}
+
+#[test]
+fn a_sender_is_silent_after_its_share_of_the_air() {
+    // 100 bytes of IP and 14 of Ethernet at 1 byte per millisecond: 114 ms of sending, 1026 ms of silence.
+    let link = one_way(|path| {
+        path.rate = Some(8000);
+        path.duty_cycle = 0.1;
+    });
+    let (mut network, second, _) = world(link, [packet(100), packet(100)]);
+    network.run_for(Duration::from_secs(10));
+    let times: Vec<u64> = network.node(second).got.iter().map(|(at, _)| at.as_millis()).collect();
+    assert_eq!(times, [114, 114 + 1026 + 114]);
 }

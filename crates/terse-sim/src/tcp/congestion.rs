@@ -48,7 +48,8 @@ impl Congestion {
     pub(super) fn acknowledged(&mut self, bytes: u32, flight: u32) {
         if self.window < self.threshold {
             if flight.saturating_mul(2) >= self.window {
-                self.window = self.window.saturating_add(bytes.min(self.slow_start_limit));
+                let grown = self.window.saturating_add(bytes.min(self.slow_start_limit));
+                self.window = grown.min(self.threshold);
             }
         } else if flight.saturating_add(self.segment_size) > self.window {
             self.credit = self.credit.saturating_add(bytes);

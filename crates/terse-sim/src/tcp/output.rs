@@ -56,7 +56,7 @@ impl Connection {
         self.retransmit(now, index)
     }
 
-    /// RFC 8985, 7.3: new data, if there is some that may go, else the newest segment once more.
+    /// RFC 8985, 7.3: where no new data can be the probe, it is the newest segment once more.
     fn loss_probe(&mut self, now: Time) -> Option<Transmit> {
         if !core::mem::take(&mut self.timers.loss_probe_due) {
             return None;
@@ -133,7 +133,7 @@ impl Connection {
             return None;
         }
         let freed = if self.config.free_sacked { self.scoreboard.reported_segments() } else { 0 };
-        let limit = self.config.maximum_in_flight;
+        let limit = self.config.maximum_in_flight.max(1);
         // A peer that reports and never acknowledges gets no more than twice of it.
         if self.scoreboard.len() >= limit + freed.min(limit) {
             return None;
@@ -149,7 +149,9 @@ impl Connection {
             return self.squeeze(now, room);
         }
         self.stop_window_probes();
-        if (len < full && !fin && self.must_wait_for_more()) || !self.fits_congestion_window(len) {
+        // RFC 8985, 7.3: new data is the better probe, whatever the congestion window says.
+        let may_go = self.timers.loss_probe_due || self.fits_congestion_window(len);
+        if (len < full && !fin && self.must_wait_for_more()) || !may_go {
             return None;
         }
         Some(self.send_new(now, len, fin, full))
@@ -194,7 +196,7 @@ impl Connection {
             self.acks.data_sent(now);
         }
         self.start_retransmission(now);
-        self.timers.loss_probe_due = false;
+        self.statistics.loss_probes += u64::from(core::mem::take(&mut self.timers.loss_probe_due));
         self.schedule_loss_probe(now);
         self.segment(now, left, Flags { fin, psh, ..Flags::default() }, payload, len > 0)
     }

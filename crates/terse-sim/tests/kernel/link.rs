@@ -82,6 +82,11 @@ impl Link {
         }
     }
 
+    /// Sends a segment that no connection has made.
+    pub(crate) fn send_segment(&mut self, segment: &Segment) {
+        self.send(&Transmit { segment: segment.clone(), ecn: Ecn::NotEct });
+    }
+
     fn send(&mut self, transmit: &Transmit) {
         self.log.push((false, transmit.segment.clone()));
         if self.is_lost() {

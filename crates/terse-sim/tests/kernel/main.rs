@@ -6,17 +6,23 @@
 #[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
+mod lost_syn_ack;
+#[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
 mod script;
 #[cfg(target_os = "linux")]
 mod transfer;
+#[cfg(target_os = "linux")]
+mod writes;
 
 #[cfg(target_os = "linux")]
 fn main() {
     namespace::enter_or_skip();
     let mut link = link::Link::new();
     script::compare(&mut link);
+    lost_syn_ack::compare(&mut link);
+    writes::compare(&mut link);
     transfer::all(&mut link);
 }
 

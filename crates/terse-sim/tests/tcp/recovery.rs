@@ -109,7 +109,26 @@ fn duplicates_after_a_timeout_are_no_loss() {
         drill.inject("- 1:1 ack 1");
     }
     drill.expect(&[]);
+    // Nothing had been lost: what is sent again arrives twice, and each copy is a duplicate of the new data's number.
+    drill.at(1200);
+    drill.inject("- 1:1 ack 10001");
+    drill.write(4000);
+    drill.expect(&[
+        "1200 - 10001:11001 ack 1",
+        "1200 - 11001:12001 ack 1",
+        "1200 - 12001:13001 ack 1",
+        "1200 P 13001:14001 ack 1",
+    ]);
+    for _ in 0..3 {
+        drill.inject("- 1:1 ack 10001");
+    }
     assert_eq!(drill.connection.statistics().fast_retransmits, 0);
+    // Once some of it has arrived, duplicates mean a loss again.
+    drill.inject("- 1:1 ack 11001");
+    for _ in 0..3 {
+        drill.inject("- 1:1 ack 11001");
+    }
+    assert_eq!(drill.connection.statistics().fast_retransmits, 1);
 }
 
 /// RFC 6675, 5: exactly the holes, each once, and new data as the pipe drains.

@@ -149,6 +149,16 @@ fn a_timeout_begins_slowly() {
     drill.expect(&["1150 - 1001:2001 ack 1", "1150 P 3001:4001 ack 1"]);
 }
 
+/// RFC 8985, 7.3: new data, if there is some, is the probe, whatever the congestion window says.
+#[test]
+fn new_data_is_the_better_probe() {
+    let config = Config { loss_probe: true, initial_window: 2, ..plain() };
+    let mut drill = Drill::established(config, "mss 1000 sackok");
+    drill.write(4000);
+    drill.at(303);
+    drill.expect(&["100 - 1:1001 ack 1", "100 - 1001:2001 ack 1", "302 - 2001:3001 ack 1"]);
+}
+
 /// RFC 8985, 7.2 and 7.3: the last of a flight is probed after two round trips and a little; then comes the timeout.
 #[test]
 fn the_end_of_a_flight_is_probed() {

@@ -1,5 +1,5 @@
-//! The engine on a host of the simulator: TLS over TCP, DTLS over UDP. The client sends a line, the server answers it, and
-//! both close.
+//! The engine on a host of the simulator: TLS over TCP, DTLS over UDP. The client sends a line, the server answers it,
+//! and both close.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! What Wireshark makes of captures: the engine's handshakes over every framing, decrypted with the keys in the same file;
-//! and the dissector of the caching extensions, `tools/wireshark/terse.lua`. Needs tshark.
+//! What Wireshark makes of captures: the engine's handshakes over every framing, decrypted with the keys in the same
+//! file; and the dissector of the caching extensions, `tools/wireshark/terse.lua`. Needs tshark.
 
 mod engine;
 mod tshark;
@@ -84,13 +84,32 @@ fn handshakes_over_every_framing_are_read_and_decrypted() {
         let link: Link = profile.parse().expect("a profile");
         let file = capture(link, setup(version, datagram), &name);
         assert_eq!(file.fields("_ws.malformed || frame.cap_len != frame.len", &["frame.number"]), [""; 0], "{name}");
-        assert_eq!(file.count("tcp.checksum.status == 0 || udp.checksum.status == 0"), 0, "{name}");
+        // 0 is bad, 1 is good.
+        let of_ip = if profile.starts_with("ethernet") { "ip" } else { "ipv6" };
+        let transport = if protocol == "tls" { "tcp" } else { "udp" };
+        let checksums = format!("{transport}.checksum.status == 1 && {of_ip}");
+        assert_eq!(file.count(&checksums), file.count(transport), "{name}: checksums");
+        assert_eq!(file.count("ip.checksum.status == 0 || wpan.fcs_ok == 0"), 0, "{name}: checks of the layers below");
         // ClientHello is plain; Finished is seen only by those who can decrypt.
         assert_eq!(file.count(&format!("{protocol}.handshake.type == 20")), 2, "{name}: Finished");
         let line: String = LINE.iter().map(|byte| format!("{byte:02x}")).collect();
         let data = file.fields(&format!("{protocol}.app_data || data.data"), &["data.data"]);
         assert_eq!(data.iter().filter(|value| value.contains(&line)).count(), 2, "{name}: {data:?}");
     }
+}
+
+#[test]
+fn lost_frames_say_so() {
+    if !tshark::is_there() {
+        return;
+    }
+    let mut link = Link::ieee802154();
+    link.up.loss = 0.3;
+    let file = capture(link, setup(TLS12, Some(1024)), "lost frames");
+    let (lost, all) = (file.count("frame.comment == \"lost\""), file.count("frame"));
+    assert!(lost > 0 && lost < all / 2, "{lost} of {all}");
+    // The link layer sends again what was lost.
+    assert_eq!(file.count("dtls.handshake.type == 20"), 2);
 }
 
 #[test]
@@ -122,8 +141,8 @@ fn the_dissector_shows_the_extensions_of_every_scheme() {
             let name = format!("{scheme} {protocol} {version:?}");
             let setup = setup(version, datagram).with_frozen_cache(schemes);
             let file = capture(Link::ethernet(1500), setup, &name);
-            // Hello and answer, which in TLS 1.3 is EncryptedExtensions in the frame of ServerHello. (What follows is not looked
-            // at: where a Certificate is only a fingerprint, Wireshark takes it for a broken one.)
+            // Hello and answer, which in TLS 1.3 is EncryptedExtensions in the frame of ServerHello. (What follows is
+            // not looked at: where a Certificate is only a fingerprint, Wireshark takes it for a broken one.)
             let hellos = format!("{protocol}.handshake.type in {{1, 2}}");
             let fields = [
                 "terse.malformed",

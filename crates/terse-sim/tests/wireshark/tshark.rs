@@ -33,6 +33,9 @@ impl File {
         command.arg("-r").arg(&self.0).args(["-Y", filter, "-T", "fields", "-E", "separator=|"]);
         // The ports of the tests are no well-known ones.
         command.args(["-d", "tcp.port==4433,tls", "-d", "udp.port==4433,dtls"]);
+        for protocol in ["ip", "tcp", "udp"] {
+            command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
+        }
         for field in fields {
             command.args(["-e", field]);
         }

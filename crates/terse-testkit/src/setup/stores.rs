@@ -1,8 +1,10 @@
 //! Stores for tests: new ones whose content can be looked at, and some that never change.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 use std::sync::OnceLock;
 
+use terse_tls::LearnedIssuers;
 use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
@@ -43,8 +45,12 @@ impl Stores {
     pub fn size(&self, side: Side) -> (usize, usize) {
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
         let (bytes, sessions) = match side {
-            Side::Client => (snapshot::encode(&self.client_cache, &no_server), self.client_sessions.len()),
-            Side::Server => (snapshot::encode(&no_client, &self.server_cache), self.server_sessions.len()),
+            Side::Client => {
+                (snapshot::encode(&self.client_cache, &no_server, &LearnedIssuers::new()), self.client_sessions.len())
+            }
+            Side::Server => {
+                (snapshot::encode(&no_client, &self.server_cache, &LearnedIssuers::new()), self.server_sessions.len())
+            }
         };
         (bytes.expect("a small cache").len(), sessions)
     }
@@ -99,12 +105,12 @@ impl ClientStore for Frozen<MemoryClientStore> {
 }
 
 impl ServerStore for Frozen<MemoryServerStore> {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.0.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(self.0.find(ticket))
     }
 
-    fn commit(&self, _: Commit) -> Result<(), NotSaved> {
-        Ok(())
+    fn commit(&self, _: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Ok(()))
     }
 
     fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::task::Poll;
 
 use spin::Mutex;
 
@@ -174,26 +175,16 @@ impl MemoryServerStore {
         views.filter_map(|view| Lineage::from_packed(view).ok()).collect()
     }
 
-    /// Adds a lineage as the most recently used, unless one of its tickets is known.
-    pub(super) fn insert(&self, lineage: &Lineage) {
-        let mut tables = self.tables.lock();
-        let known = |tables: &mut Tables| lineage.tickets().any(|ticket| tables.find(&ticket).is_some());
-        let is_twice = lineage.parent.is_some_and(|parent| parent.ticket == lineage.latest.ticket);
-        if !known(&mut tables) && !is_twice {
-            tables.insert(None, lineage);
-        }
-    }
-}
-
-impl ServerStore for MemoryServerStore {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
+    /// What [`ServerStore::find`] finds: this store has it at once.
+    pub fn find(&self, ticket: &Ticket) -> Option<Row> {
         // Only `commit` counts as a use: whoever shows a ticket has proven nothing yet.
         let mut tables = self.tables.lock();
         let (_, found) = tables.find(ticket)?;
         found.lineage.row(found.number)
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+    /// What [`ServerStore::commit`] does: this store does it at once.
+    pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
         let Commit { ticket, row: Row { entry, seen, address }, parent, time } = commit;
         let mut tables = self.tables.lock();
         // A ticket is new, but for one in 2^64: then nobody's lineage has it any more.
@@ -212,6 +203,26 @@ impl ServerStore for MemoryServerStore {
         };
         tables.insert(old, &Lineage { entry, latest, parent, made, used: time });
         Ok(())
+    }
+
+    /// Adds a lineage as the most recently used, unless one of its tickets is known.
+    pub(super) fn insert(&self, lineage: &Lineage) {
+        let mut tables = self.tables.lock();
+        let known = |tables: &mut Tables| lineage.tickets().any(|ticket| tables.find(&ticket).is_some());
+        let is_twice = lineage.parent.is_some_and(|parent| parent.ticket == lineage.latest.ticket);
+        if !known(&mut tables) && !is_twice {
+            tables.insert(None, lineage);
+        }
+    }
+}
+
+impl ServerStore for MemoryServerStore {
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(Self::find(self, ticket))
+    }
+
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Self::commit(self, commit.clone()))
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {

@@ -21,6 +21,7 @@ mod memory;
 mod named;
 mod reason;
 mod record;
+mod rows;
 mod server;
 mod shared;
 pub mod snapshot;
@@ -42,9 +43,10 @@ pub use memory::{MemoryClientStore, MemoryServerStore};
 pub(crate) use named::{Named, Parts};
 pub use reason::Reason;
 pub use record::ScopeRecord;
+pub(crate) use rows::Rows;
 pub use server::ServerCache;
-pub(crate) use server::{Asked, ServerSession};
-pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore};
+pub(crate) use server::{Asked, Committing, ServerSession};
+pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore, StoreAnswer, StoreRequest};
 
 /// Which caching schemes a side takes part in. Of those that both do, the best one is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::iter::once;
 
 use proptest::prelude::*;
 use spin::Mutex;
 
 use super::test_data::*;
 use super::*;
+use crate::cert::LearnedIssuers;
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -20,7 +20,7 @@ struct SavingStore {
 
 impl SavingStore {
     fn load(saved: Vec<u8>) -> Arc<Self> {
-        let (memory, _) = snapshot::decode(&saved, 8).expect("own encoding");
+        let (memory, ..) = snapshot::decode(&saved, 8).expect("own encoding");
         Arc::new(Self { memory, saved: Mutex::new(saved) })
     }
 }
@@ -33,7 +33,7 @@ impl ClientStore for SavingStore {
             save
         })?;
         if save == Save::Now {
-            *self.saved.lock() = snapshot::encode(&self.memory, &MemoryServerStore::new(0))?;
+            *self.saved.lock() = snapshot::encode(&self.memory, &MemoryServerStore::new(0), &LearnedIssuers::new())?;
         }
         Ok(())
     }
@@ -108,7 +108,8 @@ const SEEN: Seen = Seen { certificate: SERVER, request: Some(REQUEST) };
 
 impl World {
     fn new(scheme: Scheme) -> Self {
-        let empty = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0)).expect("small");
+        let empty = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0), &LearnedIssuers::new())
+            .expect("small");
         let server = Arc::new(MemoryServerStore::new(100));
         Self { scheme, client: SavingStore::load(empty), server, tickets: 0, now: TODAY }
     }
@@ -140,8 +141,8 @@ impl World {
                 let mut selection = Selection { scheme: Some(self.scheme), ..Selection::default() };
                 if let Some(ticket) = client.ticket_of(self.scheme) {
                     match self.scheme {
-                        Scheme::Compact => selection = server.select_everything(ticket),
-                        _ => selection.client_certificate = server.select(once(ticket)) == Some(0),
+                        Scheme::Compact => selection = server.select_everything(look_up(&*self.server, [ticket])),
+                        _ => selection.client_certificate = server.select(look_up(&*self.server, [ticket])) == Some(0),
                     }
                 }
                 *cached = selection.client_certificate;
@@ -168,7 +169,7 @@ impl World {
             Reach::Finished => {
                 if let Some(ticket) = client.own_ticket() {
                     let entry = server.entry(*own_certificate, &peer()).expect("caching is on");
-                    server.commit(FinishedProof::after_finished(), ticket, Some(entry)).expect("in memory");
+                    server.commit(FinishedProof::after_finished(), ticket, Some(entry)).done().expect("in memory");
                 }
                 *reached = Reach::Commit;
             }

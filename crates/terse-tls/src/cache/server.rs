@@ -5,10 +5,11 @@
 
 use alloc::sync::Arc;
 use core::fmt;
+use core::task::Poll;
 
 use super::entry::Conditions;
 use super::{
-    AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Seen,
+    AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Rows, Scheme, Schemes, Seen,
     Selection, ServerId, ServerStore, Ticket, TrustId,
 };
 use crate::cert::{RevocationCheck, VerifiedPeer};
@@ -79,12 +80,29 @@ struct Policy {
     revocation: Option<RevocationCheck>,
 }
 
-impl ServerSession {
-    /// How many tickets of one ClientHello are looked up. A client of today has one.
-    const MAX_TICKETS: usize = 8;
+/// What came of a commit.
+#[derive(Debug)]
+pub(crate) enum Committing {
+    /// An error says that the row may not survive a restart.
+    Done(Result<(), NotSaved>),
+    /// The store did not answer.
+    Pending(Commit),
+}
 
-    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept.
-    /// `host_name` is the name of the ClientHello.
+impl Committing {
+    /// At once.
+    #[cfg(test)]
+    pub(crate) fn done(self) -> Result<(), NotSaved> {
+        match self {
+            Self::Done(saved) => saved,
+            Self::Pending(commit) => panic!("the store did not answer {commit:?}"),
+        }
+    }
+}
+
+impl ServerSession {
+    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name`
+    /// is the name of the ClientHello.
     pub(crate) fn begin(
         cache: &ServerCache,
         asked: Option<Asked>,
@@ -132,12 +150,12 @@ impl ServerSession {
         self
     }
 
-    /// The index of the first of `tickets` that can be used. What expired or was revoked is deleted.
-    pub(crate) fn select(&mut self, tickets: impl Iterator<Item = Ticket>) -> Option<u16> {
+    /// The index of the first of the tickets that can be used. What expired or was revoked is deleted.
+    pub(crate) fn select(&mut self, rows: Rows) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
-        for (index, ticket) in (0..).zip(tickets.take(Self::MAX_TICKETS)) {
-            match policy.find(ticket, self.defences) {
+        for (index, (ticket, row)) in (0..).zip(rows) {
+            match policy.usable(ticket, row, self.defences) {
                 Ok(row) => {
                     self.used = Some(Used { ticket, row, client_certificate: true });
                     return Some(index);
@@ -148,13 +166,13 @@ impl ServerSession {
         None
     }
 
-    /// What `ticket` of `compact` lets this handshake leave out.
-    pub(crate) fn select_everything(&mut self, ticket: Ticket) -> Selection {
+    /// What the ticket of `compact` that was looked up lets this handshake leave out.
+    pub(crate) fn select_everything(&mut self, rows: Rows) -> Selection {
         self.used = None;
         let mut selection = Selection { scheme: Some(Scheme::Compact), ..Selection::default() };
-        let Some((cache, own)) = &self.own else { return selection };
-        let found = cache.store.find(&ticket).and_then(|row| Some((row.seen?, row)));
-        let Some((seen, row)) = found else {
+        let Some((_, own)) = &self.own else { return selection };
+        let found = rows.into_iter().next().and_then(|(ticket, row)| Some((ticket, row?)));
+        let Some((ticket, seen, row)) = found.and_then(|(ticket, row)| Some((ticket, row.seen?, row))) else {
             self.reason = Some("ticket unknown");
             return selection;
         };
@@ -219,31 +237,30 @@ impl ServerSession {
 
     /// The client's Finished was verified: keeps what was proven in this handshake under its new `ticket`. To be called
     /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
-    /// stands for the same Certificate. An error says that the row may not survive a restart.
-    pub(crate) fn commit(
-        &mut self,
-        proof: FinishedProof,
-        ticket: Ticket,
-        entry: Option<PeerEntry>,
-    ) -> Result<(), NotSaved> {
+    /// stands for the same Certificate.
+    pub(crate) fn commit(&mut self, proof: FinishedProof, ticket: Ticket, entry: Option<PeerEntry>) -> Committing {
         let FinishedProof(()) = proof;
         let entry = entry.filter(PeerEntry::fits);
         let (store, seen) = match (&self.own, &self.policy, &entry) {
             (Some((cache, seen)), ..) => (&cache.store, Some(*seen)),
             (None, Some(policy), Some(_)) => (&policy.cache.store, None),
-            _ => return Ok(()), // a ticket of `bithac` stands for a certificate
+            _ => return Committing::Done(Ok(())), // a ticket of `bithac` stands for a certificate
         };
         let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
         let used = self.used.take().filter(joins);
         let row = Row { entry: entry.map(Arc::new), seen, address: self.address };
-        store.commit(Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix })
+        let commit = Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix };
+        match store.commit(&commit) {
+            Poll::Ready(saved) => Committing::Done(saved),
+            Poll::Pending => Committing::Pending(commit),
+        }
     }
 }
 
 impl Policy {
-    /// A row of `bithac`.
-    fn find(&self, ticket: Ticket, defences: Defences) -> Result<Row, &'static str> {
-        let row = self.cache.store.find(&ticket).filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
+    /// The row that was found, if it is one of `bithac` and can be used.
+    fn usable(&self, ticket: Ticket, row: Option<Row>, defences: Defences) -> Result<Row, &'static str> {
+        let row = row.filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
         let entry = row.entry.as_ref().ok_or("ticket unknown")?;
         self.check(ticket, entry, defences)?;
         Ok(row)

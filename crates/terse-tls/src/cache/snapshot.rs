@@ -1,7 +1,8 @@
 //! The contents of the stores in memory as bytes, for stores that save: `CacheFile` of `terse-net` is one.
 //!
 //! Three tables, of scopes, clients, and tickets without a client certificate: each has its shared values (a byte says
-//! how many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes.
+//! how many) and its records, least recently used first, as `table` keeps them, behind their length in four bytes. Then
+//! who issued them, as far as that is needed ([`LearnedIssuers`]).
 //!
 //! The bytes carry no checksum; whoever keeps them adds one. Whoever can write them can name peers as verified, so they
 //! must come from a place that only this program writes.
@@ -16,16 +17,25 @@ use super::record;
 use super::shared::{Record, Shared, View};
 use super::store::NotSaved;
 use super::{Lineage, ScopeRecord};
+use crate::cert::LearnedIssuers;
 use crate::error::InvalidMessage;
-use crate::wire::{EncodeError, Reader};
+use crate::wire::{Encode, EncodeError, Parse, Reader};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
-/// Everything in `client` and `server`, with the order of use. Holds of running connections are left out.
+/// What [`encode`] takes, and [`decode`] gives back.
+pub type Contents = (MemoryClientStore, MemoryServerStore, LearnedIssuers);
+
+/// Everything in `client` and `server`, with the order of use, and `issuers`. Holds of running connections are left
+/// out.
 ///
 /// Fails only past 4 GiB.
-pub fn encode(client: &MemoryClientStore, server: &MemoryServerStore) -> Result<Vec<u8>, NotSaved> {
+pub fn encode(
+    client: &MemoryClientStore,
+    server: &MemoryServerStore,
+    issuers: &LearnedIssuers,
+) -> Result<Vec<u8>, NotSaved> {
     let scopes = client.records();
     let (clients, anonymous): (Vec<_>, Vec<_>) =
         server.lineages().into_iter().partition(|lineage| lineage.entry().is_some());
@@ -33,12 +43,13 @@ pub fn encode(client: &MemoryClientStore, server: &MemoryServerStore) -> Result<
     write_table(scopes.iter().map(|(scope, record)| record.to_packed(scope)), &mut bytes)?;
     write_table(clients.iter().map(Lineage::to_packed), &mut bytes)?;
     write_table(anonymous.iter().map(Lineage::to_packed), &mut bytes)?;
+    bytes.extend_from_slice(&issuers.to_vec().map_err(|_| NotSaved)?);
     Ok(bytes)
 }
 
-/// The stores that [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the
-/// least recently used are left out.
-pub fn decode(bytes: &[u8], capacity: usize) -> Result<(MemoryClientStore, MemoryServerStore), InvalidMessage> {
+/// What [`encode`] got, now for `capacity` scopes and as many clients. If that is less than before, the least
+/// recently used are left out.
+pub fn decode(bytes: &[u8], capacity: usize) -> Result<Contents, InvalidMessage> {
     decode_into(bytes, MemoryClientStore::new(capacity), MemoryServerStore::new(capacity))
 }
 
@@ -47,7 +58,7 @@ pub fn decode_into(
     bytes: &[u8],
     client: MemoryClientStore,
     server: MemoryServerStore,
-) -> Result<(MemoryClientStore, MemoryServerStore), InvalidMessage> {
+) -> Result<Contents, InvalidMessage> {
     let mut reader = Reader::new(bytes);
     read_table::<{ record::SHARED }>(&mut reader, |view| {
         let (scope, record) = ScopeRecord::from_packed(view)?;
@@ -64,8 +75,9 @@ pub fn decode_into(
             Ok(())
         })?;
     }
+    let issuers = LearnedIssuers::parse(&mut reader)?;
     reader.finish()?;
-    Ok((client, server))
+    Ok((client, server, issuers))
 }
 
 fn write_table<const R: usize>(

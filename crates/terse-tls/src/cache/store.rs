@@ -1,13 +1,20 @@
 //! The traits of stores: in memory, in a file, in a database.
 //!
-//! A call answers before it returns. A store that asks somebody else, such as a database, blocks its thread meanwhile,
-//! so an asynchronous program hands input to a connection where it may block. It keeps each record or row on its own,
-//! as [`ScopeRecord::to_bytes`] and [`Row::to_bytes`] give it.
+//! A store that keeps each record or row on its own, such as a database, has it as [`ScopeRecord::to_bytes`] and
+//! [`Row::to_bytes`] give it. If asking it takes time, either its calls block their thread, or:
+//!
+//! - A server's store answers [`Poll::Pending`] to [`ServerStore::find`] and [`ServerStore::commit`], as often as it
+//!   likes. The connection waits then, and asks the application instead ([`crate::Connection::store_request`]).
+//! - A client's does not: which [`Scope`] a connection will ask for is known before it is begun
+//!   ([`crate::ClientConfig::scope`]). Who loads that record first, and begins the connection then, needs no state in
+//!   which it has sent nothing. What it changes may be saved behind its back: if that is lost, it costs one full
+//!   handshake.
 //!
 //! What must always hold: each call is atomic against all others, also when it fails.
 
 use alloc::sync::Arc;
 use core::fmt;
+use core::task::Poll;
 
 use pki_types::UnixTime;
 
@@ -37,23 +44,29 @@ pub enum Save {
 /// other.
 pub trait ServerStore: Send + Sync {
     /// What is kept under `ticket`. Changes nothing, not even what goes first: the client has proven nothing yet.
-    fn find(&self, ticket: &Ticket) -> Option<Row>;
+    ///
+    /// [`Poll::Pending`]: the connection asks the application, and does not call this again for the same ticket.
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>>;
 
     /// In one atomic write: adds the new ticket with its parent, and deletes the parent's parent and the parent's other
     /// child. Without a parent, or if that is gone, the ticket stands alone.
     ///
     /// A persistent store saves before it returns, since what the server sends next tells the client that it has the
     /// ticket. An error says that the row may not survive a restart; a connection goes on without.
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved>;
+    ///
+    /// [`Poll::Pending`]: the connection asks the application to do it, sends nothing until that is done, and does not
+    /// call this again.
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>>;
 
     /// Whether `ticket` proves that a client is at `address`: the handshake that made it came from there, and it has
     /// proven nothing yet (`caching`, rule 7). If so, it is spent for that purpose, and a persistent store has saved
     /// that before this returns: of any number of calls for one ticket, also across a restart, one at most is `true`.
     ///
-    /// An error says that it may not be saved, and means no.
+    /// An error says that it may not be saved, and means no. So does a store that cannot tell at once: the client is
+    /// asked for a cookie then. To wait would be to keep something for whoever claims an address.
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved>;
 
-    /// Deletes `ticket`, if it is there.
+    /// Deletes `ticket`, if it is there. A store may do it later: what expired or was revoked is not used either way.
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved>;
 }
 
@@ -97,6 +110,41 @@ pub struct Commit {
     pub parent: Option<Ticket>,
     /// When that was, where there is a clock.
     pub time: Option<UnixTime>,
+}
+
+/// What the application is asked, since the store of a server answered [`Poll::Pending`].
+#[derive(Clone, Debug)]
+pub enum StoreRequest {
+    /// What [`ServerStore::find`] was asked.
+    Find(Ticket),
+    /// What [`ServerStore::commit`] was asked: once for a handshake.
+    Commit(Commit),
+}
+
+/// The answer to a [`StoreRequest`].
+#[derive(Clone, Debug)]
+pub enum StoreAnswer {
+    /// To [`StoreRequest::Find`]. `None` also if nobody knows: the handshake is a full one.
+    Found(Option<Row>),
+    /// To [`StoreRequest::Commit`].
+    Committed(Result<(), NotSaved>),
+}
+
+impl StoreAnswer {
+    /// To whatever is asked: nothing is found, and nothing can be saved.
+    pub const fn unavailable(request: &StoreRequest) -> Self {
+        match request {
+            StoreRequest::Find(_) => Self::Found(None),
+            StoreRequest::Commit(_) => Self::Committed(Err(NotSaved)),
+        }
+    }
+
+    pub(crate) const fn answers(&self, request: &StoreRequest) -> bool {
+        matches!(
+            (self, request),
+            (Self::Found(_), StoreRequest::Find(_)) | (Self::Committed(_), StoreRequest::Commit(_))
+        )
+    }
 }
 
 /// A change was made, but could not be saved. The store knows the reason.

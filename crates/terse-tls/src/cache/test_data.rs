@@ -139,3 +139,10 @@ pub(super) fn commits(store: &MemoryServerStore) -> Vec<Commit> {
     };
     store.lineages().into_iter().flat_map(commits).collect()
 }
+
+/// What `store` has under `tickets`.
+pub(super) fn look_up(store: &dyn ServerStore, tickets: impl IntoIterator<Item = Ticket>) -> Rows {
+    let mut rows = Rows::default();
+    assert_eq!(rows.look_up(store, tickets.into_iter()), None, "it answers at once");
+    rows
+}

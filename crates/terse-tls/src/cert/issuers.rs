@@ -57,12 +57,22 @@ pub(super) struct Issued {
     pub(super) issuers: Vec<Issuer>,
 }
 
-/// The CAs that are known here: the trust anchors, and those learned, of which the least recently used goes first.
+/// The CAs that are known here: the trust anchors, and those learned.
 pub(crate) struct IssuerTable {
     sha256: &'static dyn Hash,
-    anchors: Box<[(IssuerId, Arc<Issuer>)]>,
-    learned: Mutex<Lru<IssuerId, Arc<Issuer>>>,
+    anchors: Arc<[(IssuerId, Arc<Issuer>)]>,
+    learned: LearnedIssuers,
 }
+
+/// Who issued the chains that were verified: CAs between leaf and trust anchor, with their keys, 64 at most, of which
+/// the least recently used goes first. Clones are one and the same.
+///
+/// Each [`Trust`](crate::Trust) that needs them has its own, which end with the process, unless
+/// [`Trust::with_issuers`](crate::Trust::with_issuers) gives it those that are saved with a cache
+/// ([`snapshot`](crate::cache::snapshot)). They are no trust: they name who signs CRLs and OCSP responses, and each
+/// link of a chain that was verified says which of them it means.
+#[derive(Clone)]
+pub struct LearnedIssuers(Arc<Mutex<Lru<IssuerId, Arc<Issuer>>>>);
 
 /// How many CAs between leaves and trust anchors are remembered. One that is forgotten costs a full handshake.
 const MAX_LEARNED: usize = 64;
@@ -144,9 +154,18 @@ impl Issued {
 }
 
 impl IssuerTable {
-    pub(crate) fn new(sha256: &'static dyn Hash, anchors: impl Iterator<Item = Issuer>) -> Self {
+    pub(crate) fn new(
+        sha256: &'static dyn Hash,
+        anchors: impl Iterator<Item = Issuer>,
+        learned: LearnedIssuers,
+    ) -> Self {
         let anchors = anchors.map(|anchor| (anchor.id(sha256), Arc::new(anchor))).collect();
-        Self { sha256, anchors, learned: Mutex::new(Lru::new(MAX_LEARNED)) }
+        Self { sha256, anchors, learned: learned.check(sha256) }
+    }
+
+    /// The same with others that were learned.
+    pub(super) fn with_learned(&self, learned: LearnedIssuers) -> Self {
+        Self { sha256: self.sha256, anchors: self.anchors.clone(), learned: learned.check(self.sha256) }
     }
 
     pub(crate) const fn sha256(&self) -> &'static dyn Hash {
@@ -156,7 +175,7 @@ impl IssuerTable {
     /// The CA of this name, if it is known.
     pub(crate) fn find(&self, id: IssuerId) -> Option<Arc<Issuer>> {
         let anchor = self.anchors.iter().find(|(known, _)| *known == id).map(|(_, issuer)| issuer.clone());
-        anchor.or_else(|| self.learned.lock().touch(&id).map(|issuer| issuer.clone()))
+        anchor.or_else(|| self.learned.0.lock().touch(&id).map(|issuer| issuer.clone()))
     }
 
     /// Remembers the CAs of a chain that was verified in a handshake that the peer finished.
@@ -164,8 +183,85 @@ impl IssuerTable {
         for issuer in issuers.iter().filter(|issuer| issuer.fits()) {
             let id = issuer.id(self.sha256);
             if self.find(id).is_none() {
-                self.learned.lock().insert(id, Arc::new(issuer.clone()));
+                self.learned.0.lock().insert(id, Arc::new(issuer.clone()));
             }
+        }
+    }
+}
+
+impl LearnedIssuers {
+    /// None yet.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Lru::new(MAX_LEARNED))))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets what came from a file under another name than its own.
+    fn check(self, sha256: &dyn Hash) -> Self {
+        let mut issuers = self.0.lock();
+        let wrong = |(id, issuer): (&IssuerId, &Arc<Issuer>)| (issuer.id(sha256) != *id).then_some(*id);
+        let wrong: Vec<_> = issuers.oldest_first().filter_map(wrong).collect();
+        for id in wrong {
+            issuers.remove(&id);
+        }
+        drop(issuers);
+        self
+    }
+}
+
+impl Default for LearnedIssuers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LearnedIssuers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LearnedIssuers").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// `count(1)`, then of each, least recently used first, `id(8) || signs_crls(1) || name<0..2^16-1> ||
+/// public_key<0..2^16-1>`.
+impl Parse<'_> for LearnedIssuers {
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        let count = usize::from(reader.u8()?);
+        let mut issuers = Lru::new(MAX_LEARNED);
+        for _ in 0..count {
+            let id = IssuerId(reader.array()?);
+            let signs_crls = match reader.u8()? {
+                0 => false,
+                1 => true,
+                _ => return Err(InvalidMessage::IllegalValue),
+            };
+            let issuer = Issuer::new(reader.vec16()?, reader.vec16()?, signs_crls);
+            if !issuer.fits() || issuers.peek(&id).is_some() || issuers.len() == MAX_LEARNED {
+                return Err(InvalidMessage::IllegalValue);
+            }
+            issuers.insert(id, Arc::new(issuer));
+        }
+        Ok(Self(Arc::new(Mutex::new(issuers))))
+    }
+}
+
+impl Encode for LearnedIssuers {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        let issuers = self.0.lock();
+        writer.u8(issuers.len() as u8); // there are not more
+        for (id, issuer) in issuers.oldest_first() {
+            writer.bytes(&id.0);
+            writer.u8(issuer.signs_crls.into());
+            writer.vec::<2>(|writer| writer.bytes(&issuer.name));
+            writer.vec::<2>(|writer| writer.bytes(&issuer.public_key));
         }
     }
 }

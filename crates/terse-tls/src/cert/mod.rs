@@ -19,6 +19,7 @@ mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
+pub use issuers::LearnedIssuers;
 pub(crate) use issuers::Links;
 pub use ocsp::Stapling;
 #[cfg(feature = "testing")]

@@ -33,6 +33,11 @@ impl Revocation {
         Ok(Self { issuers, crls: Arc::new(Mutex::new(crls)) })
     }
 
+    /// The same lists, with others known to have issued.
+    pub(super) fn with_issuers(&self, issuers: Arc<IssuerTable>) -> Self {
+        Self { issuers, crls: self.crls.clone() }
+    }
+
     /// From now on these lists are in force, all of them and no others. If one of them does not parse, nothing changes.
     ///
     /// Connections that are being made are judged by the lists of either moment. What a new list revokes is no longer

@@ -22,7 +22,7 @@ use x509_cert::der::{Encode as _, Tag};
 
 use super::crls::Crls;
 use super::fields::{self, Fields};
-use super::issuers::{Issued, Issuer, IssuerTable, Link};
+use super::issuers::{Issued, Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::raw_public_keys::RawPublicKeys;
 use super::signatures::Signatures;
@@ -38,6 +38,8 @@ pub struct Trust {
     inner: Arc<Inner>,
     /// Where revocation is checked: who issued what was verified.
     issuers: Option<Arc<IssuerTable>>,
+    /// Where those are that the application keeps.
+    learned: Option<LearnedIssuers>,
     revocation: Option<Revocation>,
     raw_public_keys: Option<Arc<RawPublicKeys>>,
     stapling: Stapling,
@@ -92,6 +94,7 @@ impl Trust {
         Self {
             inner: Arc::new(Inner { anchors, digest }),
             issuers: None,
+            learned: None,
             revocation: None,
             raw_public_keys: None,
             stapling: Stapling::Off,
@@ -119,8 +122,7 @@ impl Trust {
         provider: &CryptoProvider,
         crls: &[CertificateRevocationListDer<'_>],
     ) -> Result<Self, ApiMisuse> {
-        let anchors = self.inner.anchors.iter().filter_map(anchor_as_issuer);
-        let issuers = self.issuers.unwrap_or_else(|| Arc::new(IssuerTable::new(provider.sha256, anchors)));
+        let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table(provider));
         let revocation = Revocation::new(issuers.clone(), crls)?;
         Ok(Self { issuers: Some(issuers), revocation: Some(revocation), ..self })
     }
@@ -146,13 +148,30 @@ impl Trust {
     /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2
     /// cannot send one, and so is refused by a server that requires it. A raw public key has none and needs none.
     pub fn with_stapling(self, provider: &CryptoProvider, stapling: Stapling) -> Self {
-        let anchors = || self.inner.anchors.iter().filter_map(anchor_as_issuer);
-        let table = || Arc::new(IssuerTable::new(provider.sha256, anchors()));
         let issuers = match stapling {
             Stapling::Off => self.issuers.clone(),
-            Stapling::Ask | Stapling::Require => Some(self.issuers.clone().unwrap_or_else(table)),
+            Stapling::Ask | Stapling::Require => {
+                Some(self.issuers.clone().unwrap_or_else(|| self.issuer_table(provider)))
+            }
         };
         Self { issuers, stapling, ..self }
+    }
+
+    /// Remembers who issued what it verifies, which it needs for CRLs and staples, where the application keeps it: so
+    /// that what is cached can be used after a restart without a full handshake first. Without CRLs and staples it
+    /// changes nothing.
+    pub fn with_issuers(self, learned: &LearnedIssuers) -> Self {
+        let issuers = self.issuers.map(|issuers| Arc::new(issuers.with_learned(learned.clone())));
+        let revocation = match (&self.revocation, &issuers) {
+            (Some(revocation), Some(issuers)) => Some(revocation.with_issuers(issuers.clone())),
+            _ => None, // who has the one has the other
+        };
+        Self { issuers, revocation, learned: Some(learned.clone()), ..self }
+    }
+
+    fn issuer_table(&self, provider: &CryptoProvider) -> Arc<IssuerTable> {
+        let anchors = self.inner.anchors.iter().filter_map(anchor_as_issuer);
+        Arc::new(IssuerTable::new(provider.sha256, anchors, self.learned.clone().unwrap_or_default()))
     }
 
     /// What peers are asked for beside their certificate.

@@ -3,8 +3,8 @@
 //!
 //! What must always hold: without the feature `testing` nobody can take one away.
 //!
-//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`, and a server's
-//! entries are not a client's. The defences of datagrams have a list of their own, and so have those of an endpoint.
+//! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
+//! datagrams have a list of their own, and so have those of an endpoint.
 
 use super::Common;
 use crate::cache::FinishedProof;
@@ -36,6 +36,8 @@ pub enum CacheDefence {
     FreshTickets,
     /// An entry is used under the policy that it was verified under (rule 5).
     TrustPolicy,
+    /// ... and of a peer in the role that it was verified in.
+    Roles,
     /// ... and under the server name that it was verified for.
     ServerName,
     /// ... and while its chain is valid.
@@ -48,12 +50,14 @@ pub enum CacheDefence {
     SameObjects,
     /// A client takes a selection only of what it offered, and understands.
     Selection,
+    /// TLS 1.2 without the extended master secret caches nothing (rule 6).
+    ExtendedMasterSecret,
 }
 
 #[cfg(feature = "testing")]
 impl CacheDefence {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::TranscriptBinding,
         Self::Signature,
         Self::Finished,
@@ -64,12 +68,14 @@ impl CacheDefence {
         Self::Alternation,
         Self::FreshTickets,
         Self::TrustPolicy,
+        Self::Roles,
         Self::ServerName,
         Self::Validity,
         Self::Revocation,
         Self::Scopes,
         Self::SameObjects,
         Self::Selection,
+        Self::ExtendedMasterSecret,
     ];
 }
 

@@ -39,13 +39,12 @@ impl Connection {
         connection.summary.received.record_bytes = hello.bytes as u64;
         connection.client_address = Some(address);
         connection.ids.of_endpoint = true;
-        connection.has_rest = true; // the first input is what is left of its datagram: nothing
         Ok(connection)
     }
 
     /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.sender.deadline().filter(|_| self.failure.is_none())
+        self.sender.deadline().filter(|_| self.failure.is_none() && self.store_request().is_none())
     }
 
     /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when

@@ -1,25 +1,25 @@
 //! What drives a connection: records in, the handshake's next state, alerts, and the end.
 //!
-//! What must always hold: after an error there is no handshake left to drive; while a signature is waited for, no
-//! message is handled.
+//! What must always hold: after an error there is no handshake left to drive; while a signature or a store is waited for,
+//! no message is handled.
 
 use super::{Connection, Progress};
-use crate::cache;
+use crate::cache::{self, StoreAnswer};
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
-use crate::handshake::{Handshake, Message, Output, Receive};
+use crate::handshake::{ExpectStore, Handshake, LookUp, Message, Output, Receive};
 use crate::link::{Incoming, Received};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
 impl Connection {
-    /// Takes records, until application data or a signature is to be waited for.
+    /// Takes records, until application data, a signature or a store is to be waited for.
     pub(super) fn handle_records(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let mut taken = 0;
         while (taken < input.len() || self.receiver.has_waiting())
             && !self.receiver.has_plaintext()
-            && self.signature_request().is_none()
+            && !self.is_waiting()
         {
             if self.peer_closed != Progress::Due && !self.has_acks() {
                 return Ok(input.len());
@@ -85,9 +85,9 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Handles the messages that are whole, as far as no signature is waited for.
+    /// Handles the messages that are whole, as far as nothing is waited for.
     pub(super) fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
-        while self.signature_request().is_none() && self.receiver.message()?.is_some() {
+        while !self.is_waiting() && self.receiver.message()?.is_some() {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes, output.link.protocol())?;
@@ -106,6 +106,21 @@ impl Connection {
     /// The signature that was waited for is there.
     pub(super) fn handle_signature(&mut self, now: Now, rng: &mut dyn Rng, signature: &[u8]) -> Result<(), Error> {
         self.step(now, rng, |handshake, _, output| Ok((handshake.signed(signature, output)?, 0)))?;
+        self.handle_messages(now, rng)?;
+        self.handle_records(now, rng, &mut []).map(|_| ())
+    }
+
+    /// The store that was waited for has answered.
+    pub(super) fn handle_store_answer(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        answer: StoreAnswer,
+    ) -> Result<(), Error> {
+        self.step(now, rng, |handshake, receiver, output| match handshake {
+            Handshake::Store(state) => state.answered(answer, receiver.message()?.unwrap_or_default(), output),
+            _ => Err(ApiMisuse::NoStoreAnswerDue.into()),
+        })?;
         self.handle_messages(now, rng)?;
         self.handle_records(now, rng, &mut []).map(|_| ())
     }
@@ -130,9 +145,14 @@ impl Connection {
             cache: self.cache.as_deref_mut(),
             trace: self.config.common().trace.as_deref(),
             learned: None,
+            look_up: None,
             receive: Receive::default(),
         };
         let (handshake, handled) = change(handshake, &*self.receiver, &mut output)?;
+        if let Some(LookUp { rows, pending: Some(ticket) }) = output.look_up.take().map(|look_up| *look_up) {
+            self.proceed(ExpectStore::look_up(handshake, rows, ticket), now); // the message stays where it is
+            return Ok(());
+        }
         let (receive, learned) = (output.receive, output.learned);
         if was_finished {
             self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
@@ -180,6 +200,10 @@ impl Connection {
             self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
         self.needs_signature = match handshake.signature_request() {
+            Some(_) => Progress::Happened,
+            None => Progress::Due,
+        };
+        self.needs_store = match handshake.store_request() {
             Some(_) => Progress::Happened,
             None => Progress::Due,
         };

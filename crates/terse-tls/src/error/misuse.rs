@@ -48,6 +48,8 @@ pub enum ApiMisuse {
     PskIdentity,
     /// A signature that was not asked for.
     NoSignatureDue,
+    /// An answer of a store that was not asked, or not this.
+    NoStoreAnswerDue,
     /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
     ReservedLabel,
     /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as
@@ -130,6 +132,7 @@ impl fmt::Display for ApiMisuse {
                 f.write_str("the identity of a pre-shared key must have 1 to 4096 bytes, and a context no more")
             }
             Self::NoSignatureDue => f.write_str("no signature is waited for"),
+            Self::NoStoreAnswerDue => f.write_str("no such answer of a store is waited for"),
             Self::ReservedLabel => f.write_str("the label is one that the protocol uses itself"),
         }
     }

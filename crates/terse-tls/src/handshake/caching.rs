@@ -4,13 +4,14 @@
 //! What must always hold: a client takes only what it offered; a server selects only what it would send, or accept, in
 //! this handshake.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
-use super::{Output, signature, stapling};
+use super::{LookUp, Output, signature, stapling};
 use crate::cache::{
-    Asked, ClientSession, Fingerprint, RequestEntry, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
+    Asked, ClientSession, Fingerprint, RequestEntry, Rows, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
     TrustId,
 };
 use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
@@ -55,7 +56,10 @@ pub(super) fn selected(
             selected_by_ticket(bits.unwrap_or_default(), bits.is_some(), session, config, types, version)?
         }
         (Some(_), ..) => return Err(PeerMisbehaved::IllegalCachingReply.into()),
-        (None, server_objects, client_objects) => selected_objects(server_objects, client_objects, session, version)?,
+        (None, server_objects, client_objects) => {
+            let is_lax = common.defences().lack(CacheDefence::Selection);
+            selected_objects(server_objects, client_objects, session, version, is_lax)?
+        }
     };
     session.selected(selection);
     let has_tickets = matches!(selection.scheme, Some(Scheme::Bithac | Scheme::Compact));
@@ -120,6 +124,7 @@ fn selected_objects(
     client_objects: Option<SelectedClientInfo<'_>>,
     session: &ClientSession,
     version: ProtocolVersion,
+    is_lax: bool,
 ) -> Result<Selection, Error> {
     let scheme = match (&server_objects, &client_objects) {
         (_, Some(_)) => Some(Scheme::Bithac),
@@ -137,13 +142,14 @@ fn selected_objects(
             }
             _ => (None, &mut selection.client_certificate),
         };
-        if offered.is_none() || core::mem::replace(selected, true) {
+        if (offered.is_none() || core::mem::replace(selected, true)) && !is_lax {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
     }
     if let Some(SelectedClientInfo(Some(objects))) = client_objects {
         let mut objects = objects.iter();
         selection.client_certificate = match (objects.next(), objects.next()) {
+            (Some(_), _) if is_lax => true,
             _ if session.ticket_of(Scheme::Bithac).is_none() => {
                 return Err(PeerMisbehaved::IllegalCachingReply.into());
             }
@@ -216,9 +222,33 @@ impl<'a> Offered<'a> {
         })
     }
 
-    fn offers(&self, kind: CachedInformationType, fingerprint: Fingerprint) -> bool {
+    /// Looks up the tickets. `None`: the store takes its time. Then the handshake goes back to where it was.
+    pub(super) fn look_up(&self, config: &ServerConfig, output: &mut Output<'_>) -> Option<Rows> {
+        let mut rows = output.look_up.take().map_or_else(Rows::default, |known| known.rows);
+        let Some(cache) = &config.cache else { return Some(rows) };
+        let pending = match self.compact {
+            Some(CompactOffer(ticket)) => rows.look_up(&*cache.store, ticket.map(Ticket).into_iter()),
+            None => rows.look_up(&*cache.store, self.tickets().map(|(_, ticket)| ticket)),
+        };
+        if pending.is_some() {
+            output.look_up = Some(Box::new(LookUp { rows, pending }));
+            return None;
+        }
+        Some(rows)
+    }
+
+    /// The tickets of `bithac`, each with its index.
+    fn tickets(&self) -> impl Iterator<Item = (u16, Ticket)> {
+        let objects = self.client_cached_info.iter().flat_map(|ClientCachedInfo(objects)| objects);
+        (0..)
+            .zip(objects.flat_map(|objects| objects.iter()))
+            .filter(|(_, object)| object.kind == CachedInformationType::CERT)
+            .filter_map(|(index, object)| Some((index, Ticket(object.ticket.try_into().ok()?))))
+    }
+
+    fn offers(&self, kind: CachedInformationType, fingerprint: Fingerprint, is_lax: bool) -> bool {
         let objects = self.cached_info.iter().flat_map(|CachedInformation(objects)| objects.iter());
-        objects.into_iter().any(|object| object.kind == kind && object.hash_value == fingerprint.0)
+        objects.into_iter().any(|object| object.kind == kind && (object.hash_value == fingerprint.0 || is_lax))
     }
 }
 
@@ -273,11 +303,12 @@ impl Selected {
         self.leaves_out() && self.server_certificate && !self.reduced
     }
 
-    /// The first scheme that both sides have, even if nothing matches. `client` is what its Certificate may carry, and
-    /// in which version.
+    /// The first scheme that both sides have, even if nothing matches. `rows` are what [`Offered::look_up`] found. `client` is
+    /// what its Certificate may carry, and in which version.
     pub(super) fn new(
         config: &ServerConfig,
         offered: &Offered<'_>,
+        rows: Rows,
         server_name: Option<&str>,
         client: (CertificateType, ProtocolVersion),
         own: Own<'_>,
@@ -287,15 +318,16 @@ impl Selected {
         let Some(cache) = &config.cache else { return selected };
         let client = Client { config, server_name, client, now: output.now };
         if let Some(CompactOffer(ticket)) = offered.compact {
-            selected.select_everything(cache, ticket.map(Ticket), &client, own, output);
+            selected.select_everything(cache, ticket.map(|_| rows), &client, own, output);
             return selected;
         }
         // RFC 7924, 4: only what would be sent now.
-        selected.server_certificate = offered.offers(CachedInformationType::CERT, own.certificate);
+        let is_lax = config.common.defences().lack(CacheDefence::SameObjects);
+        selected.server_certificate = offered.offers(CachedInformationType::CERT, own.certificate, is_lax);
         let request = own.request.filter(|request| request.pays && offered.cached_info.is_some());
-        let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request);
+        let is_offered = |request: &Fingerprint| offered.offers(CachedInformationType::CERT_REQ, *request, is_lax);
         selected.certificate_request = request.map(|request| (request.fingerprint)()).filter(is_offered);
-        selected.select_ticket(cache, offered, &client);
+        selected.select_ticket(cache, offered, rows, &client);
         let ticket_used = matches!(selected.ticket, Some(SelectedTicket::Index(Some(_))));
         let any = selected.server_certificate || selected.certificate_request.is_some() || ticket_used;
         let scheme = if selected.ticket.is_some() { Scheme::Bithac } else { Scheme::Rfc7924 };
@@ -314,7 +346,7 @@ impl Selected {
     fn select_everything(
         &mut self,
         cache: &ServerCache,
-        ticket: Option<Ticket>,
+        ticket: Option<Rows>,
         client: &Client<'_>,
         own: Own<'_>,
         output: &mut Output<'_>,
@@ -326,16 +358,14 @@ impl Selected {
         let session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
         let session = session.checking(revocation_check(client.config, output.now));
         let mut session = session.defended(client.config.common.defences());
+        let is_first = ticket.is_none();
         let mut selection = match ticket {
             None => Selection { scheme: Some(Scheme::Compact), ..Selection::default() },
-            Some(ticket) => session.select_everything(ticket),
+            Some(rows) => session.select_everything(rows),
         };
         selection.reduced = selection.server_certificate && own.has_extensions;
         output.summary.mode = Mode::of(selection.any(), selection.scheme);
-        let reason = match ticket {
-            None => Some("first contact"),
-            Some(_) => session.reason(),
-        };
+        let reason = if is_first { Some("first contact") } else { session.reason() };
         output.summary.fallback = output.summary.fallback.or(reason);
         self.server_certificate = selection.server_certificate;
         self.reduced = selection.reduced;
@@ -345,7 +375,7 @@ impl Selected {
     }
 
     /// Paper 000, IV-B.
-    fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, client: &Client<'_>) {
+    fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, rows: Rows, client: &Client<'_>) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
@@ -353,14 +383,10 @@ impl Selected {
         let mut session = session.defended(client.config.common.defences());
         self.ticket = Some(match objects {
             None => SelectedTicket::Support,
-            Some(objects) => {
-                let tickets: Vec<_> = (0..)
-                    .zip(objects.iter())
-                    .filter(|(_, object)| object.kind == CachedInformationType::CERT)
-                    .filter_map(|(index, object)| Some((index, Ticket(object.ticket.try_into().ok()?))))
-                    .collect();
-                let selected = session.select(tickets.iter().map(|(_, ticket)| *ticket));
-                SelectedTicket::Index(selected.and_then(|nth| tickets.get(usize::from(nth))).map(|(index, _)| *index))
+            Some(_) => {
+                let selected = session.select(rows);
+                let index = selected.and_then(|nth| offered.tickets().nth(nth.into()));
+                SelectedTicket::Index(index.map(|(index, _)| index))
             }
         });
         self.session = Some(session);

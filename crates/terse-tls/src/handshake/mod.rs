@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::cache::{AddressId, ClientSession, Learned};
+use crate::cache::{AddressId, ClientSession, Learned, StoreRequest};
 use crate::config::{Trace, TraceEvent};
 use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
@@ -27,10 +27,12 @@ pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;
 mod stapling;
+mod store;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 
 pub use signature::SignatureRequest;
+pub(crate) use store::{ExpectStore, LookUp};
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]
@@ -103,6 +105,8 @@ pub(crate) struct Output<'a> {
     /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest
     /// before.
     pub(crate) learned: Option<Learned>,
+    /// Tickets that were looked up for this ClientHello already, or that wait for the store.
+    pub(crate) look_up: Option<Box<LookUp>>,
     /// What the link is to change once the message is handled.
     pub(crate) receive: Receive,
 }
@@ -173,6 +177,8 @@ pub(crate) enum Handshake {
     Tls13Server(tls13::server::State),
     /// Finished, in TLS 1.3.
     Tls13Traffic(Box<tls13::traffic::Traffic>),
+    /// A server whose store takes its time, in either version.
+    Store(Box<ExpectStore>),
 }
 
 impl Handshake {
@@ -187,6 +193,7 @@ impl Handshake {
             Self::Tls13Client(state) => state.handle(message, output),
             Self::Tls13Server(state) => state.handle(message, output),
             Self::Tls13Traffic(state) => state.handle(message, output).map(Self::Tls13Traffic),
+            Self::Store(_) => Err(message.unexpected()),
         }
     }
 
@@ -197,7 +204,7 @@ impl Handshake {
             Self::Tls12Server(state) => state.signature_request(),
             Self::Tls13Client(state) => state.signature_request(),
             Self::Tls13Server(state) => state.signature_request(),
-            Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_) => None,
+            Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_) | Self::Store(_) => None,
         }
     }
 
@@ -208,7 +215,19 @@ impl Handshake {
             Self::Tls12Server(state) => state.signed(signature, output),
             Self::Tls13Client(state) => state.signed(signature, output),
             Self::Tls13Server(state) => state.signed(signature, output),
-            state @ (Self::Client(_) | Self::Server(_) | Self::Tls12Traffic(_) | Self::Tls13Traffic(_)) => Ok(state),
+            state @ (Self::Client(_)
+            | Self::Server(_)
+            | Self::Tls12Traffic(_)
+            | Self::Tls13Traffic(_)
+            | Self::Store(_)) => Ok(state),
+        }
+    }
+
+    /// What the state waits for the application to ask the store.
+    pub(crate) const fn store_request(&self) -> Option<&StoreRequest> {
+        match self {
+            Self::Store(state) => Some(&state.request),
+            _ => None,
         }
     }
 
@@ -227,7 +246,8 @@ impl Handshake {
             | Self::Tls12Client(_)
             | Self::Tls12Server(_)
             | Self::Tls12Traffic(_)
-            | Self::Tls13Traffic(_) => false,
+            | Self::Tls13Traffic(_)
+            | Self::Store(_) => false, // which takes no records
         }
     }
 }

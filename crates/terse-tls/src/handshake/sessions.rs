@@ -126,7 +126,9 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
 /// What the server's chain is verified under.
 pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId {
     let common = &config.common;
-    config.trust.id(common.provider.sha256, PeerRole::Server(&server.name), &common.signature_schemes)
+    let is_lax = common.defences().lack(CacheDefence::Roles);
+    let role = if is_lax { PeerRole::Client } else { PeerRole::Server(&server.name) };
+    config.trust.id(common.provider.sha256, role, &common.signature_schemes)
 }
 
 /// What a server's chain that was verified before must pass as well.

@@ -1,13 +1,16 @@
 //! What each defence of caching is for: the attack that it stops succeeds as soon as it is taken away.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 use std::sync::Mutex;
 
 use terse_pki::Usage;
 use terse_testkit::fault;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::{DAY, Pki};
-use terse_tls::cache::{AddressId, Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerStore, Ticket};
+use terse_tls::cache::{
+    AddressId, Commit, Fingerprint, MemoryServerStore, NotSaved, PeerEntry, Row, Schemes, Seen, ServerStore, Ticket,
+};
 use terse_tls::summary::CachedObject;
 use terse_tls::{CacheDefence, ClientAuthentication, ExtensionType, Fault, HandshakeType, Trust};
 
@@ -19,7 +22,7 @@ use crate::world::*;
 fn each_defence_stops_an_attack() {
     for defence in CacheDefence::ALL {
         let mut attacked = 0;
-        for setting in SETTINGS {
+        for setting in SETTINGS.into_iter().chain(RFC7924) {
             println!("{defence:?}"); // is shown if a test fails
             if let Some(succeeds) = attack(defence, setting, None) {
                 assert!(!succeeds, "{defence:?} is there");
@@ -31,11 +34,19 @@ fn each_defence_stops_an_attack() {
     }
 }
 
+/// What the client offers there names nobody: few attacks are of use.
+const RFC7924: [Setting; 2] =
+    [Setting { version: TLS13, schemes: Schemes::RFC7924 }, Setting { version: TLS12, schemes: Schemes::RFC7924 }];
+
 /// Whether the attack that `defence` is against succeeds. `None`: there is none in this setting.
 fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>) -> Option<bool> {
-    let is_compact = setting.schemes == Schemes::COMPACT;
+    let (is_compact, has_tickets) = (setting.schemes == Schemes::COMPACT, setting.schemes != Schemes::RFC7924);
     let mut world = cached(setting, without);
     Some(match defence {
+        CacheDefence::SameObjects => renewed_server(&mut world),
+        CacheDefence::Selection => reply_of_no_meaning(&mut world),
+        CacheDefence::ExtendedMasterSecret if setting.version == TLS12 => without_the_session_hash(&mut world),
+        _ if !has_tickets => return None,
         CacheDefence::TranscriptBinding => another_certificate_over_the_key(&mut world),
         CacheDefence::Signature => ticket_without_its_key(&mut world),
         CacheDefence::Finished => client_that_does_not_finish(&mut world),
@@ -50,11 +61,8 @@ fn attack(defence: CacheDefence, setting: Setting, without: Option<CacheDefence>
         CacheDefence::Validity => expired_certificate(setting, without),
         CacheDefence::Revocation => revoked_certificate(setting, without),
         CacheDefence::Scopes => another_port(&mut world),
-        CacheDefence::SameObjects if is_compact => renewed_server(&mut world),
-        CacheDefence::Selection if is_compact => bit_of_no_meaning(&mut world),
-        CacheDefence::TwoSlots | CacheDefence::Lineages | CacheDefence::SameObjects | CacheDefence::Selection => {
-            return None;
-        }
+        CacheDefence::Roles => server_that_comes_as_a_client(setting, without),
+        CacheDefence::TwoSlots | CacheDefence::Lineages | CacheDefence::ExtendedMasterSecret => return None,
     })
 }
 
@@ -242,12 +250,75 @@ fn renewed_server(world: &mut World) -> bool {
     world.connect().is_err()
 }
 
-/// A server says more than the client understands.
-fn bit_of_no_meaning(world: &mut World) -> bool {
-    let reply = fault::first(reply_of(world.version()), |message| {
-        fault::set_extension(message, ExtensionType::COMPACT_CACHE, &[0b1000_0111]);
-    });
+/// A server says more than the client understands: a bit that is none, the second of one ticket, one object twice.
+fn reply_of_no_meaning(world: &mut World) -> bool {
+    let (kind, reply): (_, &[u8]) = match world.setting().schemes {
+        Schemes::COMPACT => (ExtensionType::COMPACT_CACHE, &[0b1000_0111]),
+        Schemes::BITHAC => (ExtensionType::CLIENT_CACHED_INFO, &[0, 3, 1, 0, 1]),
+        _ => (ExtensionType::CACHED_INFO, &[0, 2, 1, 1]),
+    };
+    let reply = fault::first(reply_of(world.version()), move |message| fault::set_extension(message, kind, reply));
     world.connect_with(Side::Server, reply).1.is_ok()
+}
+
+/// Who sits between two sides without the extended master secret can have two connections with one master secret (RFC 7627,
+/// 1), and with it one ticket, and signatures that fit both.
+fn without_the_session_hash(world: &mut World) -> bool {
+    for common in [&mut world.client.common, &mut world.server.common] {
+        common.require_extended_master_secret = false;
+    }
+    let kind = ExtensionType::EXTENDED_MASTER_SECRET;
+    world.client.common.fault =
+        Some(fault::first(HandshakeType::CLIENT_HELLO, move |message| fault::remove_extension(message, kind)));
+    let done = world.connect().unwrap();
+    assert_eq!(done.client.cached, done.server.cached);
+    !done.client.cached.is_empty()
+}
+
+/// A program is a client of some servers, and a server for others, and keeps both in one place. One of those servers, whose
+/// certificate is for nothing else, comes as a client.
+fn server_that_comes_as_a_client(setting: Setting, without: Option<CacheDefence>) -> bool {
+    let mut outward = World::new(setting);
+    outward.client.common.without = without;
+    outward.connect().unwrap();
+    let records = outward.client_store.memory.records();
+    let entry = records[0].1.server_entry().cloned().map(Arc::new);
+
+    let mut inward = World::new(setting);
+    inward.server.common.without = without;
+    inward.server.cache.as_mut().expect("caching is on").store =
+        Arc::new(Mixed { is_compact: setting.schemes == Schemes::COMPACT, entry });
+    inward.client.credential = Some(Pki::shared(CHAIN).server(PROVIDER));
+    inward.client.common.without = Some(CacheDefence::Selection); // of a ticket that it never had
+    let (link, result) = inward.connect_with(Side::Client, show(setting, [7; 8]));
+    assert_eq!(result.is_ok(), link.pair.server.summary().cached.contains(&CachedObject::ClientCertificate));
+    result.is_ok()
+}
+
+/// A store that has the same under each ticket.
+struct Mixed {
+    is_compact: bool,
+    entry: Option<Arc<PeerEntry>>,
+}
+
+impl ServerStore for Mixed {
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        let seen = Seen { certificate: Fingerprint([0; 32]), request: None };
+        let row = |entry| Row { entry: Some(entry), seen: self.is_compact.then_some(seen), address: None };
+        Poll::Ready(self.entry.clone().map(row).filter(|_| ticket.0 == [7; 8]))
+    }
+
+    fn commit(&self, _: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {
+        Ok(false)
+    }
+
+    fn remove(&self, _: &Ticket) -> Result<(), NotSaved> {
+        Ok(())
+    }
 }
 
 /// A store of as many rows that knows neither lineages nor who had no certificate.
@@ -256,17 +327,18 @@ struct Plain {
 }
 
 impl ServerStore for Plain {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.rows.lock().unwrap().iter().find(|(kept, _)| kept == ticket).map(|(_, row)| row.clone())
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        let rows = self.rows.lock().unwrap();
+        Poll::Ready(rows.iter().find(|(kept, _)| kept == ticket).map(|(_, row)| row.clone()))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
         let mut rows = self.rows.lock().unwrap();
         if rows.len() == CAPACITY {
             rows.remove(0);
         }
-        rows.push((commit.ticket, commit.row));
-        Ok(())
+        rows.push((commit.ticket, commit.row.clone()));
+        Poll::Ready(Ok(()))
     }
 
     fn spend(&self, _: &Ticket, _: AddressId) -> Result<bool, NotSaved> {

@@ -26,6 +26,7 @@ mod defences;
 mod faults_client;
 mod faults_server;
 mod issued;
+mod late;
 mod messages;
 mod model;
 mod model_datagrams;

@@ -172,8 +172,17 @@ impl Place {
         let config = Arc::new(world.client.clone());
         let now = Now { monotonic: Instant(self.time), ..world.client_clock };
         let client = Connection::client(config, world.address.clone(), now, &mut self.rng).expect("a client");
-        let mut run =
-            Run { place: self, world, path, client, handle: None, arriving: Vec::new(), sent: 0, failed: None };
+        let mut run = Run {
+            place: self,
+            world,
+            path,
+            client,
+            handle: None,
+            arriving: Vec::new(),
+            answers: Vec::new(),
+            sent: 0,
+            failed: None,
+        };
         let is_whole = run.until_it_is_quiet(|run| run.failed.is_some() || run.is_connected());
         if is_whole && run.failed.is_none() && run.is_connected() {
             run.say_something();
@@ -205,6 +214,8 @@ struct Run<'a> {
     client: Connection,
     handle: Option<ConnectionHandle>,
     arriving: Vec<(u64, Side, Vec<u8>)>,
+    /// When the store answers to connections.
+    answers: Vec<(u64, ConnectionHandle)>,
     sent: usize,
     failed: Option<Failed>,
 }
@@ -238,8 +249,15 @@ impl Run<'_> {
             let timers = [self.place.endpoint.poll_timeout(), self.client.poll_timeout()];
             let timers = timers.into_iter().flatten().map(|Instant(time)| time);
             let arrivals = self.arriving.iter().map(|(time, ..)| *time);
-            let Some(next) = timers.chain(arrivals).min().filter(|next| *next <= end) else { return true };
+            let answers = self.answers.iter().map(|(time, _)| *time);
+            let Some(next) = timers.chain(arrivals).chain(answers).min().filter(|next| *next <= end) else {
+                return true;
+            };
             self.place.time = self.place.time.max(next);
+            if let Some(index) = self.answers.iter().position(|(time, _)| *time <= next) {
+                self.answer(index);
+                continue;
+            }
             match self.arriving.iter().position(|(time, ..)| *time <= next) {
                 Some(index) => self.deliver(index),
                 None => self.time_passes(),
@@ -266,9 +284,23 @@ impl Run<'_> {
                 EndpointEvent::Failed(error) => {
                     self.failed.get_or_insert(Failed { side: Side::Server, error });
                 }
+                EndpointEvent::NeedStore => {
+                    let later = self.place.rng.below(1_500) as u64;
+                    self.answers.push((self.place.time + later, handle));
+                }
                 _ => {}
             }
         }
+    }
+
+    /// The store has looked, and the connection may be gone.
+    fn answer(&mut self, index: usize) {
+        let (_, handle) = self.answers.remove(index);
+        let connection = self.place.endpoint.connection(handle);
+        let Some(request) = connection.and_then(|connection| connection.store_request().cloned()) else { return };
+        let (answer, now) = (self.world.late_store().answer(&request), self.now(Side::Server));
+        let result = self.place.endpoint.provide_store_answer(now, &mut self.place.rng, handle, answer);
+        assert_eq!(result, Ok(()), "it was asked");
     }
 
     /// What the path does with a datagram.

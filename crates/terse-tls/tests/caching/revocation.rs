@@ -3,8 +3,9 @@
 use pki_types::CertificateRevocationListDer;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, Pki};
+use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
-use terse_tls::{CertificateError, Error, Summary, Trust};
+use terse_tls::{CertificateError, Error, LearnedIssuers, Summary, Trust};
 
 use crate::issued::{crl, crl_of_the_root, other_pki};
 use crate::world::*;
@@ -179,6 +180,40 @@ fn rule_5_a_restart_forgets_who_issued_the_crl() {
         world.client_store = entry;
         world.set_schemes(setting.schemes, setting.schemes);
         world.assert_cached();
+    });
+}
+
+/// Where issuers are saved with the cache, a restart costs nothing. Who plants another key under their name has it forgotten.
+#[test]
+fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
+    for_each(|setting, side| {
+        let mut world = World::new(setting);
+        let issuers = LearnedIssuers::new();
+        set_trust(&mut world, side, trust(&[crl(&[], 7)]).with_issuers(&issuers));
+        world.connect().unwrap();
+        world.assert_cached();
+        assert_eq!(issuers.len(), 1);
+        let saved = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0), &issuers).unwrap();
+        let (.., loaded) = snapshot::decode(&saved, 1).unwrap();
+        // Before the CRLs or after them.
+        let trust_with = |issuers: &LearnedIssuers| {
+            let trust = Pki::shared(CHAIN).trust(PROVIDER).with_issuers(issuers);
+            trust.with_crls(PROVIDER, &[crl(&[], 7)]).unwrap()
+        };
+        set_trust(&mut world, side, trust_with(&loaded));
+        world.assert_cached();
+        let pki = Pki::shared(CHAIN);
+        replace(&world, side, &[crl(&[leaf_of_the_peer(&pki, side)], 8)]);
+        assert_refused(&mut world, side, CertificateError::Revoked, "certificate revoked");
+        replace(&world, side, &[crl(&[], 9)]);
+        world.connect().unwrap();
+        world.assert_cached();
+
+        let mut planted = saved;
+        *planted.last_mut().unwrap() ^= 1; // of the key
+        let (.., planted) = snapshot::decode(&planted, 1).unwrap();
+        set_trust(&mut world, side, trust_with(&planted));
+        assert_verified_again(&mut world, side, "issuer of the CRL unknown");
     });
 }
 

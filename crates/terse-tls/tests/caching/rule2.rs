@@ -1,6 +1,7 @@
 //! Rule 2: two slots; what confirms a ticket, and when a server commits one.
 
 use alloc::sync::Arc;
+use core::task::Poll;
 use std::sync::Mutex;
 
 use terse_testkit::fault;
@@ -209,13 +210,13 @@ impl Watched {
 }
 
 impl ServerStore for Watched {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.rows.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(self.rows.find(ticket))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
         self.commits.lock().unwrap().push(commit.clone());
-        if self.saves { self.rows.commit(commit) } else { Err(NotSaved) }
+        Poll::Ready(if self.saves { self.rows.commit(commit.clone()) } else { Err(NotSaved) })
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {

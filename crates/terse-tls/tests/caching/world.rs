@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use pki_types::UnixTime;
 use terse_testkit::fault;
 use terse_testkit::forge::{self, HEADER_LEN};
+use terse_testkit::late::{Late, LateStore};
 use terse_testkit::pair::{Failed, Pair, Side, at};
 use terse_testkit::pki::{self, Pki};
 use terse_tls::cache::{
@@ -17,8 +18,8 @@ use terse_tls::cache::{
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Event, ExtensionType, Fault, Now,
-    ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
+    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Event, ExtensionType, Fault, LearnedIssuers,
+    Now, ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
 };
 
 /// Both versions.
@@ -69,6 +70,9 @@ pub(crate) struct World {
     pub(crate) address: ServerAddress,
     pub(crate) client_clock: Now,
     pub(crate) server_clock: Now,
+    /// Who answers for the server's store.
+    late_store: Arc<LateStore>,
+    late: Late,
     /// What both sides have at first.
     schemes: Schemes,
     seed: u64,
@@ -104,11 +108,14 @@ impl World {
         let Setting { version, schemes } = setting.into();
         println!("{version}, {schemes:?}"); // is shown if a test fails
         let pki = Pki::shared(chain);
+        let server_store = Arc::new(MemoryServerStore::new(STORE_CAPACITY));
         let mut world = Self {
             client: ClientConfig::new(provider, pki.trust(provider)),
             server: ServerConfig::new(provider, pki.server(provider)),
             client_store: Disk::new(),
-            server_store: Arc::new(MemoryServerStore::new(STORE_CAPACITY)),
+            late_store: LateStore::new(server_store.clone(), Late::Sometimes),
+            late: Late::Sometimes,
+            server_store,
             address: pki::server_address(),
             client_clock: at(0),
             server_clock: at(0),
@@ -177,7 +184,29 @@ impl World {
     /// Turns caching on, with the stores of this world.
     pub(crate) fn set_schemes(&mut self, client: Schemes, server: Schemes) {
         self.client.cache = Some(ClientCache { store: self.client_store.clone(), schemes: client });
-        self.server.cache = Some(ServerCache { store: self.server_store.clone(), schemes: server });
+        self.server.cache = Some(ServerCache { store: self.late_store.clone(), schemes: server });
+        self.set_server_store(self.server_store.clone());
+    }
+
+    /// The server keeps what it keeps there from now on, and answers later for some tickets.
+    pub(crate) fn set_server_store(&mut self, store: Arc<MemoryServerStore>) {
+        self.late_store = LateStore::new(store.clone(), self.late);
+        self.server_store = store;
+        if let Some(cache) = &mut self.server.cache {
+            cache.store = self.late_store.clone();
+        }
+    }
+
+    /// When the server's store answers at once.
+    pub(crate) fn set_late(&mut self, late: Late) -> Arc<LateStore> {
+        self.late = late;
+        self.set_server_store(self.server_store.clone());
+        self.late_store.clone()
+    }
+
+    /// Who answers for the server's store.
+    pub(crate) fn late_store(&self) -> &LateStore {
+        &self.late_store
     }
 
     /// The client's process starts anew with what it saved.
@@ -189,9 +218,8 @@ impl World {
     /// The server's process starts anew, with its store or without.
     pub(crate) fn restart_server(&mut self, with_store: bool) {
         let rows = if with_store { self.rows() } else { MemoryServerStore::new(0).snapshot() };
-        let (_, store) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
-        self.server_store = Arc::new(store);
-        self.server.cache.as_mut().expect("caching is on").store = self.server_store.clone();
+        let (_, store, _) = snapshot::decode(&rows, STORE_CAPACITY).expect("own encoding");
+        self.set_server_store(Arc::new(store));
     }
 
     /// All that the server keeps.
@@ -219,11 +247,9 @@ impl World {
     pub(crate) fn begin(&mut self) -> Link {
         self.seed += 1;
         let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
-        Link {
-            pair: Pair::to(self.address.clone(), &client, &server, self.seed, self.client_clock),
-            client_clock: self.client_clock,
-            server_clock: self.server_clock,
-        }
+        let mut pair = Pair::to(self.address.clone(), &client, &server, self.seed, self.client_clock);
+        pair.late = Some(self.late_store.clone());
+        Link { pair, client_clock: self.client_clock, server_clock: self.server_clock }
     }
 
     /// Another client than those of worlds with the same seeds.
@@ -491,7 +517,7 @@ impl Disk {
     /// What the next process finds.
     fn restart(&self) -> Arc<Self> {
         let saved = self.saved.lock().unwrap().clone();
-        let (memory, _) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");
+        let (memory, ..) = snapshot::decode(&saved, STORE_CAPACITY).expect("own encoding");
         Arc::new(Self { memory, saved: Mutex::new(saved) })
     }
 }
@@ -511,7 +537,7 @@ impl ClientStore for Disk {
 }
 
 fn snapshot_of(memory: &MemoryClientStore) -> Vec<u8> {
-    snapshot::encode(memory, &MemoryServerStore::new(0)).expect("small")
+    snapshot::encode(memory, &MemoryServerStore::new(0), &LearnedIssuers::new()).expect("small")
 }
 
 trait Snapshot {
@@ -520,7 +546,7 @@ trait Snapshot {
 
 impl Snapshot for MemoryServerStore {
     fn snapshot(&self) -> Vec<u8> {
-        snapshot::encode(&MemoryClientStore::new(0), self).expect("small")
+        snapshot::encode(&MemoryClientStore::new(0), self, &LearnedIssuers::new()).expect("small")
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair};
 use terse_testkit::fault::edit_extensions;
+use terse_testkit::late::LateStore;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) setup: Setup,
     /// The mode of a connection for which everything was kept.
     pub(crate) best: Mode,
+    /// Who answers for the server's store, if that answers later, and after how many milliseconds.
+    pub(crate) late: Option<(Arc<LateStore>, u64)>,
     connections: u64,
 }
 
@@ -70,7 +73,7 @@ impl World {
             Keeps::Everything => Mode::Compact,
             Keeps::Sessions | Keeps::Tickets => Mode::Resumed,
         };
-        Self { setup, best, connections: 0 }
+        Self { setup, best, late: None, connections: 0 }
     }
 
     pub(crate) fn begin(&mut self) -> DatagramPair {
@@ -80,7 +83,9 @@ impl World {
     pub(crate) fn begin_at(&mut self, now: Now) -> DatagramPair {
         self.connections += 1;
         let (client, server) = (Arc::new(self.setup.client.clone()), Arc::new(self.setup.server.clone()));
-        DatagramPair::at(&client, &server, self.connections, now)
+        let mut pair = DatagramPair::at(&client, &server, self.connections, now);
+        pair.late = self.late.clone();
+        pair
     }
 
     /// A connection with data, and its mode.
@@ -106,7 +111,7 @@ impl World {
     }
 
     /// One full handshake at most, and then none.
-    fn recovers(&mut self, what: &str) -> Mode {
+    pub(crate) fn recovers(&mut self, what: &str) -> Mode {
         let mode = self.connect();
         assert!(mode == self.best || mode == Mode::Full, "{what}");
         assert_eq!(self.connect(), self.best, "{what}");
@@ -115,7 +120,7 @@ impl World {
 }
 
 /// How many datagrams the next connection takes.
-fn count(version: ProtocolVersion, keeps: Keeps, before: usize) -> usize {
+pub(crate) fn count(version: ProtocolVersion, keeps: Keeps, before: usize) -> usize {
     let mut world = World::after(version, keeps, before);
     let mut pair = world.begin();
     pair.run_well().unwrap();

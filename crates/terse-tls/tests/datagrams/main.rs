@@ -20,6 +20,7 @@
 //! - [`endpoint`]: many clients at one server
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
 //! - [`tickets`]: how they know it of a client that comes back
+//! - [`late`]: servers whose store answers later
 //! - [`paths`]: clients whose address changes, or seems to
 //! - [`trace`]: what those hear who watch
 //! - [`versions`]: which version a server takes
@@ -43,6 +44,7 @@ mod flipped;
 mod forged;
 mod hostile;
 mod key_updates;
+mod late;
 mod modes;
 mod narrow;
 mod outcome;

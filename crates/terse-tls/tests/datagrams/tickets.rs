@@ -4,6 +4,7 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::net::SocketAddr;
+use core::task::Poll;
 
 use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::Side;
@@ -14,8 +15,8 @@ use terse_tls::cache::{
 };
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup, ProtocolVersion, Summary,
-    Undefended,
+    ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, LearnedIssuers, NamedGroup,
+    ProtocolVersion, Summary, Undefended,
 };
 
 use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
@@ -309,12 +310,14 @@ fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
     for setting in settings() {
         for is_saved in [true, false] {
             let mut scene = Scene::visited(setting, EndpointLimits::default());
-            let saved = |scene: &Scene| snapshot::encode(&MemoryClientStore::new(0), &scene.store).unwrap();
+            let saved = |scene: &Scene| {
+                snapshot::encode(&MemoryClientStore::new(0), &scene.store, &LearnedIssuers::new()).unwrap()
+            };
             let before = saved(&scene);
             let (_, hello) = scene.seen_hello(address(HOME, 4000));
             assert!(scene.begins(address(HOME, 4000), &hello));
             let kept = if is_saved { saved(&scene) } else { before };
-            let (_, store) = snapshot::decode(&kept, 8).unwrap();
+            let (_, store, _) = snapshot::decode(&kept, 8).unwrap();
             scene.world.setup.server.cache.as_mut().unwrap().store = Arc::new(store);
             scene.restart();
             // With the store of before, the attack works: what counts is that it was saved.
@@ -327,12 +330,12 @@ fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
 struct Unsure(Arc<MemoryServerStore>);
 
 impl ServerStore for Unsure {
-    fn find(&self, ticket: &Ticket) -> Option<Row> {
-        self.0.find(ticket)
+    fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
+        Poll::Ready(self.0.find(ticket))
     }
 
-    fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        self.0.commit(commit)
+    fn commit(&self, commit: &Commit) -> Poll<Result<(), NotSaved>> {
+        Poll::Ready(self.0.commit(commit.clone()))
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {

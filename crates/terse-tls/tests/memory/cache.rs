@@ -5,12 +5,12 @@ use alloc::sync::Arc;
 use terse_testkit::allocator::measure;
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
-use terse_tls::ClientAuthentication;
 use terse_tls::cache::{
     AddressId, ClientCache, ClientStore, Commit, MemoryClientStore, MemoryServerStore, PeerEntry, Row, Save, Schemes,
     Scope, ScopeRecord, ServerCache, ServerStore, Ticket, snapshot,
 };
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::{ClientAuthentication, LearnedIssuers};
 
 /// What one connection of `compact` left on both sides.
 struct Learned {
@@ -96,7 +96,7 @@ fn client_entry(learned: &Learned) -> (usize, usize) {
         store
     });
     assert_eq!(store.len(), COUNT);
-    let file = snapshot::encode(&store, &MemoryServerStore::new(0)).unwrap().len();
+    let file = snapshot::encode(&store, &MemoryServerStore::new(0), &LearnedIssuers::new()).unwrap().len();
     per_entry(heap.kept, file, learned.record.server_entry().unwrap())
 }
 
@@ -107,7 +107,7 @@ fn server_entry(learned: &Learned) -> (usize, usize) {
         store
     });
     assert_eq!(store.len(), COUNT);
-    let file = snapshot::encode(&MemoryClientStore::new(0), &store).unwrap().len();
+    let file = snapshot::encode(&MemoryClientStore::new(0), &store, &LearnedIssuers::new()).unwrap().len();
     per_entry(heap.kept, file, learned.row.entry.as_ref().unwrap())
 }
 

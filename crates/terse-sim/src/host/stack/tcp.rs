@@ -201,7 +201,10 @@ impl Stack {
     }
 
     fn half_open(&self, listener: SocketId) -> usize {
-        let is_half_open = |socket: &&Socket| matches!(socket, Socket::Tcp(tcp) if tcp.listener == Some(listener) && !tcp.told.connected);
+        let is_half_open = |socket: &&Socket| match socket {
+            Socket::Tcp(tcp) => tcp.listener == Some(listener) && !tcp.told.connected,
+            Socket::Udp(_) | Socket::Listener(_) => false,
+        };
         self.sockets.values().filter(is_half_open).count()
     }
 

@@ -199,3 +199,22 @@ fn the_segments_fit_the_link() {
     assert_eq!(longest, Some(127 + 14));
     assert_eq!(world.network.conservation().packets.dropped_in_all().number, 0);
 }
+
+#[test]
+fn an_aborted_connection_is_reset() {
+    let mut world = world(false, Link::lossless(), Config::linux(), 443, content(100), Duration::from_secs(1));
+    world.network.run_until(Time::from_millis(500));
+    let now = world.network.now();
+    world.network.node_mut(world.client).act(now, |program, sockets| match program.events[..] {
+        [SocketEvent::Connected(socket)] => {
+            sockets.abort(socket);
+            assert_eq!(sockets.send(socket, b"too late"), 0);
+            assert!(sockets.connection(socket).is_none(), "the program needs not be told");
+        }
+        _ => panic!("{:?}", program.events),
+    });
+    finish(&mut world);
+    let events = &world.network.node(world.server).application.events;
+    assert!(matches!(events.last(), Some(SocketEvent::Failed(_, Failure::Reset))), "{events:?}");
+    assert_eq!(world.network.ledger(world.link).total_for(Kind::Reset).packets, 1);
+}

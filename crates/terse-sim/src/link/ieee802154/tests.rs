@@ -34,6 +34,18 @@ fn a_frame_has_the_bytes_of_the_standard() {
     assert_eq!(other.decode(Time::ZERO, bytes, 0), Decoded::Dropped(Cause::Malformed), "for somebody else");
 }
 
+#[test]
+fn a_late_frame_that_comes_again_is_known() {
+    let mut mac = Mac::new(&Ieee802154::DEFAULT, station(1), station(2));
+    let frames: Vec<_> = (0..20).map(|_| mac.encode(&datagram(3)).expect("IPv6").remove(0).bytes).collect();
+    let mut decode = |number: usize| mac.decode(Time::ZERO, &frames[number], 0);
+    assert_eq!(decode(0), Decoded::Packet(datagram(3), 0));
+    assert_eq!(decode(1), Decoded::Packet(datagram(3), 0));
+    assert_eq!(decode(0), Decoded::Repeated);
+    assert!((2..20).all(|number| decode(number) != Decoded::Repeated));
+    assert_ne!(decode(0), Decoded::Repeated, "sequence numbers are used again some day");
+}
+
 /// The example in the standard's text on the FCS (7.2.11).
 #[test]
 fn an_acknowledgement_has_five_bytes() {

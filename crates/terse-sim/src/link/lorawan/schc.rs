@@ -1,6 +1,7 @@
 //! SCHC: header compression by rules that both ends know, and fragmentation (RFC 8724), over LoRaWAN (RFC 9011).
 //!
-//! The RuleID is LoRaWAN's FPort. Four rules compress, for the two addresses of the link, hop limit 64 and no flow label:
+//! The RuleID is LoRaWAN's FPort. Four rules compress, for the two addresses of the link, hop limit 64 and no flow
+//! label:
 //!
 //! | RuleID | what | sent |
 //! |---|---|---|
@@ -9,11 +10,12 @@
 //! | 3 | TCP | the TCP header as it is |
 //! | 4 | any other packet | all of it |
 //!
-//! Lengths and the UDP checksum are computed anew (RFC 8724, 10.11). Rules 20 (up) and 21 (down) fragment, in the **No-ACK
-//! mode** (RFC 8724, 8.4.1): a byte of DTag (7 bits) and FCN (1 bit), and an RCS of 4 B (CRC-32) in the last; the first fragment
-//! begins with the RuleID of the packet, as in RFC 9011, 5.6. These are as many bytes as RFC 9011's headers have; what it does
-//! beyond (acknowledgements and repetition of tiles, ACK-on-Error up and ACK-Always down) is not modelled: a lost fragment
-//! loses the packet, and TCP or DTLS repeat it. Inactivity timer: 12 hours (RFC 9011, 5.6.2).
+//! Lengths and the UDP checksum are computed anew (RFC 8724, 10.11). Rules 20 (up) and 21 (down) fragment, in the
+//! **No-ACK mode** (RFC 8724, 8.4.1): a byte of DTag (7 bits) and FCN (1 bit), and an RCS of 4 B (CRC-32) in the last;
+//! the first fragment begins with the RuleID of the packet, as in RFC 9011, 5.6. These are as many bytes as RFC 9011's
+//! headers have; what it does beyond (acknowledgements and repetition of tiles, ACK-on-Error up and ACK-Always down) is
+//! not modelled: a lost fragment loses the packet, and TCP or DTLS repeat it. Inactivity timer: 12 hours (RFC 9011,
+//! 5.6.2).
 
 use core::time::Duration;
 use std::net::{IpAddr, SocketAddr};

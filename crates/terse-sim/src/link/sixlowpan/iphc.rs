@@ -1,5 +1,5 @@
-//! LOWPAN_IPHC and, for UDP, LOWPAN_NHC (RFC 6282, 3.1 and 4.3). smoltcp's type leaves out traffic class and contexts, and with
-//! the first ECN; so this is written here.
+//! LOWPAN_IPHC and, for UDP, LOWPAN_NHC (RFC 6282, 3.1 and 4.3). smoltcp's type leaves out traffic class and contexts,
+//! and with the first ECN; so this is written here.
 
 use smoltcp::wire::{IpProtocol, UdpPacket};
 

@@ -1,8 +1,9 @@
 //! 6LoWPAN: IPv6 over frames that are far too short for it (RFC 4944, RFC 6282).
 //!
 //! Modelled: LOWPAN_IPHC with every mode for traffic class, hop limit and unicast addresses, context 0 or stateless;
-//! LOWPAN_NHC for UDP with its checksum in line; FRAG1 and FRAGN with reassembly. Not modelled: mesh and broadcast headers,
-//! compressed multicast addresses (they go in full), extension headers, contexts other than 0. TCP has no compression.
+//! LOWPAN_NHC for UDP with its checksum in line; FRAG1 and FRAGN with reassembly. Not modelled: mesh and broadcast
+//! headers, compressed multicast addresses (they go in full), extension headers, contexts other than 0. TCP has no
+//! compression.
 
 mod fragment;
 mod iphc;

@@ -1,5 +1,5 @@
-//! Compression there and back, against bytes of RFC 6282's own examples where it has some, and against smoltcp's reading;
-//! fragments whole, lost, doubled and forged.
+//! Compression there and back, against bytes of RFC 6282's own examples where it has some, and against smoltcp's
+//! reading; fragments whole, lost, doubled and forged.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -38,7 +38,8 @@ fn neighbours_that_know_each_other_need_seven_bytes() {
     assert_eq!(decompress(&compressed.bytes, None, &context(None)).as_deref(), Some(packet.bytes()));
 }
 
-/// All but what smoltcp 0.14 does not: a destination port of eight bits (taken from the wrong place), context 0 without CID.
+/// All but what smoltcp 0.14 does not: a destination port of eight bits (taken from the wrong place), context 0 without
+/// CID.
 #[test]
 fn smoltcp_reads_the_same() {
     for (source, destination) in [
@@ -149,7 +150,8 @@ proptest! {
         let packet = if udp {
             datagram(source, destination, ports, &payload)
         } else {
-            Packet::new(source.into(), destination.into(), IpProtocol::Unknown(253), Ecn::NotEct, &payload).expect("it fits")
+            let packet = Packet::new(source.into(), destination.into(), IpProtocol::Unknown(253), Ecn::NotEct, &payload);
+            packet.expect("it fits")
         };
         let mut bytes = packet.bytes().to_vec();
         // Any traffic class, flow label and hop limit.

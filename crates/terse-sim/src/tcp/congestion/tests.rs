@@ -47,6 +47,11 @@ fn the_limit_of_slow_start_can_be_higher() {
     let mut congestion = Congestion::new(&Config { slow_start_limit: 2, ..Config::linux() }, SMSS, 0);
     congestion.acknowledged(3 * SMSS, 10 * SMSS);
     assert_eq!(congestion.window(), 12 * SMSS);
+    // Slow start ends at ssthresh, whatever a single acknowledgement says.
+    congestion.timed_out(5 * SMSS, false);
+    congestion.acknowledged(SMSS, SMSS);
+    congestion.acknowledged(2 * SMSS, 2 * SMSS);
+    assert_eq!(congestion.window(), 5 * SMSS / 2);
 }
 
 #[test]

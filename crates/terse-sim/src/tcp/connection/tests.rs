@@ -111,7 +111,7 @@ fn config(linux: bool) -> Config {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_client_survives(linux: bool, events in prop::collection::vec(events(), 0..150)) {

@@ -1,7 +1,6 @@
 //! What a server selects and commits: rules 2 and 5 of `caching`.
 
 use alloc::sync::Arc;
-use core::iter::once;
 
 use super::super::test_data::*;
 use super::super::*;
@@ -22,8 +21,8 @@ fn begin(cache: &ServerCache) -> ServerSession {
 /// A handshake that uses the ticket `used`, if it can, and proves `certificate`.
 fn connect(cache: &ServerCache, used: u64, new: u64, certificate: Fingerprint) {
     let mut session = begin(cache);
-    session.select(once(ticket(used)));
-    session.commit(FinishedProof::after_finished(), ticket(new), Some(entry(certificate))).expect("in memory");
+    session.select(look_up(&*cache.store, [ticket(used)]));
+    session.commit(FinishedProof::after_finished(), ticket(new), Some(entry(certificate))).done().expect("in memory");
 }
 
 fn known(store: &MemoryServerStore) -> alloc::vec::Vec<u64> {
@@ -35,10 +34,10 @@ fn selects_the_first_usable_ticket() {
     let (_, cache) = store();
     connect(&cache, 0, 5, OWN);
     let mut session = begin(&cache);
-    assert_eq!(session.select([3, 4, 5, 5].map(ticket).into_iter()), Some(2));
+    assert_eq!(session.select(look_up(&*cache.store, [3, 4, 5, 5].map(ticket))), Some(2));
     assert_eq!(session.client_certificate().map(PeerEntry::fingerprint), Some(OWN));
     assert_eq!(session.reason(), None);
-    assert_eq!(session.select(once(ticket(6))), None, "each ClientHello is judged anew");
+    assert_eq!(session.select(look_up(&*cache.store, [ticket(6)])), None, "each ClientHello is judged anew");
     assert!(session.client_certificate().is_none());
     assert_eq!(session.reason(), Some("ticket unknown"));
 }
@@ -47,8 +46,8 @@ fn selects_the_first_usable_ticket() {
 fn looks_up_eight_tickets_at_most() {
     let (_, cache) = store();
     connect(&cache, 0, 100, OWN);
-    assert_eq!(begin(&cache).select((93..=100).map(ticket)), Some(7));
-    assert_eq!(begin(&cache).select((92..=100).map(ticket)), None);
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, (93..=100).map(ticket))), Some(7));
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, (92..=100).map(ticket))), None);
 }
 
 #[test]
@@ -57,10 +56,10 @@ fn failed_handshake_changes_nothing() {
     connect(&cache, 0, 1, OWN);
     let before = commits(&store).len();
     let mut session = begin(&cache);
-    assert_eq!(session.select(once(ticket(1))), Some(0));
+    assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), Some(0));
     drop(session);
     assert_eq!(commits(&store).len(), before);
-    assert_eq!(begin(&cache).select(once(ticket(1))), Some(0));
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
 #[test]
@@ -106,9 +105,9 @@ fn rule_2_ticket_of_a_parent_that_is_gone_stands_alone() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let mut session = begin(&cache);
-    session.select(once(ticket(1)));
+    session.select(look_up(&*cache.store, [ticket(1)]));
     store.remove(&ticket(1)).expect("in memory");
-    session.commit(FinishedProof::after_finished(), ticket(2), Some(entry(OWN))).expect("in memory");
+    session.commit(FinishedProof::after_finished(), ticket(2), Some(entry(OWN))).done().expect("in memory");
     assert_eq!(known(&store), [2]);
     assert_eq!(commits(&store)[0].parent, None);
 }
@@ -129,7 +128,7 @@ fn rule_5_no_use_under_another_policy() {
     let refused = |trust_id: Option<_>, host, reason| {
         let asked = trust_id.map(|trust_id| Asked { trust_id, ..ASKED });
         let mut session = ServerSession::begin(&cache, asked, host, at(TODAY), false);
-        assert_eq!(session.select(once(ticket(1))), None);
+        assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), None);
         assert_eq!(session.reason(), reason);
     };
     // A trust anchor was removed, or another virtual host with other client CAs has the same store.
@@ -140,7 +139,7 @@ fn rule_5_no_use_under_another_policy() {
     // Clients are no longer asked for a certificate.
     refused(None, HOST, None);
     assert_eq!(known(&store), [1]);
-    assert_eq!(begin(&cache).select(once(ticket(1))), Some(0));
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
 #[test]
@@ -149,7 +148,7 @@ fn rule_5_changed_client_key_gets_no_use_of_the_old_entry() {
     connect(&cache, 0, 1, OWN);
     connect(&cache, 1, 2, fingerprint(9));
     let mut session = begin(&cache);
-    session.select(once(ticket(2)));
+    session.select(look_up(&*cache.store, [ticket(2)]));
     assert_eq!(session.client_certificate().map(PeerEntry::fingerprint), Some(fingerprint(9)));
 }
 
@@ -160,7 +159,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
         let cache = ServerCache { schemes, ..cache.clone() };
         let mut session = ServerSession::begin(&cache, asked, HOST, at(TODAY), false);
         assert!(session.entry(OWN, &peer()).is_none());
-        session.commit(FinishedProof::after_finished(), ticket(1), Some(entry(OWN))).expect("nothing to do");
+        session.commit(FinishedProof::after_finished(), ticket(1), Some(entry(OWN))).done().expect("nothing to do");
     }
     assert!(store.is_empty());
 }
@@ -170,7 +169,7 @@ fn what_is_too_large_is_not_kept() {
     let (store, cache) = store();
     let mut session = begin(&cache);
     let entry = session.entry(OWN, &peer_named([0; 0x4000].into())).expect("bithac is on");
-    session.commit(FinishedProof::after_finished(), ticket(1), Some(entry)).expect("nothing to do");
+    session.commit(FinishedProof::after_finished(), ticket(1), Some(entry)).done().expect("nothing to do");
     assert!(store.is_empty());
 }
 
@@ -179,7 +178,9 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let select = |now: Now, without_clock| {
-        ServerSession::begin(&cache, Some(ASKED), HOST, now, without_clock).select(once(ticket(1))).is_some()
+        ServerSession::begin(&cache, Some(ASKED), HOST, now, without_clock)
+            .select(look_up(&*cache.store, [ticket(1)]))
+            .is_some()
     };
     assert!(!select(at(0), false));
     assert!(!select(no_clock(), false));
@@ -195,15 +196,16 @@ fn server_names_compare_without_case() {
     connect(&cache, 0, 1, OWN);
     let host: Option<&[u8]> = Some(b"DEVICE.example.");
     let mut session = ServerSession::begin(&cache, Some(ASKED), host, at(TODAY), false);
-    assert_eq!(session.select(once(ticket(1))), Some(0));
+    assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
 /// `caching`: usable only under an equal certificate type, and a raw public key in its own version only.
 #[test]
 fn raw_public_key_is_used_as_such_and_in_its_version() {
     let (_, cache) = store();
-    let commit =
-        |n, entry| begin(&cache).commit(FinishedProof::after_finished(), ticket(n), Some(entry)).expect("in memory");
+    let commit = |n, entry| {
+        begin(&cache).commit(FinishedProof::after_finished(), ticket(n), Some(entry)).done().expect("in memory")
+    };
     let (tls12, tls13) = (ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3);
     commit(1, entry(OWN));
     commit(2, raw_entry(fingerprint(5), tls12));
@@ -216,7 +218,11 @@ fn raw_public_key_is_used_as_such_and_in_its_version() {
             // A raw public key has no dates, and needs no clock.
             let now = if n == 1 { at(TODAY) } else { no_clock() };
             let mut session = ServerSession::begin(&cache, Some(asked), HOST, now, false);
-            assert_eq!(session.select(once(ticket(n))).is_some(), n == usable, "{n}: {certificate_type}, {version}");
+            assert_eq!(
+                session.select(look_up(&*cache.store, [ticket(n)])).is_some(),
+                n == usable,
+                "{n}: {certificate_type}, {version}"
+            );
             assert_eq!(session.reason(), (n != usable).then_some("certificate type or version changed"));
         }
     }

@@ -13,9 +13,15 @@ use super::super::record::{Entries, History, Slot};
 use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
-use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
+use crate::cert::{CertificateIdentity, LearnedIssuers, Validity, VerifiedPeer};
 use crate::summary::Transport;
-use crate::wire::{ProtocolVersion, SignatureScheme};
+use crate::wire::{Parse, ProtocolVersion, SignatureScheme};
+
+/// Two CAs that were learned; the names are not of those keys, which is for others to judge.
+fn issuers() -> LearnedIssuers {
+    let one = |n: u8| [&[n; 8][..], &[n % 2], &[0, 3], &[n; 3], &[0, 91], &[n; 91]].concat();
+    LearnedIssuers::parse_all(&[&[2][..], &one(1), &one(2)].concat()).expect("two")
+}
 
 /// A store of each kind with everything in it that a record can have.
 fn example() -> (MemoryClientStore, MemoryServerStore) {
@@ -56,17 +62,17 @@ fn rows(store: &MemoryServerStore) -> Vec<(Ticket, Row, Option<Ticket>)> {
 #[test]
 fn round_trip_keeps_contents_and_order() {
     let (client, server) = example();
-    let bytes = encode(&client, &server).expect("small");
-    let (client_again, server_again) = decode(&bytes, 4).expect("whole");
+    let bytes = encode(&client, &server, &issuers()).expect("small");
+    let (client_again, server_again, issuers_again) = decode(&bytes, 4).expect("whole");
     assert_eq!(client_again.records(), client.records());
     assert_eq!(rows(&server_again), rows(&server));
-    assert_eq!(encode(&client_again, &server_again).expect("small"), bytes);
+    assert_eq!(encode(&client_again, &server_again, &issuers_again).expect("small"), bytes);
 }
 
 #[test]
 fn lineage_goes_on_after_a_restart() {
     let (client, server) = example();
-    let (_, server) = decode(&encode(&client, &server).expect("small"), 4).expect("whole");
+    let (_, server, _) = decode(&encode(&client, &server, &issuers()).expect("small"), 4).expect("whole");
     let row = row(entry(OWN));
     server.commit(Commit { ticket: ticket(4), row, parent: Some(ticket(2)), time: None }).expect("in memory");
     let kept: Vec<_> = commits(&server).iter().map(|commit| commit.ticket).collect();
@@ -76,7 +82,8 @@ fn lineage_goes_on_after_a_restart() {
 #[test]
 fn smaller_capacity_keeps_the_most_recently_used() {
     let (client, server) = example();
-    let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 1).expect("whole");
+    let bytes = encode(&client, &server, &issuers()).expect("small");
+    let (client_again, server_again, _) = decode(&bytes, 1).expect("whole");
     assert_eq!(client_again.records(), client.records()[2..]);
     let kept: Vec<_> = commits(&server_again).iter().map(|commit| commit.ticket).collect();
     assert_eq!(kept, [9, 8].map(ticket), "one of each kind");
@@ -89,30 +96,30 @@ fn holds_are_never_saved() {
     held.holders = 1;
     client.insert(&scope(), &held);
     let server = MemoryServerStore::new(1);
-    let bytes = encode(&client, &server).expect("small");
-    assert_eq!(bytes, [0; 15], "three empty tables");
+    let bytes = encode(&client, &server, &LearnedIssuers::new()).expect("small");
+    assert_eq!(bytes, [0; 16], "three empty tables, and no issuers");
     let (client, server) = example();
-    let before = encode(&client, &server).expect("small");
+    let before = encode(&client, &server, &issuers()).expect("small");
     client
         .update(&scope(), &mut |record| {
             record.holders = 3;
             Save::Later
         })
         .expect("in memory");
-    let (client, _) = decode(&encode(&client, &server).expect("small"), 4).expect("whole");
+    let (client, ..) = decode(&encode(&client, &server, &issuers()).expect("small"), 4).expect("whole");
     client
         .update(&scope(), &mut |record| {
             assert_eq!(record.holders, 0);
             Save::Later
         })
         .expect("in memory");
-    assert_eq!(encode(&client, &server).expect("small").len(), before.len());
+    assert_eq!(encode(&client, &server, &issuers()).expect("small").len(), before.len());
 }
 
 #[test]
 fn truncated_at_every_length_is_refused() {
     let (client, server) = example();
-    let bytes = encode(&client, &server).expect("small");
+    let bytes = encode(&client, &server, &issuers()).expect("small");
     for len in 0..bytes.len() {
         assert!(decode(&bytes[..len], 4).is_err(), "{len} bytes");
     }
@@ -122,21 +129,21 @@ fn truncated_at_every_length_is_refused() {
 #[test]
 fn every_bit_flip_is_refused_or_gives_a_store_in_order() {
     let (client, server) = example();
-    let bytes = encode(&client, &server).expect("small");
+    let bytes = encode(&client, &server, &issuers()).expect("small");
     for bit in 0..bytes.len() * 8 {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        if let Ok((client, server)) = decode(&bytes, 4) {
-            assert_stable(&client, &server);
+        if let Ok((client, server, issuers)) = decode(&bytes, 4) {
+            assert_stable(&client, &server, &issuers);
         }
     }
 }
 
 /// Encodes, and comes back as it is.
-fn assert_stable(client: &MemoryClientStore, server: &MemoryServerStore) {
-    let bytes = encode(client, server).expect("small");
-    let (client, server) = decode(&bytes, 100).expect("own encoding");
-    assert_eq!(encode(&client, &server).expect("small"), bytes);
+fn assert_stable(client: &MemoryClientStore, server: &MemoryServerStore, issuers: &LearnedIssuers) {
+    let bytes = encode(client, server, issuers).expect("small");
+    let (client, server, issuers) = decode(&bytes, 100).expect("own encoding");
+    assert_eq!(encode(&client, &server, &issuers).expect("small"), bytes);
 }
 
 fn some_fingerprint() -> impl Strategy<Value = Fingerprint> {
@@ -273,15 +280,16 @@ proptest! {
         for commit in commits(&server) {
             prop_assert_eq!(Row::from_bytes(&commit.row.to_bytes().expect("small")), Ok(commit.row));
         }
-        let (client_again, server_again) = decode(&encode(&client, &server).expect("small"), 100).expect("whole");
+        let bytes = encode(&client, &server, &issuers()).expect("small");
+        let (client_again, server_again, _) = decode(&bytes, 100).expect("whole");
         prop_assert_eq!(client_again.records(), client.records());
         prop_assert_eq!(rows(&server_again), rows(&server));
     }
 
     #[test]
     fn hostile_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok((client, server)) = decode(&bytes, 4) {
-            assert_stable(&client, &server);
+        if let Ok((client, server, issuers)) = decode(&bytes, 4) {
+            assert_stable(&client, &server, &issuers);
         }
         let _ = Row::from_bytes(&bytes);
         let _ = ScopeRecord::from_bytes(&bytes);
@@ -290,13 +298,13 @@ proptest! {
     #[test]
     fn overwritten_bytes_never_panic(writes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
         let (client, server) = example();
-        let mut bytes = encode(&client, &server).expect("small");
+        let mut bytes = encode(&client, &server, &issuers()).expect("small");
         for (place, value) in writes {
             let place = place.index(bytes.len());
             bytes[place] = value;
         }
-        if let Ok((client, server)) = decode(&bytes, 4) {
-            assert_stable(&client, &server);
+        if let Ok((client, server, issuers)) = decode(&bytes, 4) {
+            assert_stable(&client, &server, &issuers);
         }
     }
 }

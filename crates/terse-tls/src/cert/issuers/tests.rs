@@ -19,7 +19,7 @@ fn issuer(name: &str) -> Issuer {
 }
 
 fn table(anchors: &[&str]) -> IssuerTable {
-    IssuerTable::new(SHA256, anchors.iter().map(|name| issuer(name)))
+    IssuerTable::new(SHA256, anchors.iter().map(|name| issuer(name)), LearnedIssuers::new())
 }
 
 fn trust(pki: &Pki) -> Trust {
@@ -111,7 +111,7 @@ fn anchors_are_known_and_others_are_learned() {
     assert!(table.find(id("a")).is_none());
     table.learn(&FINISHED, &[issuer("a"), issuer("root")]);
     assert!(table.find(id("a")).is_some_and(|known| *known == issuer("a")));
-    assert_eq!(table.learned.lock().len(), 1);
+    assert_eq!(table.learned.len(), 1);
 }
 
 #[test]
@@ -122,12 +122,65 @@ fn the_table_is_bounded_and_forgets_what_is_not_used() {
         table.learn(&FINISHED, &[issuer(&format!("{n}"))]);
         assert!(table.find(id(0)).is_some(), "used each time");
     }
-    assert_eq!(table.learned.lock().len(), MAX_LEARNED);
+    assert_eq!(table.learned.len(), MAX_LEARNED);
     assert!(table.find(id(1)).is_none());
     assert!(table.find(issuer("root").id(SHA256)).is_some());
     let large = Issuer::new(&[0; MAX_LEN], &[7], true);
     table.learn(&FINISHED, core::slice::from_ref(&large));
     assert!(table.find(large.id(SHA256)).is_none());
+}
+
+/// What a cache file had: in the order of use, bounded, and by the names that the keys have.
+#[test]
+fn what_was_saved_is_known_again() {
+    let table = table(&["root"]);
+    let id = |name| issuer(name).id(SHA256);
+    table.learn(&FINISHED, &["a", "b", "c"].map(issuer));
+    assert!(table.find(id("a")).is_some(), "used last");
+    let saved = table.learned.to_vec().unwrap();
+    let loaded = LearnedIssuers::parse_all(&saved).unwrap();
+    assert_eq!(loaded.to_vec().unwrap(), saved);
+    let order: Vec<_> = loaded.0.lock().oldest_first().map(|(id, _)| *id).collect();
+    assert_eq!(order, ["b", "c", "a"].map(id));
+
+    let restarted = self::table(&["root"]).with_learned(loaded.clone());
+    assert!(restarted.find(id("b")).is_some_and(|known| *known == issuer("b")));
+    restarted.learn(&FINISHED, &[issuer("d")]);
+    assert_eq!(loaded.len(), 4, "it is learned where the application keeps it");
+}
+
+/// A file that names one CA as another: its key is nobody's.
+#[test]
+fn a_key_under_another_name_is_forgotten() {
+    let saved = |id: IssuerId| {
+        let learned = LearnedIssuers::new();
+        learned.0.lock().insert(id, Arc::new(issuer("planted")));
+        learned.0.lock().insert(issuer("a").id(SHA256), Arc::new(issuer("a")));
+        LearnedIssuers::parse_all(&learned.to_vec().unwrap()).unwrap()
+    };
+    let id = issuer("b").id(SHA256);
+    let loaded = saved(id);
+    let table = table(&["root"]).with_learned(loaded.clone());
+    assert!(table.find(id).is_none() && table.find(issuer("a").id(SHA256)).is_some());
+    assert_eq!(loaded.len(), 1);
+    assert_eq!(saved(issuer("planted").id(SHA256)).check(SHA256).len(), 2);
+}
+
+#[test]
+fn no_more_are_loaded_than_are_kept() {
+    let encoded = |count: u8, len: usize, signs_crls: u8| {
+        let one = |n: u8| {
+            let name = alloc::vec![n; len];
+            [&[n; 8][..], &[signs_crls], &(len as u16).to_be_bytes(), &name, &[0, 0]].concat()
+        };
+        [&[count][..], &(0..count).flat_map(one).collect::<Vec<_>>()].concat()
+    };
+    assert_eq!(LearnedIssuers::parse_all(&encoded(MAX_LEARNED as u8, 3, 1)).map(|learned| learned.len()), Ok(64));
+    assert_eq!(LearnedIssuers::parse_all(&encoded(1, MAX_LEN, 0)).map(|learned| learned.len()), Ok(1));
+    let twice = [&[2][..], &encoded(1, 3, 1)[1..], &encoded(1, 3, 1)[1..]].concat();
+    for bytes in [encoded(MAX_LEARNED as u8 + 1, 3, 1), encoded(1, MAX_LEN + 1, 1), encoded(1, 3, 2), twice] {
+        assert!(LearnedIssuers::parse_all(&bytes).is_err());
+    }
 }
 
 proptest! {

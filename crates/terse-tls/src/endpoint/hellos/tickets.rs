@@ -7,6 +7,7 @@
 //! is spent before anything is answered; a store that is not sure says no; few are looked up.
 
 use core::net::SocketAddr;
+use core::task::Poll;
 
 use super::Hellos;
 use crate::cache::{AddressId, Scheme, ServerStore, Ticket};
@@ -39,7 +40,10 @@ impl Tickets {
     }
 
     fn spend(&self, store: &dyn ServerStore, ticket: Ticket, address: AddressId) -> bool {
-        let kept = || store.find(&ticket).and_then(|row| row.address);
+        let kept = || match store.find(&ticket) {
+            Poll::Ready(row) => row?.address,
+            Poll::Pending => None,
+        };
         if self.limits.takes_spent_tickets() {
             return kept() == Some(address);
         }

@@ -450,6 +450,9 @@ impl Outgoing for Sender {
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.alert(alert)?;
         self.closed = true;
+        if !self.is_finished {
+            self.acks.answered(); // an ACK of all that came would say that it was taken
+        }
         Ok(())
     }
 

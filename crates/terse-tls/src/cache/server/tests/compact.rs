@@ -15,8 +15,8 @@ fn begin_compact(cache: &ServerCache, own: Seen, asked: Option<Asked>) -> Server
 /// A handshake that shows the ticket `used`, and proves `certificate`. Returns what was selected.
 fn meet(cache: &ServerCache, own: Seen, used: u64, new: u64, certificate: Option<Fingerprint>) -> [bool; 3] {
     let mut session = begin_compact(cache, own, Some(ASKED));
-    let selection = session.select_everything(ticket(used));
-    session.commit(FinishedProof::after_finished(), ticket(new), certificate.map(entry)).expect("in memory");
+    let selection = session.select_everything(look_up(&*cache.store, [ticket(used)]));
+    session.commit(FinishedProof::after_finished(), ticket(new), certificate.map(entry)).done().expect("in memory");
     bits(selection)
 }
 
@@ -49,7 +49,7 @@ fn leaves_out_what_the_client_has_seen_and_what_it_would_accept() {
         (4, SEEN, [false, false, false]),
     ] {
         let mut session = begin_compact(&cache, own, Some(ASKED));
-        let selection = session.select_everything(ticket(n));
+        let selection = session.select_everything(look_up(&*cache.store, [ticket(n)]));
         assert_eq!(bits(selection), expected, "ticket {n}, {own:?}");
         let client = session.left_out_certificate().map(PeerEntry::fingerprint);
         assert_eq!(client, expected[2].then_some(OWN));
@@ -64,7 +64,7 @@ fn rule_5_no_use_of_the_client_under_another_policy() {
     meet(&cache, SEEN, 0, 1, Some(OWN));
     let select = |asked: Asked, host, now: Now| {
         let mut session = ServerSession::begin_compact(&cache, SEEN, Some(asked), host, now, false);
-        let selection = session.select_everything(ticket(1));
+        let selection = session.select_everything(look_up(&*cache.store, [ticket(1)]));
         assert!(!selection.client_certificate && session.client_certificate().is_none());
         (bits(selection)[0], session.reason())
     };
@@ -86,10 +86,10 @@ fn tickets_of_the_two_schemes_are_not_taken_for_each_other() {
     connect(&cache, 0, 1, OWN);
     meet(&cache, SEEN, 0, 2, Some(OWN));
     let mut session = begin_compact(&cache, SEEN, Some(ASKED));
-    assert_eq!(bits(session.select_everything(ticket(1))), [false; 3]);
+    assert_eq!(bits(session.select_everything(look_up(&*cache.store, [ticket(1)]))), [false; 3]);
     assert_eq!(session.reason(), Some("ticket unknown"));
-    assert_eq!(begin(&cache).select(once(ticket(2))), None);
-    assert_eq!(begin(&cache).select(once(ticket(1))), Some(0));
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(2)])), None);
+    assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn rule_2_lineages_are_those_of_the_client_certificate() {
     // Its entry was not used, but it proved the same certificate.
     let other = Seen { request: None, ..SEEN };
     let mut session = begin_compact(&cache, other, None);
-    assert_eq!(bits(session.select_everything(ticket(3))), [true, false, false]);
-    session.commit(FinishedProof::after_finished(), ticket(4), Some(entry(OWN))).expect("in memory");
+    assert_eq!(bits(session.select_everything(look_up(&*cache.store, [ticket(3)]))), [true, false, false]);
+    session.commit(FinishedProof::after_finished(), ticket(4), Some(entry(OWN))).done().expect("in memory");
     assert_eq!(known(&store), [3, 4]);
     // Another certificate, or none, stands alone.
     meet(&cache, SEEN, 4, 5, Some(fingerprint(9)));
@@ -137,7 +137,7 @@ fn rule_2_a_failed_handshake_changes_nothing() {
     let cache = compact(store.clone());
     meet(&cache, SEEN, 0, 1, Some(OWN));
     let mut session = begin_compact(&cache, SEEN, Some(ASKED));
-    assert_eq!(bits(session.select_everything(ticket(1))), [true; 3]);
+    assert_eq!(bits(session.select_everything(look_up(&*cache.store, [ticket(1)]))), [true; 3]);
     drop(session);
     assert_eq!(known(&store), [1]);
 }
@@ -149,7 +149,7 @@ fn a_client_that_is_too_large_is_kept_without() {
     let cache = compact(store.clone());
     let mut session = begin_compact(&cache, SEEN, Some(ASKED));
     let large = session.entry(OWN, &peer_named([0; 0x4000].into()));
-    session.commit(FinishedProof::after_finished(), ticket(1), large).expect("in memory");
+    session.commit(FinishedProof::after_finished(), ticket(1), large).done().expect("in memory");
     let row = store.find(&ticket(1)).expect("kept");
     assert_eq!((row.entry, row.seen), (None, Some(SEEN)));
 }

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 
 use crate::cache::{Fingerprint, Selection};
 use crate::cert::VerifiedPeer;
-use crate::config::{ClientConfig, ServerAddress};
+use crate::config::{CacheDefence, ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Request;
@@ -190,7 +190,8 @@ pub(crate) fn server_hello(
     agreement::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
     output.summary.round_trips = verify_requests.into();
     let certificates = suite.key_exchange.has_certificates() && !resumes;
-    if (!extended_master_secret || !certificates) && caching::is_answered(extensions, common) {
+    let may_cache = extended_master_secret || common.defences().lack(CacheDefence::ExtendedMasterSecret);
+    if !(may_cache && certificates) && caching::is_answered(extensions, common) {
         return Err(PeerMisbehaved::IllegalCachingReply.into()); // `caching`, rule 6
     }
     output.summary.version = Some(ProtocolVersion::TLS_1_2);

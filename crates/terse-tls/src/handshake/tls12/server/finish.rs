@@ -4,13 +4,24 @@ use alloc::boxed::Box;
 
 use super::authenticate::Client;
 use super::flight::Handshaking;
+use crate::cache::{Committing, NotSaved};
 use crate::error::Error;
 use crate::handshake::certificate_types::learn_issuers;
+use crate::handshake::store::Then;
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{Handshake, Message, Output};
-use crate::schedule::EpochKeys;
-use crate::schedule::tls12::{MasterSecret, RecordKeys};
+use crate::handshake::{ExpectStore, Handshake, Message, Output};
+use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
+use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
+
+/// What is left once the cache has what was proven.
+pub(crate) struct Finish {
+    randoms: Randoms,
+    transcript: Transcript,
+    extended_master_secret: bool,
+    master_secret: MasterSecret,
+    keys: RecordKeys,
+}
 
 /// All but the client's Finished came.
 pub(crate) struct ExpectFinished {
@@ -50,15 +61,33 @@ impl ExpectFinished {
         if let Some(resumable) = resumable {
             resumable.keep(suite, &master_secret, peer, &mut transcript, output)?;
         }
-        if let Some(mut session) = cache.filter(|_| extended_master_secret)
+        if let Some(mut session) = cache
             && let Some(named) = session.names(client.as_ref().and_then(|client| client.fingerprint))
         {
             let ticket = master_secret.ticket(config.common.provider.sha256, &named);
             let entry = client.as_ref().and_then(|client| session.entry(client.fingerprint?, &client.peer));
-            if session.client_at(output.client_address).commit(proof, ticket, entry).is_err() {
-                output.note("the cache could not be saved: the next handshake may be a full one");
+            match session.client_at(output.client_address).commit(proof, ticket, entry) {
+                Committing::Done(saved) => output.committed(saved),
+                Committing::Pending(commit) => {
+                    let rest = Finish { randoms, transcript, extended_master_secret, master_secret, keys };
+                    return Ok(ExpectStore::commit(commit, Then::Tls12(rest)));
+                }
             }
         }
+        Finish { randoms, transcript, extended_master_secret, master_secret, keys }.send(output)
+    }
+}
+
+impl Finish {
+    /// The store has answered.
+    pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        output.committed(saved);
+        self.send(output)
+    }
+
+    #[inline(never)]
+    fn send(self, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { randoms, mut transcript, extended_master_secret, master_secret, keys } = self;
         output.link.new_keys(&EpochKeys::Tls12(keys))?;
         let verify_data = master_secret.server_verify_data(&transcript.current());
         output.send(HandshakeType::FINISHED, &Finished(&verify_data), &mut transcript)?;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::authenticate::{ExpectCertificate, ExpectClientKeyExchange};
 use super::resume::Resumable;
 use super::{Negotiated, Offer, State};
-use crate::cache::{Fingerprint, ServerSession};
+use crate::cache::{Fingerprint, Rows, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
@@ -76,6 +76,7 @@ pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     negotiated: Negotiated,
+    rows: Rows,
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -85,7 +86,10 @@ pub(super) fn send(
     let request = if asked.is_some() { certificate_request(&config)? } else { None };
     let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     let selected = match &credential {
-        Some((credential, _)) => select_cached(&config, offer, client_type, credential, request.as_deref(), output),
+        Some((own, _)) if offer.may_cache(&config) => {
+            select_cached(&config, offer, rows, client_type, own, request.as_deref(), output)
+        }
+        Some(_) => Selected::nothing(), // `caching`, rule 6
         None => Selected::nothing(),
     };
     let staple = credential.as_ref().and_then(|(own, _)| stapling::current(own, offer.asks_status, output));
@@ -212,14 +216,12 @@ impl Encode for Encoded<'_> {
 fn select_cached(
     config: &ServerConfig,
     offer: &Offer<'_>,
+    rows: Rows,
     client_type: CertificateType,
     credential: &Credential,
     request: Option<&[u8]>,
     output: &mut Output<'_>,
 ) -> Selected {
-    if !offer.extended_master_secret {
-        return Selected::nothing(); // `caching`, rule 6
-    }
     let sha256 = config.common.provider.sha256;
     let fingerprint = request.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
     let version = ProtocolVersion::TLS_1_2;
@@ -231,7 +233,7 @@ fn select_cached(
             .map(|(fingerprint, body)| OwnRequest { fingerprint, pays: body.len() >= CACHED_REQUEST_LEN }),
         has_extensions: false, // CertificateStatus follows instead
     };
-    Selected::new(config, &offer.caching, offer.server_name, (client_type, version), own, output)
+    Selected::new(config, &offer.caching, rows, offer.server_name, (client_type, version), own, output)
 }
 
 /// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).

@@ -28,8 +28,10 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use crate::cache::Rows;
 use crate::config::ServerConfig;
 use crate::error::Error;
+use crate::handshake::server::ExpectClientHello;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest};
 use crate::wire::ClientHello;
 
@@ -41,6 +43,7 @@ mod resume;
 
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectClientKeyExchange};
 use finish::ExpectFinished;
+pub(crate) use finish::Finish;
 use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer};
 use resume::{ExpectResumedFinished, Resumed};
@@ -101,5 +104,10 @@ pub(crate) fn client_hello(
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }
     let negotiated = Negotiated::new(&config, &offer)?;
-    flight::send(config, &offer, negotiated, message, output).map(Handshake::Tls12Server)
+    let rows = match negotiated.credential.as_ref().filter(|_| offer.may_cache(&config)) {
+        Some(_) => offer.caching.look_up(&config, output),
+        None => Some(Rows::default()),
+    };
+    let Some(rows) = rows else { return Ok(Handshake::Server(ExpectClientHello::new(config))) };
+    flight::send(config, &offer, negotiated, rows, message, output).map(Handshake::Tls12Server)
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cert::Credential;
-use crate::config::ServerConfig;
+use crate::config::{CacheDefence, ServerConfig};
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
@@ -65,6 +65,11 @@ impl<'a> Offer<'a> {
             supported_groups: extensions.get()?,
             signature_algorithms: extensions.get()?,
         })
+    }
+
+    /// `caching`, rule 6: nothing is cached where the master secret does not stand for this handshake alone.
+    pub(super) fn may_cache(&self, config: &ServerConfig) -> bool {
+        self.extended_master_secret || config.common.defences().lack(CacheDefence::ExtendedMasterSecret)
     }
 
     pub(super) fn offers(&self, suite: CipherSuite) -> bool {

@@ -7,15 +7,16 @@ use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::State;
 use super::tickets::Issuer;
-use crate::cache::{Fingerprint, PeerEntry, ServerSession};
+use crate::cache::{Committing, Fingerprint, NotSaved, PeerEntry, ServerSession};
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
-use crate::handshake::{Handshake, Message, Output, signature, stapling};
+use crate::handshake::store::Then;
+use crate::handshake::{ExpectStore, Handshake, Message, Output, signature, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
-use crate::schedule::tls13::{ExporterSecret, MainSecret, TrafficSecret};
+use crate::schedule::tls13::{ExporterSecret, MainSecret, ResumptionSecret, TrafficSecret};
 use crate::summary::CachedObject;
 use crate::wire::{
     Certificate, CertificateStatus, CertificateType, CertificateVerify, ContentType, EndOfEarlyData, ExtensionType,
@@ -67,6 +68,17 @@ pub(crate) struct ExpectFinished {
     pub(super) client: Option<Client>,
     /// How many bytes of early data the client may still send, if any.
     pub(super) early_data: Option<u32>,
+}
+
+/// What is left once the cache has what was proven.
+pub(crate) struct Finish {
+    config: Arc<ServerConfig>,
+    peer: Option<Arc<VerifiedPeer>>,
+    send: TrafficSecret,
+    receive: TrafficSecret,
+    exporter: ExporterSecret,
+    resumption: ResumptionSecret,
+    tickets: Option<Issuer>,
 }
 
 impl ExpectEndOfEarlyData {
@@ -226,22 +238,39 @@ impl ExpectFinished {
         let Handshaking { config, mut transcript, client, main, send, receive, exporter, cache, tickets } = handshaking;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = config.common.defences().finished(client.verify(verify_data, &transcript.current()))?;
-        let peer = proven.as_ref().map(|proven| &*proven.peer);
-        learn_issuers(&config, &proof, peer);
+        let peer = proven.as_ref().map(|proven| proven.peer.clone());
+        learn_issuers(&config, &proof, peer.as_deref());
         transcript.add(message.bytes);
-        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         let resumption = main.resumption(&transcript.current())?;
+        let sha256 = config.common.provider.sha256;
+        let rest = Finish { config, peer, send, receive, exporter, resumption, tickets };
         if let Some(mut session) = cache
             && let Some(named) = session.names(proven.as_ref().and_then(|proven| proven.fingerprint))
         {
-            let ticket = resumption.ticket(config.common.provider.sha256, &named)?;
+            let ticket = rest.resumption.ticket(sha256, &named)?;
             let entry = proven.as_ref().and_then(|proven| session.entry(proven.fingerprint?, &proven.peer));
-            if session.client_at(output.client_address).commit(proof, ticket, entry).is_err() {
-                output.note("the cache could not be saved: the next handshake may be a full one");
+            match session.client_at(output.client_address).commit(proof, ticket, entry) {
+                Committing::Done(saved) => output.committed(saved),
+                Committing::Pending(commit) => return Ok(ExpectStore::commit(commit, Then::Tls13(Box::new(rest)))),
             }
         }
+        rest.send(output)
+    }
+}
+
+impl Finish {
+    /// The store has answered.
+    pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        output.committed(saved);
+        self.send(output)
+    }
+
+    #[inline(never)]
+    fn send(self, output: &mut Output<'_>) -> Result<Handshake, Error> {
+        let Self { config, peer, send, receive, exporter, resumption, tickets } = self;
+        output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
         if let Some(tickets) = tickets {
-            tickets.issue(&config, peer, send.suite().id, &resumption, output)?;
+            tickets.issue(&config, peer.as_deref(), send.suite().id, &resumption, output)?;
         }
         Ok(Handshake::Tls13Traffic(Box::new(Traffic::server(send, receive, exporter))))
     }

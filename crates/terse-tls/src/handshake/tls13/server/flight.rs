@@ -32,13 +32,14 @@ use crate::wire::{
 pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
-    negotiated: Negotiated<'_>,
+    mut negotiated: Negotiated<'_>,
     key_share: &[u8],
     early_data: bool,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let suite = negotiated.suite;
+    let rows = core::mem::take(&mut negotiated.rows);
     let (credential, scheme, certificates) = match negotiated.authentication {
         Authentication::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
         Authentication::Psk(_) => {
@@ -63,7 +64,7 @@ pub(super) fn send(
     };
     let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     output.summary.fallback = negotiated.doubt;
-    let selected = Selected::new(&config, &offer.caching, offer.server_name, (client_type, version), own, output);
+    let selected = Selected::new(&config, &offer.caching, rows, offer.server_name, (client_type, version), own, output);
 
     if offer.pre_shared_key.is_some() {
         output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");

@@ -29,7 +29,8 @@ use alloc::vec::Vec;
 use crate::config::ServerConfig;
 use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, server::select_version};
+use crate::handshake::server::{ExpectClientHello, select_version};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{
@@ -43,6 +44,7 @@ mod psk;
 mod retry;
 mod tickets;
 
+pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
 use negotiate::{Authentication, Negotiated, Offer};
@@ -130,6 +132,9 @@ pub(crate) fn client_hello(
     if !early_data {
         skip_early_data(&config, &offer, output);
     }
+    let Some(negotiated) = negotiated.look_up(&config, &offer, output) else {
+        return Ok(Handshake::Server(ExpectClientHello::new(config)));
+    };
     flight::send(config, &offer, negotiated, key_exchange, early_data, transcript, output).map(Handshake::Tls13Server)
 }
 
@@ -187,24 +192,24 @@ fn hello_retry_request(
 
 impl ExpectSecondClientHello {
     #[inline(never)]
-    fn client_hello(self, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, mut transcript, suite, group, cookie, first } = self;
+    fn client_hello(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+        let Self { config, transcript, suite, group, cookie, first } = &*self;
         let hello = message.client_hello()?;
         hello.extensions.check_request(Place::ClientHello)?;
         if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let offer = Offer::parse(&config, &hello, message.protocol)?;
+        let offer = Offer::parse(config, &hello, message.protocol)?;
         if offer.early_data {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
         }
         output.receive.skip_early_data = Some(0);
         let echoed = hello.extensions.get::<Cookie<'_>>()?.map_or(&[][..], |Cookie(echoed)| echoed);
-        let is_changed = first.is_some_and(|first| offer.fixed_part(config.common.provider.sha256) != first);
+        let is_changed = first.as_ref().is_some_and(|first| offer.fixed_part(config.common.provider.sha256) != *first);
         if echoed != cookie || is_changed {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let negotiated = Negotiated::new(&config, &offer, Some(suite), output.now, output.link.protocol())?;
+        let negotiated = Negotiated::new(config, &offer, Some(*suite), output.now, output.link.protocol())?;
         let Some(key_exchange) = negotiated.key_share else {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         };
@@ -212,7 +217,11 @@ impl ExpectSecondClientHello {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let messages = transcript.current_with(offer.truncated(message.bytes));
-        let negotiated = negotiated.prove(&config, &offer, &messages)?;
+        let negotiated = negotiated.prove(config, &offer, &messages)?;
+        let Some(negotiated) = negotiated.look_up(config, &offer, output) else {
+            return Ok(State::SecondClientHello(self));
+        };
+        let Self { config, mut transcript, .. } = *self;
         transcript.add(message.bytes);
         flight::send(config, &offer, negotiated, key_exchange, false, transcript, output)
     }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::psk::Candidate;
+use crate::cache::Rows;
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
@@ -11,7 +12,7 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::{agreement, sessions, signature, stapling};
+use crate::handshake::{Output, agreement, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
@@ -131,6 +132,8 @@ pub(super) struct Negotiated<'a> {
     pub(super) binding: Option<Binding>,
     /// Why a session that was found is not resumed.
     pub(super) doubt: Option<&'static str>,
+    /// What the cache has under the tickets that are offered, once that was looked up.
+    pub(super) rows: Rows,
 }
 
 /// What the server proves its identity with.
@@ -165,7 +168,8 @@ impl<'a> Negotiated<'a> {
             }
             None => (select_credential(config, offer)?, suite),
         };
-        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, doubt })
+        let rows = Rows::default();
+        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, doubt, rows })
     }
 
     /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the
@@ -178,6 +182,15 @@ impl<'a> Negotiated<'a> {
             }
         }
         Ok(self)
+    }
+
+    /// With what is kept under the tickets that are offered, if the handshake needs certificates (`caching`, rule 6).
+    /// `None`: the store takes its time.
+    pub(super) fn look_up(mut self, config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) -> Option<Self> {
+        if let Authentication::Certificate(..) = self.authentication {
+            self.rows = offer.caching.look_up(config, output)?;
+        }
+        Some(self)
     }
 }
 
