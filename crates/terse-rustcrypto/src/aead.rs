@@ -5,25 +5,31 @@
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
+use aes::{Aes128Enc, Aes256Enc};
 use aes_gcm::aead::array::Array;
 use aes_gcm::aead::consts::{U8, U12, U16};
 use aes_gcm::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Tag, common::typenum::Unsigned};
+use ccm::Ccm;
 use terse_tls::crypto::{Aead, AeadKey, CryptoError, NONCE_LEN};
 
 /// AEAD_AES_128_GCM (RFC 5116, 5.1).
-pub static AES_128_GCM: &dyn Aead = &Algorithm::<aes_gcm::Aes128Gcm>(PhantomData);
+pub static AES_128_GCM: &dyn Aead = &Algorithm::<Gcm<Aes128Enc>>(PhantomData);
 
 /// AEAD_AES_256_GCM (RFC 5116, 5.2).
-pub static AES_256_GCM: &dyn Aead = &Algorithm::<aes_gcm::Aes256Gcm>(PhantomData);
+pub static AES_256_GCM: &dyn Aead = &Algorithm::<Gcm<Aes256Enc>>(PhantomData);
 
 /// AEAD_CHACHA20_POLY1305 (RFC 8439, 2.8).
 pub static CHACHA20_POLY1305: &dyn Aead = &Algorithm::<chacha20poly1305::ChaCha20Poly1305>(PhantomData);
 
 /// AEAD_AES_128_CCM (RFC 5116, 5.3).
-pub static AES_128_CCM: &dyn Aead = &Algorithm::<ccm::Ccm<aes::Aes128, U16, U12>>(PhantomData);
+pub static AES_128_CCM: &dyn Aead = &Algorithm::<Ccm<Aes128Enc, U16, U12>>(PhantomData);
 
 /// AEAD_AES_128_CCM_8 (RFC 6655, 6.1).
-pub static AES_128_CCM_8: &dyn Aead = &Algorithm::<ccm::Ccm<aes::Aes128, U8, U12>>(PhantomData);
+pub static AES_128_CCM_8: &dyn Aead = &Algorithm::<Ccm<Aes128Enc, U8, U12>>(PhantomData);
+
+/// GCM and CCM decrypt with the cipher's forward function as well: the key schedule of the inverse would take as much
+/// memory again.
+type Gcm<C> = aes_gcm::AesGcm<C, U12>;
 
 struct Algorithm<A>(PhantomData<fn() -> A>);
 

@@ -7,10 +7,10 @@ use aes::cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher, StreamCi
 use terse_tls::crypto::{CryptoError, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey, Secret};
 
 /// For suites with AES-128.
-pub static AES_128: &dyn RecordNumberCipher = &Aes::<aes::Aes128>(PhantomData);
+pub static AES_128: &dyn RecordNumberCipher = &Aes::<aes::Aes128Enc>(PhantomData);
 
 /// For suites with AES-256.
-pub static AES_256: &dyn RecordNumberCipher = &Aes::<aes::Aes256>(PhantomData);
+pub static AES_256: &dyn RecordNumberCipher = &Aes::<aes::Aes256Enc>(PhantomData);
 
 /// For suites with ChaCha20.
 pub static CHACHA20: &dyn RecordNumberCipher = &ChaCha20;
