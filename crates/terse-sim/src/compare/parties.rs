@@ -9,8 +9,8 @@ use terse_tls::resume::{
 };
 use terse_tls::summary::Transport;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, EndpointLimits, NamedGroup, ProtocolVersion,
-    ServerAddress, ServerConfig, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, EndpointLimits, LearnedIssuers, NamedGroup,
+    ProtocolVersion, ServerAddress, ServerConfig, Trust,
 };
 
 use super::setting::{Mode, Version};
@@ -49,7 +49,8 @@ impl Pair {
     pub fn cached_bytes(&self) -> (usize, usize) {
         let Some((client, server)) = &self.caches else { return (0, 0) };
         let (no_client, no_server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
-        let size = |client, server| snapshot::encode(client, server).map_or(0, |file| file.len());
+        let nobody = LearnedIssuers::default();
+        let size = |client, server| snapshot::encode(client, server, &nobody).map_or(0, |file| file.len());
         let empty = size(&no_client, &no_server);
         (size(client, &no_server).saturating_sub(empty), size(&no_client, server).saturating_sub(empty))
     }
@@ -137,5 +138,5 @@ fn with_key(client: &mut ClientConfig, server: &mut ServerConfig, version: Versi
 /// What caches and sessions hold at most: one connection after the other needs little.
 const CAPACITY: usize = 8;
 
-/// Of sessions, in seconds: longer than any simulated connection.
-const LIFETIME: u32 = 86_400;
+/// Of sessions, in seconds: longer than any simulated connection, and as long as may be (RFC 8446, 4.6.1).
+const LIFETIME: u32 = 7 * 86_400;

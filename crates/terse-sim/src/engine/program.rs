@@ -277,7 +277,7 @@ impl Application for Program<'_, '_> {
                 self.with(|side| side.end_of_input(engine_now));
                 self.send(now, sockets);
             }
-            SocketEvent::Failed(_, failure) if !self.is_over() => self.fail(&format!("TCP: {failure:?}")),
+            SocketEvent::Failed(_, failure) if !self.is_over() => self.fail(&format!("TCP: {failure}")),
             SocketEvent::Closed(_) | SocketEvent::Failed(..) => {}
         }
     }
