@@ -1,12 +1,14 @@
 //! Comparisons: each mode is what it says, bytes add up, the same seed gives the same result, and what paper 000 found
 //! is found again.
 
+use core::time::Duration;
 use std::sync::LazyLock;
 
 use pki_types::ServerName;
+use proptest::prelude::*;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_sim::compare::{Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
-use terse_sim::link::{Direction, Link};
+use terse_sim::link::{Direction, Framing, Link, PROFILES};
 use terse_sim::packet::Packet;
 use terse_sim::{Exchange, tcp};
 use terse_tls::crypto::CryptoProvider;
@@ -57,7 +59,14 @@ fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
 }
 
 fn comparison(provider: &CryptoProvider, chain: &str, runs: usize) -> Comparison {
-    Comparison { parties: parties(provider, chain), certificates: chain.into(), begins: NOW, runs, seed: 1 }
+    Comparison {
+        parties: parties(provider, chain),
+        certificates: chain.into(),
+        begins: NOW,
+        runs,
+        seed: 1,
+        captures: true,
+    }
 }
 
 fn setting(version: Version, mode: Mode, link: Link) -> Setting {
@@ -241,8 +250,108 @@ fn a_failure_says_whose_it_is_and_why() {
         ip: IpVersion::V6,
         ..setting(Version::Tls13, Mode::Full, Link::lorawan(7))
     };
-    let failed = comparison.measure(&constrained, &mut Unwatched).err();
-    assert_eq!(failed, Some(Failed::Connection("server: TCP: TimedOut".into())));
+    let Err(Failed::Connection(cause)) = comparison.measure(&constrained, &mut Unwatched) else {
+        panic!("it got through")
+    };
+    assert!(cause.contains("server: TCP: the peer stopped answering"), "{cause}");
     let narrow = setting(Version::Dtls13, Mode::Full, Link::ethernet(70));
     assert_eq!(comparison.measure(&narrow, &mut Unwatched).err(), Some(Failed::MtuTooSmall));
+}
+
+/// The cause is the side's that refused, beside the alert that the other one had of it.
+#[test]
+fn a_server_that_refuses_says_why() {
+    let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let stranger = parties(&terse_aws_lc::PROVIDER, "p256x2").server.client_authentication;
+    comparison.parties.server.client_authentication = stranger;
+    for version in Version::ALL {
+        let failed = comparison.measure(&setting(version, Mode::Full, Link::ethernet(1500)), &mut Unwatched);
+        let Err(Failed::Connection(cause)) = failed else { panic!("{version}: a stranger's certificate was taken") };
+        assert!(cause.contains("server: ") && cause.contains("alert"), "{version}: {cause}");
+    }
+}
+
+#[test]
+fn it_is_over_when_the_last_packet_has_arrived() {
+    let comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let delay = Duration::from_millis(700);
+    let link = Link::ethernet(1500).with_paths(|path| path.delay = delay);
+    for version in Version::ALL {
+        let measured = comparison.measure(&setting(version, Mode::Psk, link.clone()), &mut Unwatched).unwrap();
+        let last = measured.capture.capture.entries().last().map(|entry| entry.at + delay).unwrap();
+        let closed = measured.row.time_ms.closed;
+        let expected = last.since(terse_sim::Time::ZERO).as_secs_f64() * 1e3;
+        assert!((expected..expected + 1.0).contains(&closed), "{version}: {closed} ms, not {expected} ms");
+    }
+}
+
+#[test]
+fn packets_are_kept_only_if_they_are_wanted() {
+    let comparison = Comparison { captures: false, ..comparison(&terse_aws_lc::PROVIDER, "p256x3", 1) };
+    let measured = comparison.measure(&setting(Version::Tls13, Mode::Compact, Link::ethernet(576)), &mut Unwatched);
+    let captured = measured.unwrap().capture;
+    assert!(captured.capture.entries().is_empty() && captured.key_log.is_empty());
+}
+
+/// Any link: of a profile, and as bad as links are.
+fn any_link() -> impl Strategy<Value = Link> {
+    let profile = proptest::sample::select(PROFILES);
+    let mtu = prop_oneof![Just(None), Just(Some(127)), (100_usize..1500).prop_map(Some)];
+    (profile, mtu, 0.0..0.2, 0.0..0.1, 0.0..0.1).prop_map(|(name, mtu, loss, duplication, reordering)| {
+        let link: Link = name.parse().expect("a profile");
+        let mtu = mtu.unwrap_or(link.mtu);
+        Link { mtu, ..link }.with_paths(|path| {
+            (path.loss, path.duplication, path.reordering) = (loss, duplication, reordering);
+            path.late_by = Duration::from_millis(20);
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// On any link there is a row whose bytes are those of the packets on the link, or a cause.
+    #[test]
+    fn bytes_are_those_on_the_link_or_there_is_a_cause(
+        link in any_link(),
+        version in proptest::sample::select(&Version::ALL),
+        mode in proptest::sample::select(&Mode::ALL),
+        constrained in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        static P256: LazyLock<Comparison> = LazyLock::new(|| comparison(&terse_aws_lc::PROVIDER, "p256x3", 2));
+        let comparison = Comparison { seed, ..P256.clone() };
+        // LoRaTap stands before each frame in the file, and never was on the air.
+        let (tap, v4) = match link.framing {
+            Framing::LoraWan(_) => (15, false),
+            Framing::Ieee802154(_) => (0, false),
+            Framing::Ethernet | Framing::Ip => (0, true),
+        };
+        let mut setting = setting(version, mode, link);
+        setting.ip = if v4 { IpVersion::V4 } else { IpVersion::V6 };
+        if constrained {
+            setting.tcp = tcp::Config::constrained();
+        }
+        match comparison.measure(&setting, &mut Unwatched) {
+            Ok(measured) => {
+                let row = measured.row;
+                let bytes = &row.bytes;
+                let sum = bytes.tls + bytes.application + bytes.transport + bytes.network + bytes.link;
+                prop_assert_eq!(bytes.total, sum);
+                let entries = measured.capture.capture.entries();
+                prop_assert_eq!(bytes.total, entries.iter().map(|entry| entry.bytes.len() - tap).sum::<usize>());
+                prop_assert_eq!(row.packets, entries.len());
+                prop_assert_eq!(row.lost, entries.iter().filter(|entry| entry.lost).count());
+                prop_assert!(row.pure_acks <= row.packets && row.retransmissions <= row.packets);
+                prop_assert!((row.runs.min_total..=row.runs.max_total).contains(&bytes.total));
+                prop_assert!(row.runs.median_connected_ms <= row.runs.p95_connected_ms);
+                let times = row.time_ms;
+                prop_assert!(times.connected <= times.replied && times.replied <= times.closed, "{:?}", times);
+                prop_assert!(bytes.tls > 0 && bytes.application > 0);
+                prop_assert_eq!(row.runs.count, 2);
+                prop_assert!(row.runs.failed < 2);
+            }
+            Err(failed) => prop_assert!(!failed.to_string().is_empty() && !failed.to_string().contains("lost count"), "{}", failed),
+        }
+    }
 }

@@ -231,7 +231,8 @@ impl CompareArgs {
             false => format!("client {}, server {server}", self.certificates),
         };
         let begins = if self.files.are_given() { unix_now()? } else { certificates::NOW };
-        Ok(Comparison { parties, certificates, begins, runs: self.runs.into(), seed: self.seed })
+        let captures = self.pcapng.is_some() || self.keylog.is_some();
+        Ok(Comparison { parties, certificates, begins, runs: self.runs.into(), seed: self.seed, captures })
     }
 
     /// The versions to compare. One that was asked for needs a suite; one that was not is left out.

@@ -12,15 +12,16 @@ use core::time::Duration;
 use terse_tls::Summary;
 use terse_tls::summary::Transport;
 
+use super::books::Books;
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
 use super::probe::{Probe, Unwatched};
 use super::row::{Bytes, Messages, Row, Runs, Sides, Times};
+use super::runs;
 use super::setting::{IpVersion, Setting};
 use crate::capture::View;
 use crate::engine::{Clock, Program, Role, Watcher};
 use crate::host::Host;
-use crate::ledger::{Fate, Kind};
 use crate::network::Network;
 use crate::{Random, Time};
 
@@ -37,6 +38,8 @@ pub struct Comparison {
     pub runs: usize,
     /// What all chance follows from.
     pub seed: u64,
+    /// Whether [`Measured::capture`] is wanted: packets of each connection have to be kept until the last one.
+    pub captures: bool,
 }
 
 /// A row, and the packets of the connection that it describes.
@@ -44,14 +47,14 @@ pub struct Comparison {
 pub struct Measured {
     /// The row.
     pub row: Row,
-    /// The packets.
+    /// The packets, if [`Comparison::captures`] asked for them.
     pub capture: Captured,
 }
 
 /// Why a row could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// No connection came to its end; the first one's cause.
+    /// No connection came to its end; the first one's cause, of each side that has one.
     Connection(String),
     /// The handshake was not what was asked for.
     OtherMode {
@@ -76,6 +79,8 @@ struct Met {
     times: Times,
     /// How long it took, rounded up.
     seconds: u64,
+    /// What the caches hold after it.
+    cached: Sides<usize>,
     capture: Captured,
 }
 
@@ -84,20 +89,17 @@ impl Comparison {
     pub fn measure(&self, setting: &Setting, probe: &mut dyn Probe) -> Result<Measured, Failed> {
         let mut parties = self.parties.clone();
         let keys = Arc::new(Keys::default());
-        parties.client.common.key_log = Some(keys.clone());
+        if self.captures {
+            parties.client.common.key_log = Some(keys.clone());
+        }
         let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
         let mut met = Vec::new();
         let (mut failed, mut first_failure) = (0, None);
-        let mut cached = Sides::default();
         for run in 0..self.runs {
             // Each with stores of its own, so that no run profits from the one before.
             let pair = parties.pair(setting.version, setting.mode, max_datagram);
             match self.one(setting, &pair, run, &keys, probe) {
-                Ok(connection) => {
-                    let (client, server) = pair.cached_bytes();
-                    cached = Sides { client, server };
-                    met.push(connection);
-                }
+                Ok(connection) => met.push(connection),
                 Err(failure @ Failed::Connection(_)) => {
                     failed += 1;
                     first_failure.get_or_insert(failure);
@@ -105,14 +107,18 @@ impl Comparison {
                 Err(other) => return Err(other),
             }
         }
-        let runs = runs(&met, failed);
-        met.sort_by_key(|connection| connection.bytes.total);
-        let middle = met.len() / 2;
+        let runs = runs::spread(met.iter().map(|met| (met.bytes.total, met.times.connected)), failed);
+        // Of those that took as many bytes, the one in the middle of time.
+        met.sort_by(|a, b| {
+            let by_time = || a.times.connected.total_cmp(&b.times.connected);
+            a.bytes.total.cmp(&b.bytes.total).then_with(by_time)
+        });
+        let middle = met.len().saturating_sub(1) / 2;
         if met.is_empty() {
             return Err(first_failure.unwrap_or(Failed::Connection("no connection was asked for".into())));
         }
         let median = met.swap_remove(middle);
-        Ok(Measured { row: self.row(setting, &median, cached, runs), capture: median.capture })
+        Ok(Measured { row: self.row(setting, &median, runs), capture: median.capture })
     }
 
     /// One connection that counts, after one that does not where the mode needs it.
@@ -124,19 +130,21 @@ impl Comparison {
         keys: &Keys,
         probe: &mut dyn Probe,
     ) -> Result<Met, Failed> {
-        let seed = self.seed.wrapping_add(run as u64);
+        let seed = runs::seed(self.seed, run);
         let clock = Clock { unix: self.begins, monotonic: 0 };
         let mut after = LATER;
         if setting.mode.needs_earlier() {
             // Over a link of the same kind that loses nothing: what is lost here would only make the same run again.
             let link = setting.link.clone().with_paths(|path| path.loss = 0.0);
             let calm = Setting { link, ..setting.clone() };
-            after += connect(&calm, pair, !seed, clock, keys, &mut Unwatched)?.seconds;
+            after += connect(&calm, pair, !seed, clock, None, &mut Unwatched)?.seconds;
         }
         let later = Clock { unix: self.begins + after, monotonic: after * 1000 };
         probe.begin();
-        let met = connect(setting, pair, seed, later, keys, probe)?;
+        let mut met = connect(setting, pair, seed, later, self.captures.then_some(keys), probe)?;
         probe.end();
+        let (client, server) = pair.cached_bytes();
+        met.cached = Sides { client, server };
         let (was, wanted) = (met.client.mode, setting.mode.summary());
         if was != wanted {
             return Err(Failed::OtherMode { was: was.name(), because: met.client.fallback });
@@ -144,7 +152,7 @@ impl Comparison {
         Ok(met)
     }
 
-    fn row(&self, setting: &Setting, met: &Met, cached: Sides<usize>, runs: Runs) -> Row {
+    fn row(&self, setting: &Setting, met: &Met, runs: Runs) -> Row {
         let Setting { version, mode, link, .. } = setting;
         Row {
             mode: *mode,
@@ -166,7 +174,7 @@ impl Comparison {
                 server: met.server.signatures_verified,
             },
             signatures_saved: Sides { client: met.client.signatures_saved, server: met.server.signatures_saved },
-            cache_entry_bytes: cached,
+            cache_entry_bytes: met.cached,
             cpu: None,
             peak_heap: None,
             runs,
@@ -174,16 +182,15 @@ impl Comparison {
     }
 }
 
-/// One connection from the first packet to the last.
+/// One connection from the first packet to the last; with its packets, if its secrets are there for them.
 fn connect(
     setting: &Setting,
     pair: &Pair,
     seed: u64,
     clock: Clock,
-    keys: &Keys,
+    captured: Option<&Keys>,
     probe: &mut dyn Probe,
 ) -> Result<Met, Failed> {
-    keys.clear();
     let watcher: Watcher<'_> = RefCell::new(probe);
     let (client_address, server_address) = setting.ip.addresses(setting.client);
     let tcp = (setting.version.transport() == Transport::Stream).then(|| setting.tcp_config());
@@ -199,7 +206,10 @@ fn connect(
     let server = network.add(Host::new(server_address, program(server, CHANCE), random(CHANCE + 1)));
     let client = network.add(Host::new(client_address, program(client, CHANCE + 2), random(CHANCE + 3)));
     let link = network.connect(client, server, setting.link.clone());
-    network.capture(link, View::Frames);
+    if let Some(keys) = captured {
+        keys.clear();
+        network.capture(link, View::Frames);
+    }
     let end = Time::ZERO + PATIENCE;
     network.run_until(end);
     let conservation = network.conservation();
@@ -207,35 +217,19 @@ fn connect(
         return Err(Failed::Connection(format!("the simulator lost count: {conservation}")));
     }
 
-    let failures = [("client", client), ("server", server)].into_iter().filter_map(|(name, node)| {
-        let program = &network.node(node).application;
-        let over = program.is_over();
-        let cause = program.failure.clone().or_else(|| (!over).then(|| "it did not come to its end".into()))?;
-        Some((program.was_reset, format!("{name}: {cause}")))
-    });
-    // Who was reset says only that the other side had given up.
-    let failure = failures.min_by_key(|(was_reset, _)| *was_reset).map(|(_, failure)| failure);
-    if let Some(failure) = failure {
-        return Err(Failed::Connection(failure));
+    let sides = [("client", client), ("server", server)].map(|(name, node)| (name, &network.node(node).application));
+    let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
+    let failures: Vec<String> = failures.collect();
+    if !failures.is_empty() {
+        return Err(Failed::Connection(failures.join("; ")));
+    }
+    if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
+        return Err(Failed::Connection(format!("{name}: it did not come to its end")));
     }
     let program = &network.node(client).application;
     let [connected, replied] = [program.connected, program.answered].map(|time| time.map_or(0.0, milliseconds));
-    let records = network.ledger(link).records();
-    let closed = records.last().map_or(0.0, |record| milliseconds(record.at));
-    let packets = records.len();
-    let pure_acks = records.iter().filter(|record| record.kind == Kind::Acknowledgement).count();
-    let lost = records.iter().filter(|record| matches!(record.fate, Fate::Dropped(_))).count();
-    let repeated = |by_link: bool| -> usize {
-        let again = records.iter().filter(|record| {
-            if by_link { record.attempt > 0 } else { record.attempt == 0 && record.kind == Kind::Retransmission }
-        });
-        again.map(|record| record.layers.application).sum()
-    };
-    let (by_tcp, by_link) = (repeated(false), repeated(true));
-    let resent = records.iter().filter(|record| record.kind == Kind::Retransmission && record.attempt == 0).count();
-    let layers = network.ledger(link).total().layers;
-    let total = layers.sum();
-    let capture = Captured { capture: network.captured(), key_log: keys.lines() };
+    let books = Books::of(network.ledger(link).records());
+    let capture = captured.map(|keys| Captured { capture: network.captured(), key_log: keys.lines() });
 
     let mut summary = |node| {
         let program = &mut network.node_mut(node).application;
@@ -243,22 +237,31 @@ fn connect(
     };
     let (client, server) = (summary(client), summary(server));
     let records = usize::try_from(client.sent.record_bytes + server.sent.record_bytes).unwrap_or(usize::MAX);
-    let once = layers.application.saturating_sub(by_tcp + by_link);
-    let tls = records.min(once);
+    let tls = records.min(books.layers.application);
     let bytes = Bytes {
         messages: messages([&client, &server]),
         sent: Sides { client: messages([&client]), server: messages([&server]) },
         tls,
-        application: once - tls,
-        transport: layers.transport + by_tcp,
-        network: layers.network,
-        link: layers.link + by_link,
-        total,
+        application: books.layers.application - tls,
+        transport: books.layers.transport,
+        network: books.layers.network,
+        link: books.layers.link,
+        total: books.layers.sum(),
     };
-    let retransmissions = resent + (client.retransmissions + server.retransmissions) as usize;
-    let times = Times { connected, replied, closed };
-    let seconds = (closed / 1e3).ceil() as u64;
-    Ok(Met { client, server, bytes, packets, pure_acks, retransmissions, lost, times, seconds, capture })
+    let times = Times { connected, replied, closed: milliseconds(books.closed) };
+    Ok(Met {
+        packets: books.frames,
+        pure_acks: books.pure_acks,
+        retransmissions: books.resent + (client.retransmissions + server.retransmissions) as usize,
+        lost: books.lost,
+        seconds: (times.closed / 1e3).ceil() as u64,
+        cached: Sides::default(),
+        capture: capture.unwrap_or_default(),
+        client,
+        server,
+        bytes,
+        times,
+    })
 }
 
 fn messages<'s>(of: impl IntoIterator<Item = &'s Summary>) -> Messages {
@@ -271,24 +274,6 @@ fn messages<'s>(of: impl IntoIterator<Item = &'s Summary>) -> Messages {
 
 fn milliseconds(time: Time) -> f64 {
     time.since(Time::ZERO).as_secs_f64() * 1e3
-}
-
-fn runs(met: &[Met], failed: usize) -> Runs {
-    let mut connected: Vec<f64> = met.iter().map(|connection| connection.times.connected).collect();
-    connected.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let last = connected.len().saturating_sub(1);
-        connected.get(((last as f64) * share).ceil() as usize).copied().unwrap_or(0.0)
-    };
-    let totals = || met.iter().map(|connection| connection.bytes.total);
-    Runs {
-        count: met.len() + failed,
-        failed,
-        min_total: totals().min().unwrap_or(0),
-        max_total: totals().max().unwrap_or(0),
-        median_connected_ms: at(0.5),
-        p95_connected_ms: at(0.95),
-    }
 }
 
 impl Setting {

@@ -1,11 +1,13 @@
 //! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (paper 000, V-A).
 
+mod books;
 mod capture;
 mod measure;
 pub mod paper;
 mod parties;
 mod probe;
 mod row;
+mod runs;
 mod setting;
 
 pub use capture::Captured;

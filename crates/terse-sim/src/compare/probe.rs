@@ -9,7 +9,7 @@ pub enum Party {
     Server,
 }
 
-/// Runs every call of the engine in a connection that counts, until both handshakes are complete and beyond.
+/// Runs every call of the engine in a connection that counts, from the first packet to the last of the close.
 pub trait Probe {
     /// A connection begins: neither side is there yet.
     fn begin(&mut self) {}

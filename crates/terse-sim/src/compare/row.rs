@@ -27,11 +27,11 @@ pub struct Row {
     pub bytes: Bytes,
     /// Frames on the link, both directions, lost ones included.
     pub packets: usize,
-    /// Of them: TCP segments that do nothing but acknowledge.
+    /// TCP segments that do nothing but acknowledge, each once.
     pub pure_acks: usize,
-    /// Of them: sent again, by TCP or by DTLS.
+    /// Segments and records that were sent again, by TCP or by DTLS; what a link sends again is not counted.
     pub retransmissions: usize,
-    /// Of them: lost on the way.
+    /// Of the frames: lost on the way.
     pub lost: usize,
     /// Round trips of the handshake before the client may send its message, as in a connection's summary.
     pub round_trips: u32,
@@ -67,11 +67,11 @@ pub struct Bytes {
     pub tls: usize,
     /// Records of everything after it: the two messages of the application, tickets, `close_notify`.
     pub application: usize,
-    /// Headers of TCP or UDP, options included.
+    /// Headers of TCP or UDP, options included; and what TCP sent again.
     pub transport: usize,
     /// Headers of IP, and of fragments below it.
     pub network: usize,
-    /// Headers (and trailers, where a capture has them) of the link.
+    /// Headers (and trailers, where a capture has them) of the link, its acknowledgements, and frames that it sent again.
     pub link: usize,
     /// All of it.
     pub total: usize,
@@ -97,11 +97,11 @@ pub struct Times {
     pub connected: f64,
     /// The client had the reply.
     pub replied: f64,
-    /// The last packet arrived.
+    /// The last frame arrived (or was sent, if it was lost).
     pub closed: f64,
 }
 
-/// Computing until both handshakes were complete, median of the runs.
+/// Computing in all calls of the engine, from the first packet to the last of the close: median of the runs for each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Cpu {
     /// The client's.
@@ -112,7 +112,7 @@ pub struct Cpu {
     pub unit: &'static str,
 }
 
-/// The spread over several runs, which differ in seed and keys.
+/// The spread over several runs, which differ in seed and keys. Bytes and times are of those that came to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Runs {
     /// How many there were.
@@ -125,7 +125,7 @@ pub struct Runs {
     pub max_total: usize,
     /// The median time until the client was connected, in milliseconds.
     pub median_connected_ms: f64,
-    /// Nineteen of twenty were connected after it.
+    /// After this time nineteen of twenty were connected, in milliseconds.
     pub p95_connected_ms: f64,
 }
 

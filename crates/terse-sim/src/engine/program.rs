@@ -47,8 +47,6 @@ pub(crate) struct Program<'w, 'a> {
     pub(crate) answered: Option<Time>,
     /// Why this side failed, if it did.
     pub(crate) failure: Option<String>,
-    /// It failed because the other side had ended the connection.
-    pub(crate) was_reset: bool,
 }
 
 /// What the engine takes for the time: virtual time, some time after the device was switched on and after 1970.
@@ -102,7 +100,6 @@ impl<'w, 'a> Program<'w, 'a> {
             connected: None,
             answered: None,
             failure: None,
-            was_reset: false,
         }
     }
 
@@ -289,10 +286,7 @@ impl Application for Program<'_, '_> {
                 self.with(|side| side.end_of_input(engine_now));
                 self.send(now, sockets);
             }
-            SocketEvent::Failed(_, failure) if !self.is_over() => {
-                self.was_reset = failure == tcp::Failure::Reset;
-                self.fail(&format!("TCP: {failure:?}"));
-            }
+            SocketEvent::Failed(_, failure) if !self.is_over() => self.fail(&format!("TCP: {failure}")),
             SocketEvent::Closed(_) | SocketEvent::Failed(..) => {}
         }
     }

@@ -99,6 +99,8 @@ pub enum Fate {
 pub struct Record {
     /// When its first bit was sent.
     pub at: Time,
+    /// When its last bit arrived, once it did: if it came twice, the later time.
+    pub arrived: Option<Time>,
     /// Which way.
     pub direction: Direction,
     /// Its bytes.
@@ -213,9 +215,12 @@ impl Ledger {
         usize::MAX
     }
 
-    pub(crate) fn decide(&mut self, number: usize, fate: Fate) {
+    pub(crate) fn decide(&mut self, at: Time, number: usize, fate: Fate) {
         if let Some(record) = self.records.get_mut(number) {
             record.fate = fate;
+            if fate == Fate::Delivered {
+                record.arrived = Some(at);
+            }
         }
     }
 }

@@ -252,7 +252,7 @@ impl Carrier {
     ) -> Option<(u64, Packet)> {
         let frame = self.ways[direction.index()].flying.remove(&flight)?;
         self.frames.delivered.add(frame.coded.bytes.len());
-        self.decide(&frame, Fate::Delivered);
+        self.decide(now, &frame, Fate::Delivered);
         let way = &mut self.ways[direction.index()];
         if let Some(transit) = self.transit.get_mut(&frame.packet) {
             transit.frames -= 1;
@@ -307,9 +307,9 @@ impl Carrier {
         }
     }
 
-    /// Tells the books and the captures what became of a frame.
-    fn decide(&mut self, frame: &Frame, fate: Fate) {
-        self.ledger.decide(frame.record, fate);
+    /// Tells the books and the captures what became of a frame, and when.
+    fn decide(&mut self, at: Time, frame: &Frame, fate: Fate) {
+        self.ledger.decide(at, frame.record, fate);
         let taps = self.taps.iter_mut().filter(|tap| tap.view() == View::Frames);
         for (tap, entry) in taps.zip(&frame.entries) {
             tap.decide(*entry, matches!(fate, Fate::Dropped(_)));

@@ -87,6 +87,17 @@ pub enum Failure {
     Aborted,
 }
 
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "the peer refused the connection",
+            Self::Reset => "the peer reset the connection",
+            Self::TimedOut => "the peer stopped answering",
+            Self::Aborted => "the connection was aborted",
+        })
+    }
+}
+
 /// A segment to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {

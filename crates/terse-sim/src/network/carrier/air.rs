@@ -63,6 +63,7 @@ impl Carrier {
         self.frames.sent.add(frame.coded.bytes.len());
         frame.record = self.ledger.note(Record {
             at,
+            arrived: None,
             direction,
             layers: frame.coded.layers,
             kind: frame.kind,
@@ -88,7 +89,7 @@ impl Carrier {
         let lost = way.losses.happens(path.loss);
         let twice = way.duplicates.happens(path.duplication);
         if lost {
-            self.lose(&frame);
+            self.lose(now, &frame);
         } else {
             self.fly(now, direction, frame.clone(), schedule);
         }
@@ -126,11 +127,11 @@ impl Carrier {
             let answer = self.put_on_air(now + TURNAROUND, back, answer);
             arrives = !self.ways[back.index()].losses.happens(self.link.path(back).loss);
             if arrives {
-                self.frames.delivered.add(answer.coded.bytes.len());
-                self.decide(&answer, Fate::Delivered);
                 at = now + TURNAROUND + transmission(&self.link, back, answer.coded.bytes.len());
+                self.frames.delivered.add(answer.coded.bytes.len());
+                self.decide(at, &answer, Fate::Delivered);
             } else {
-                self.lose(&answer);
+                self.lose(now, &answer);
             }
         }
         self.ways[direction.index()].waiting = Some((frame, arrives));
@@ -169,9 +170,9 @@ impl Carrier {
         self.settle(number);
     }
 
-    fn lose(&mut self, frame: &Frame) {
+    fn lose(&mut self, now: Time, frame: &Frame) {
         self.frames.drop_one(Cause::Lost, frame.coded.bytes.len());
-        self.decide(frame, Fate::Dropped(Cause::Lost));
+        self.decide(now, frame, Fate::Dropped(Cause::Lost));
     }
 
     /// The next frame; where both ways share the air, they take turns.

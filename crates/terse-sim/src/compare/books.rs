@@ -1,0 +1,92 @@
+//! What the frames of a connection add up to, layer by layer.
+//!
+//! What must always hold: every byte of every frame counts once; what was sent again counts for the layer that did it.
+
+use crate::Time;
+use crate::ledger::{Fate, Kind, Layers, Record};
+
+/// Sums over the frames of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Books {
+    /// By layer. What TCP sent again is TCP's, and what the link sent again is the link's, with all headers in it.
+    pub(super) layers: Layers,
+    /// Frames.
+    pub(super) frames: usize,
+    /// TCP segments that do nothing but acknowledge.
+    pub(super) pure_acks: usize,
+    /// TCP segments that were sent again by TCP.
+    pub(super) resent: usize,
+    /// Frames that never arrived.
+    pub(super) lost: usize,
+    /// When the last frame arrived, or was sent in vain.
+    pub(super) closed: Time,
+}
+
+impl Books {
+    /// Those of these frames.
+    pub(super) fn of(records: &[Record]) -> Self {
+        let mut books = Self { frames: records.len(), ..Self::default() };
+        for record in records {
+            books.layers = books.layers + attributed(record);
+            books.pure_acks += usize::from(record.kind == Kind::Acknowledgement && record.begins_packet());
+            books.resent += usize::from(record.kind == Kind::Retransmission && record.begins_packet());
+            books.lost += usize::from(matches!(record.fate, Fate::Dropped(_)));
+            books.closed = books.closed.max(record.arrived.unwrap_or(record.at));
+        }
+        books
+    }
+}
+
+/// The bytes of a frame, counted for the layer that wanted it to be sent.
+fn attributed(record: &Record) -> Layers {
+    let Layers { application, transport, .. } = record.layers;
+    if record.attempt > 0 {
+        return Layers { link: record.layers.sum(), ..Layers::default() };
+    }
+    match record.kind {
+        Kind::Retransmission => Layers { application: 0, transport: transport + application, ..record.layers },
+        _ => record.layers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Direction;
+    use crate::network::Cause;
+
+    const LAYERS: Layers = Layers { application: 50, transport: 8, network: 7, link: 25 };
+
+    fn record(kind: Kind, fragment: Option<u16>, attempt: u8, fate: Fate) -> Record {
+        let at = Time::from_millis(5);
+        let arrived = (fate == Fate::Delivered).then(|| Time::from_millis(9));
+        Record { at, arrived, direction: Direction::Up, layers: LAYERS, kind, fragment, packet: 0, attempt, fate }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_of_the_layer_that_did_it() {
+        let lost = Fate::Dropped(Cause::Lost);
+        let first = record(Kind::Datagram, None, 0, lost);
+        assert_eq!(Books::of(&[first]).layers, LAYERS);
+        assert_eq!(Books::of(&[first]).closed, Time::from_millis(5), "sent in vain");
+        let by_link = Books::of(&[first, record(Kind::Datagram, None, 1, Fate::Delivered)]);
+        assert_eq!(by_link.layers, Layers { link: 25 + 90, ..LAYERS });
+        assert_eq!((by_link.frames, by_link.lost, by_link.resent), (2, 1, 0));
+        assert_eq!(by_link.closed, Time::from_millis(9));
+        let by_tcp = Books::of(&[record(Kind::Retransmission, None, 0, Fate::Delivered)]);
+        assert_eq!(by_tcp.layers, Layers { application: 0, transport: 58, ..LAYERS });
+        assert_eq!(by_tcp.resent, 1);
+    }
+
+    #[test]
+    fn segments_count_once_whatever_the_link_makes_of_them() {
+        for kind in [Kind::Acknowledgement, Kind::Retransmission] {
+            let frames = [(0, 0), (0, 1), (1, 0)];
+            let records = frames.map(|(fragment, attempt)| record(kind, Some(fragment), attempt, Fate::Delivered));
+            let books = Books::of(&records);
+            assert_eq!(books.frames, 3);
+            assert_eq!(books.pure_acks + books.resent, 1, "{kind:?}");
+            assert_eq!(books.layers.sum(), 3 * LAYERS.sum());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Many connections of one row: what each follows from, and how they spread.
+
+use super::row::Runs;
+use crate::Random;
+
+/// The seed of the connection numbered `run`. Those of neighbouring seeds have nothing to do with each other: whoever
+/// repeats a comparison with the next seed repeats none of its connections.
+pub(super) fn seed(seed: u64, run: usize) -> u64 {
+    let mut random = Random::new(seed, run as u64);
+    u64::from(random.next_u32()) << 32 | u64::from(random.next_u32())
+}
+
+/// The spread of connections of which each has its total of bytes and, in milliseconds, when its client was connected.
+pub(super) fn spread(met: impl Iterator<Item = (usize, f64)>, failed: usize) -> Runs {
+    let (totals, mut connected): (Vec<usize>, Vec<f64>) = met.unzip();
+    connected.sort_by(f64::total_cmp);
+    // By nearest rank: the least of them that so many of a hundred do not exceed.
+    let at = |percent: usize| {
+        let rank = (connected.len() * percent).div_ceil(100).max(1);
+        connected.get(rank - 1).copied().unwrap_or(0.0)
+    };
+    Runs {
+        count: totals.len() + failed,
+        failed,
+        min_total: totals.iter().copied().min().unwrap_or(0),
+        max_total: totals.iter().copied().max().unwrap_or(0),
+        median_connected_ms: at(50),
+        p95_connected_ms: at(95),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_connection_of_one_seed_is_one_of_another() {
+        let all: BTreeSet<u64> = (0..50).flat_map(|first| (0..50).map(move |run| seed(first, run))).collect();
+        assert_eq!(all.len(), 2500);
+    }
+
+    #[test]
+    fn nineteen_of_twenty_are_not_later_than_the_95th_percentile() {
+        for (count, median, p95) in [(1, 1.0, 1.0), (2, 1.0, 2.0), (10, 5.0, 10.0), (20, 10.0, 19.0), (100, 50.0, 95.0)]
+        {
+            let met = (1..=count).rev().map(|number| (1000 + number, number as f64));
+            let runs = spread(met, 3);
+            assert_eq!((runs.median_connected_ms, runs.p95_connected_ms), (median, p95), "{count}");
+            assert_eq!((runs.count, runs.failed), (count + 3, 3));
+            assert_eq!((runs.min_total, runs.max_total), (1001, 1000 + count));
+        }
+        assert_eq!(spread(core::iter::empty(), 2).p95_connected_ms, 0.0);
+    }
+}
