@@ -155,7 +155,7 @@ struct Finished {
     /// How the scope stood until then, in case the connection fails yet.
     before: Health,
     /// What was offered, if anything: the entries themselves are not needed any more.
-    offered: Option<Offered>,
+    offered: Option<Box<Offered>>,
     /// This handshake's own ticket.
     own_ticket: Option<(Ticket, Named)>,
 }
@@ -250,7 +250,7 @@ impl ClientSession {
                 record.history.made = session.begun;
             }
             let lacks_own = session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket();
-            let offered = session.offer.as_deref().map(Offer::names);
+            let offered = session.offer.as_deref().map(|offer| Box::new(offer.names()));
             let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own) };
             if let Some(slot) = finished.own_slot(record) {
                 if session.defences.lack(CacheDefence::TwoSlots) {
@@ -294,7 +294,7 @@ impl ClientSession {
         let (before, offered) = match stage {
             Stage::Over => return,
             Stage::Handshake => (None, self.offer.as_deref().map(Offer::names)),
-            Stage::Finished(finished) => (Some(finished.before), finished.offered),
+            Stage::Finished(finished) => (Some(finished.before), finished.offered.map(|offered| *offered)),
         };
         self.change(|session, record| {
             let unchanged = record.clone();
