@@ -312,7 +312,7 @@ fn paper_value(row: &Row) -> Option<paper::PaperValue> {
 fn paper_text(value: &paper::PaperValue) -> String {
     match (value.bytes, value.saved) {
         (Some(bytes), _) => format!("{} B", thousands(bytes.round() as usize)),
-        (None, (least, most)) if least == 0.0 => format!("to {most:.1} % less"),
+        (None, (0.0, most)) => format!("to {most:.1} % less"),
         (None, (least, most)) => format!("{least:.1} to {most:.1} % less"),
     }
 }
