@@ -90,10 +90,10 @@ pub(crate) struct CompareArgs {
     /// Connections for each row, each with a seed of its own: the row is the one with the median of bytes
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = "How it is measured")]
     runs: u16,
-    /// What losses, and the engine's randomness, follow from
+    /// What losses follow from; with --crypto rustcrypto, all randomness of handshakes
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "How it is measured")]
     seed: u64,
-    /// Measure the processor time of both sides
+    /// Measure the processor time of both sides' engines, from the first packet to the last: median of the runs
     #[arg(long, help_heading = "How it is measured")]
     cpu: bool,
     /// Measure the heap of both sides; needs --crypto rustcrypto, since AWS-LC allocates where it cannot be counted
@@ -103,7 +103,7 @@ pub(crate) struct CompareArgs {
     /// Print the sizes of handshake messages, too
     #[arg(long, help_heading = "Output")]
     messages: bool,
-    /// Write the rows as comma-separated values
+    /// Write the rows as comma-separated values (- for standard output, instead of the table)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
     /// Write a report with figures, in one file
@@ -149,6 +149,13 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     if args.network.wants_list() {
         return output::line(network::list());
     }
+    let prints_csv = args.csv.as_deref().is_some_and(files::is_standard_output);
+    if prints_csv && json {
+        return Err(Failure::Usage("--json and --csv - both want standard output; give --csv a file".into()));
+    }
+    for path in [&args.csv, &args.html, &args.pcapng, &args.keylog].into_iter().flatten() {
+        files::check(path)?;
+    }
     if args.memory && args.crypto != Crypto::Rustcrypto {
         return Err(Failure::Usage(
             "--memory needs --crypto rustcrypto: AWS-LC allocates where it is not counted".into(),
@@ -159,6 +166,7 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
     let settings = args.settings()?;
     let mut rows = Vec::new();
     let mut captures = Vec::new();
+    let mut failures = Vec::new();
     let mut meter = probe::Meter::new(args.memory);
     let progress = Progress::new(settings.len());
     for (number, setting) in settings.iter().enumerate() {
@@ -170,7 +178,9 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
             Err(error) => {
                 progress.clear();
                 let Setting { version, mode, link, .. } = setting;
-                output::warn(&format!("{version} {mode}, {}, MTU {}: {error}", link.name, link.mtu));
+                let failure = format!("{version} {mode}, {}, MTU {}: {error}", link.name, link.mtu);
+                output::warn(&failure);
+                failures.push(failure);
                 continue;
             }
         };
@@ -184,6 +194,10 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
         captures.push(measured.capture);
     }
     progress.clear();
+    // The table first: a full disk is no reason to keep it back.
+    if !json && !prints_csv {
+        args.print(&rows)?;
+    }
     if let Some(path) = &args.csv {
         files::write_csv(path, &rows)?;
     }
@@ -194,16 +208,15 @@ pub(crate) fn run(args: &CompareArgs, json: bool) -> Result<(), Failure> {
         files::write_keys(path, &captures)?;
     }
     if let Some(path) = &args.html {
-        files::write(path, report::render(args, &rows).as_bytes())?;
+        files::write(path, report::render(args, &rows, &failures).as_bytes())?;
     }
-    if !json {
-        args.print(&rows)?;
-    }
-    match settings.len() - rows.len() {
+    match failures.len() {
         0 => Ok(()),
-        missing => {
-            Err(Failure::Failed(format!("{missing} of {} rows could not be measured; see above", settings.len())))
-        }
+        missing => Err(Failure::Failed(format!(
+            "{missing} of {} rows could not be measured; see above. If peers stopped answering, the link is too slow or \
+             loses too much: try a longer --dtls-timeout, a smaller --mtu or less --loss",
+            settings.len()
+        ))),
     }
 }
 
@@ -231,8 +244,14 @@ impl CompareArgs {
             false => format!("client {}, server {server}", self.certificates),
         };
         let begins = if self.files.are_given() { unix_now()? } else { certificates::NOW };
-        let captures = self.pcapng.is_some() || self.keylog.is_some();
-        Ok(Comparison { parties, certificates, begins, runs: self.runs.into(), seed: self.seed, captures })
+        Ok(Comparison {
+            parties,
+            certificates,
+            begins,
+            runs: self.runs.into(),
+            seed: self.seed,
+            captures: self.pcapng.is_some() || self.keylog.is_some(),
+        })
     }
 
     /// The versions to compare. One that was asked for needs a suite; one that was not is left out.

@@ -106,6 +106,10 @@ fn wrong_use_is_told_what_to_do() {
         ("--suite TLS_AES_128_GCM_SHA256 --tls 1.2", 2, "suite"),
         ("--cert a.pem", 2, "--key"),
         ("--mode full --tls 1.3 --transport stream --runs 1 --csv /nowhere/a.csv", 1, "/nowhere/a.csv"),
+        ("--html /nowhere/a.html", 1, "make it first"),
+        ("--json --csv -", 2, "standard output"),
+        ("--link lorawan-sf9 --rate 5", 2, "spreading factor"),
+        ("--delay -1", 2, "from 0 on"),
         ("--crypto rustcrypto", 1, "RSA"),
     ] {
         let output = compare(options);
@@ -114,4 +118,31 @@ fn wrong_use_is_told_what_to_do() {
     }
     let links = compare("--link list");
     assert!(links.status.success() && text(&links.stdout).contains("lorawan"), "{}", text(&links.stdout));
+}
+
+#[test]
+fn comma_separated_values_instead_of_the_table() {
+    let output = compare(
+        "--tls 1.3 --transport stream --mode full --runs 1 --delay 0 --csv - --link ethernet --link ethernet --mtu 1500 --mtu 1500",
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    assert_eq!(lines.lines().count(), 2, "a header and one row, though it was asked for twice: {lines}");
+    assert!(lines.starts_with("mode,version,") && !lines.contains("over TCP"), "{lines}");
+}
+
+/// Who reads only the report sees what is missing in it, and how it was made.
+#[test]
+fn a_report_says_what_could_not_be_measured() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.html").display().to_string();
+    let output = compare(&format!(
+        "--certificates p256x3 --tls 1.3 --transport datagram --mode full --mode psk --link lorawan-sf12 --runs 1 --html {path}"
+    ));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("--dtls-timeout"), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(&path).expect("the file is there");
+    for words in ["What could not be measured", "DTLS 1.3 full, lorawan-sf12", "terse compare --certificates p256x3"] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
 }

@@ -1,16 +1,32 @@
 //! The files that `terse compare` writes.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use serde::Serialize;
 use terse_sim::compare::{Captured, Row};
 
 use crate::failure::Failure;
 
+/// Says at once what would fail only after all was measured: a file in a directory that does not exist.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
+            let (path, parent) = (path.display(), parent.display());
+            Err(Failure::Failed(format!("cannot write {path}: there is no directory {parent}; make it first")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file, over what was there.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| cannot_write(path, error))
+}
+
+/// Whether a name stands for standard output.
+pub(super) fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 fn cannot_write(path: &Path, error: impl core::fmt::Display) -> Failure {
@@ -57,9 +73,13 @@ struct Line<'a> {
     failed_runs: usize,
 }
 
-/// Writes all rows as comma-separated values (RFC 4180), with a header.
+/// Writes all rows as comma-separated values (RFC 4180), with a header; `-` is standard output.
 pub(super) fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let mut writer = csv::Writer::from_path(path).map_err(|error| cannot_write(path, error))?;
+    let out: Box<dyn io::Write> = match is_standard_output(path) {
+        true => Box::new(io::stdout().lock()),
+        false => Box::new(fs::File::create(path).map_err(|error| cannot_write(path, error))?),
+    };
+    let mut writer = csv::Writer::from_writer(out);
     for row in rows {
         writer.serialize(line(row)).map_err(|error| cannot_write(path, error))?;
     }

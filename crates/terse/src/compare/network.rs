@@ -20,13 +20,13 @@ pub(crate) struct NetworkOptions {
     #[arg(long = "mtu", value_name = "BYTES", value_parser = clap::value_parser!(u16).range(100..))]
     mtus: Vec<u16>,
     /// How fast each side sends [default: the link's]
-    #[arg(long, value_name = "KBIT/S", value_parser = positive)]
+    #[arg(long, value_name = "KBIT/S", value_parser = positive, allow_negative_numbers = true)]
     rate: Option<f64>,
     /// How long a frame is on its way [default: the link's]
-    #[arg(long, value_name = "MS", value_parser = positive)]
+    #[arg(long, value_name = "MS", value_parser = not_negative, allow_negative_numbers = true)]
     delay: Option<f64>,
     /// How many of a hundred frames are lost, each way, each for itself [default: the link's]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     loss: Option<f64>,
     /// The version of IP [default: 4 where the link carries it]
     #[arg(long, value_name = "VERSION")]
@@ -76,9 +76,15 @@ enum Nagle {
 impl NetworkOptions {
     /// All links, at all MTUs.
     pub(super) fn links(&self) -> Result<Vec<Link>, Failure> {
-        let mut links = Vec::new();
+        let mut links: Vec<Link> = Vec::new();
         for name in &self.links {
             let link: Link = name.parse().map_err(|error| Failure::Usage(format!("--link: {error}")))?;
+            if self.rate.is_some() && matches!(link.framing, Framing::LoraWan(_)) {
+                let cause = format!(
+                    "the rate of {name} follows from its spreading factor; leave --rate out, or take another --link"
+                );
+                return Err(Failure::Usage(cause));
+            }
             let link = link.with_paths(|path| {
                 if let Some(rate) = self.rate {
                     path.rate = Some((rate * 1e3) as u64);
@@ -90,9 +96,16 @@ impl NetworkOptions {
                     path.loss = loss / 100.0;
                 }
             });
-            match self.mtus.as_slice() {
-                [] => links.push(link),
-                mtus => links.extend(mtus.iter().map(|mtu| Link { mtu: usize::from(*mtu), ..link.clone() })),
+            let mtus = match self.mtus.as_slice() {
+                [] => vec![link.mtu],
+                mtus => mtus.iter().map(|mtu| usize::from(*mtu)).collect(),
+            };
+            for mtu in mtus {
+                let link = Link { mtu, ..link.clone() };
+                // What was asked for twice is compared once.
+                if !links.contains(&link) {
+                    links.push(link);
+                }
             }
         }
         Ok(links)
@@ -136,6 +149,13 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 && number < 1e9 => Ok(number),
         _ => Err("write a number above 0, such as 50 or 0.3".into()),
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..1e9).contains(&number) => Ok(number),
+        _ => Err("write a number from 0 on, such as 50 or 0.3".into()),
     }
 }
 

@@ -12,7 +12,7 @@ mod figure;
 use figure::{LAYERS, PAPER, thousands};
 
 /// The report, as HTML.
-pub(super) fn render(args: &CompareArgs, rows: &[Row]) -> String {
+pub(super) fn render(args: &CompareArgs, rows: &[Row], failures: &[String]) -> String {
     let has_paper = rows.iter().any(|row| paper_value(row).is_some());
     let page = html! {
         (DOCTYPE)
@@ -26,6 +26,7 @@ pub(super) fn render(args: &CompareArgs, rows: &[Row]) -> String {
             body {
                 h1 { "What a secure connection costs" }
                 (opening(rows))
+                (missing(failures))
                 (modes(rows))
                 @for sheet in sheets(rows) {
                     (section(&sheet, has_paper))
@@ -52,6 +53,20 @@ fn sheets(rows: &[Row]) -> Vec<Vec<&Row>> {
     sheets
 }
 
+/// What was asked for and is not here: a reader who sees five modes of six wants to know.
+fn missing(failures: &[String]) -> Markup {
+    html! {
+        @if !failures.is_empty() {
+            h2 { "What could not be measured" }
+            p {
+                "These connections never came to their end, however often they were tried; they are in no figure. A peer \
+                 that stopped answering means that the link is too slow or loses too much for this way to connect."
+            }
+            ul { @for failure in failures { li { (failure) } } }
+        }
+    }
+}
+
 /// What is found, in a few sentences.
 fn opening(rows: &[Row]) -> Markup {
     html! {
@@ -75,7 +90,12 @@ fn opening(rows: &[Row]) -> Markup {
                 }
             }
         }
-        p { "With handshake caching both sides still prove who they are with their own keys, and every connection has a fresh              key exchange; only what the other side has seen before is neither sent nor checked again." }
+        p class="note" {
+            "MTU: the longest packet that the link carries; what is longer is cut into several, each with headers of its own. \
+             Full: nothing is known from before. Packets: frames on the link, in both directions."
+        }
+        p { "With handshake caching both sides still prove who they are with their own keys, and every connection has a fresh \
+             key exchange; only what the other side has seen before is neither sent nor checked again." }
     }
 }
 
@@ -204,7 +224,7 @@ fn numbers(group: &[&Row]) -> Markup {
             table class="numbers" {
                 tr {
                     th { "mode" } th { "bytes" } th { "less" } th { "handshake" } th { "data" } th { (carrier) } th { "IP" } th { "link" }
-                    th { "packets" } @if is_stream { th { "ACKs" } } th { "round trips" } th { "ms" } th { "verified" } th { "cached B" }
+                    th { "packets" } @if is_stream { th { "ACKs" } } th { "round trips" } th { "ms" } @if lossy { th { "ms of 95 %" } } th { "verified" } th { "cached B" }
                     @if lossy { th { "lost" } th { "failed runs" } }
                     @if measured { th { "CPU ms" } }
                     @if heap { th { "heap B" } }
@@ -223,7 +243,8 @@ fn numbers(group: &[&Row]) -> Markup {
                         td { (row.packets) }
                         @if is_stream { td { (row.pure_acks) } }
                         td { (row.round_trips + row.transport_round_trips) }
-                        td { (format!("{:.1}", row.time_ms.connected)) }
+                        td { (format!("{:.1}", row.runs.median_connected_ms)) }
+                        @if lossy { td { (format!("{:.1}", row.runs.p95_connected_ms)) } }
                         td { (row.signatures_verified.client) " + " (row.signatures_verified.server) }
                         td { (row.cache_entry_bytes.client) " + " (row.cache_entry_bytes.server) }
                         @if lossy { td { (row.lost) } td { (row.runs.failed) " of " (row.runs.count) } }
@@ -240,7 +261,12 @@ fn numbers(group: &[&Row]) -> Markup {
                 }
             }
             p class="note" {
-                "data: records of the two messages, tickets and the goodbye. "
+                "handshake: what both sides say before the connection is secured. data: the two messages, tickets for later and \
+                 the goodbye. " (carrier) ", IP, link: headers" @if is_stream { "; and what TCP sent again" } ". \
+                 round trips, ms: until the client may send its message, median of all runs. "
+                @if lossy {
+                    "ms of 95 %: so many of the runs that did not fail were connected after this time. "
+                }
                 @if is_stream { "ACKs: segments that do nothing but acknowledge. " }
                 "verified: signatures in certificate chains; cached B: what is kept about the other side. Where two numbers \
                  stand, they are the client's and the server's."
@@ -286,8 +312,8 @@ fn paper_value(row: &Row) -> Option<paper::PaperValue> {
 fn paper_text(value: &paper::PaperValue) -> String {
     match (value.bytes, value.saved) {
         (Some(bytes), _) => format!("{} B", thousands(bytes.round() as usize)),
-        (None, (0.0, most)) => format!("up to {most} % less"),
-        (None, (least, most)) => format!("{least} to {most} % less"),
+        (None, (0.0, most)) => format!("to {most:.1} % less"),
+        (None, (least, most)) => format!("{least:.1} to {most:.1} % less"),
     }
 }
 
@@ -298,9 +324,15 @@ fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
         h2 { "How this was measured" }
         ul {
             li {
-                "Both sides run Terse's own engine, unmodified; certificates were made for the occasion ("
-                (rows.first().map_or("", |row| row.certificates.as_str()))
-                ": the root is counted in the name, and is not sent). Both sides prove who they are, except in psk."
+                "Both sides run Terse's own engine, unmodified. "
+                @if args.files.are_given() {
+                    "The certificates are those that were given on the command line."
+                } @else {
+                    "Certificates were made for the occasion ("
+                    (rows.first().map_or("", |row| row.certificates.as_str()))
+                    ": the key's algorithm and size, and how many certificates from leaf to root; the root is not sent). \
+                     Both sides prove who they are: with these, or in resumed and psk with a secret that both know."
+                }
             }
             li {
                 "The network is simulated in virtual time. Every byte here is in a packet that the simulated TCP or UDP \
@@ -320,13 +352,23 @@ fn method(args: &CompareArgs, rows: &[Row], has_paper: bool) -> Markup {
                 }
             }
         }
+        p { "To do it again: " code { (command_line()) } }
         p { "To see the packets: the same command with " code { "--pcapng FILE" } " writes them for Wireshark, with the secrets that decrypt them." }
     }
 }
 
+/// The command that made the report.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        if word.contains(char::is_whitespace) { format!("'{word}'") } else { word }
+    });
+    core::iter::once("terse".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
 const STYLE: &str = "
 :root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 980px; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 1080px; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff; }
 h1 { font-size: 1.9rem; margin-bottom: .3rem; } h2 { margin-top: 2.4rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem; }
 .lead { font-size: 1.1rem; } .note { color: #555; font-size: .9rem; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .9rem; } th, td { border-bottom: 1px solid #e4e4e4; padding: .3rem .6rem; text-align: left; vertical-align: top; }

@@ -26,7 +26,9 @@ pub(super) fn layers(group: &[Row]) -> String {
     if is_stream {
         header.push("pure ACKs");
     }
-    header.extend(["round trips", "ms", "verified"]);
+    header.extend(["round trips", "ms"]);
+    header.extend(has_loss.then_some("ms of 95 %"));
+    header.push("verified");
     header.extend(has_loss.then_some("lost"));
     header.extend(has_loss.then_some("failed"));
     header.extend(has_cpu.then_some("CPU ms"));
@@ -44,9 +46,10 @@ pub(super) fn layers(group: &[Row]) -> String {
         let verified = row.signatures_verified;
         line.extend([
             (row.round_trips + row.transport_round_trips).to_string(),
-            format!("{:.1}", row.time_ms.connected),
-            format!("{} + {}", verified.client, verified.server),
+            format!("{:.1}", row.runs.median_connected_ms),
         ]);
+        line.extend(has_loss.then(|| format!("{:.1}", row.runs.p95_connected_ms)));
+        line.push(format!("{} + {}", verified.client, verified.server));
         if has_loss {
             line.extend([row.lost.to_string(), format!("{}/{}", row.runs.failed, row.runs.count)]);
         }

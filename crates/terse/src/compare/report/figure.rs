@@ -56,14 +56,16 @@ pub(super) fn layers(rows: &[&Row]) -> Drawn {
 
 /// How long until the client was connected.
 pub(super) fn times(rows: &[&Row]) -> Drawn {
-    let highest = rows.iter().map(|row| row.runs.p95_connected_ms).fold(0.001, f64::max);
+    let longest = rows.iter().map(|row| row.runs.p95_connected_ms).fold(0.001, f64::max);
+    let (unit, per_unit) = if longest >= 10_000.0 { ("seconds", 1e3) } else { ("milliseconds", 1.0) };
+    let highest = longest / per_unit;
     draw(
         rows,
         highest * 1.14,
-        "milliseconds",
+        unit,
         |value| format!("{value}"),
         |chart, row, left| {
-            let (median, most) = (row.runs.median_connected_ms, row.runs.p95_connected_ms);
+            let (median, most) = (row.runs.median_connected_ms / per_unit, row.runs.p95_connected_ms / per_unit);
             chart.draw_series([Rectangle::new([(left, 0.0), (left + BAR, median)], LAYERS[0].1.filled())])?;
             let x = left + BAR / 2.0;
             if most > median {
