@@ -235,9 +235,7 @@ impl Endpoint {
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
             let result = entry.connection.handle_timeout(now).and_then(|()| entry.unheard(now, &self.limits));
             if let Err(error) = result {
-                entry.has_failed = true;
-                self.half_open.remove(&handle);
-                self.events.push_back((handle, EndpointEvent::Failed(error)));
+                self.failed(handle, error);
             }
             touch(&mut self.touched, handle);
         }
@@ -405,7 +403,7 @@ impl Endpoint {
 
     /// Hands a datagram to a connection.
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
+        let Some(entry) = self.connections.get_mut(&handle).filter(|entry| !entry.has_failed) else { return };
         touch(&mut self.touched, handle);
         let (newest, id_changes) = (entry.connection.newest(), entry.connection.id_changes());
         let dropped = entry.connection.summary().dropped.total();

@@ -282,6 +282,10 @@ impl Endpoint {
 
     pub(super) fn conclude(&mut self, handle: ConnectionHandle, outcome: Outcome) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
+        if entry.has_failed {
+            entry.check = None; // nothing more is told of it
+            return;
+        }
         match outcome {
             Outcome::Open | Outcome::Ask => {}
             Outcome::Nothing => self.counters.path_responses_dropped += 1,
