@@ -269,7 +269,8 @@ impl Connection {
         self.received.len()
     }
 
-    /// Ends this direction, after all that was written: a FIN is sent. The peer may go on sending.
+    /// Ends this direction, after all that was written: a FIN is sent. The peer may go on sending, for as long as it likes:
+    /// FIN-WAIT-2 has no timer.
     pub fn close(&mut self, _now: Time) {
         match self.state {
             State::SynSent if self.send_buffer.len() == 0 => self.end(),
