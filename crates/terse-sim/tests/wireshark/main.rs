@@ -108,8 +108,8 @@ fn lost_frames_say_so() {
     let file = capture(link, setup(TLS12, Some(1024)), "lost frames");
     let (lost, all) = (file.count("frame.comment == \"lost\""), file.count("frame"));
     assert!(lost > 0 && lost < all / 2, "{lost} of {all}");
-    // The link layer sends again what was lost.
-    assert_eq!(file.count("dtls.handshake.type == 20"), 2);
+    // The link layer sends again what was lost, and DTLS what that gave up.
+    assert!(file.count("dtls.handshake.type == 20") >= 2);
 }
 
 #[test]
