@@ -3,6 +3,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::outstanding::{Outstanding, Part, Position};
@@ -103,7 +104,7 @@ impl Flight {
         if core::mem::take(&mut self.is_given_up) {
             return self.send_again();
         }
-        let planned = self.todo.back().map(|part| part.piece);
+        let planned = self.todo.back().map(|part| part.piece());
         let first = planned.or_else(|| self.outstanding.last_piece()).map_or(0, |piece| piece + 1);
         self.todo
             .extend(self.pieces.iter().enumerate().skip(first).map(|(index, piece)| Part::whole(index, piece.len())));
@@ -128,9 +129,9 @@ impl Flight {
     /// Of what is to be sent only the first epoch is: some of it is missing, so the peer cannot read what follows, nor
     /// say what of that it has.
     pub(super) fn keep_first_epoch(&mut self) {
-        let first = self.todo.front().and_then(|part| self.pieces.get(part.piece)).map(|piece| piece.epoch);
+        let first = self.todo.front().and_then(|part| self.pieces.get(part.piece())).map(|piece| piece.epoch);
         let pieces = &self.pieces;
-        self.todo.retain(|part| pieces.get(part.piece).map(|piece| piece.epoch) == first);
+        self.todo.retain(|part| pieces.get(part.piece()).map(|piece| piece.epoch) == first);
     }
 
     fn plan(&mut self, is_on_its_way: impl Fn(Position) -> bool) {
@@ -185,8 +186,9 @@ impl Flight {
             },
         );
         let Some(first) = first else { return *lacks_before };
-        let has_after = count > 1 || first.end < len;
-        let has_any = has_after || first.start > 0;
+        let Range { start, end } = first.range();
+        let has_after = count > 1 || end < len;
+        let has_any = has_after || start > 0;
         has_after || (core::mem::replace(lacks_before, true) && has_any)
     }
 
@@ -226,10 +228,10 @@ impl Flight {
     ) -> usize {
         let Self { bytes, pieces, todo, .. } = self;
         let mut len = 0;
-        let first = todo.front().and_then(|part| pieces.get(part.piece));
+        let first = todo.front().and_then(|part| pieces.get(part.piece()));
         let Some((epoch, content_type)) = first.map(|piece| (piece.epoch, piece.content_type)) else { return 0 };
         while let Some(part) = todo.front_mut()
-            && let Some(piece) = pieces.get(part.piece)
+            && let Some(piece) = pieces.get(part.piece())
             && (piece.epoch, piece.content_type) == (epoch, content_type)
         {
             let whole = &bytes[piece.start..piece.end];
@@ -242,7 +244,8 @@ impl Flight {
                 continue;
             }
             let Some((header, body)) = whole.split_first_chunk::<HEADER_LEN>() else { return len };
-            let rest = body.get(part.start..part.end).unwrap_or_default();
+            let start = part.range().start;
+            let rest = body.get(part.range()).unwrap_or_default();
             let least = if is_first && len == 0 { 1 } else { LEAST_PART };
             let free = room.len().saturating_sub(len);
             if free < HEADER_LEN + rest.len().min(least) {
@@ -250,7 +253,7 @@ impl Flight {
             }
             let fragment = &rest[..rest.len().min(free - HEADER_LEN)];
             let whole = FragmentHeader::parse(header);
-            let header = FragmentHeader { fragment_offset: part.start, fragment_length: fragment.len(), ..whole };
+            let header = FragmentHeader { fragment_offset: start, fragment_length: fragment.len(), ..whole };
             room[len..len + HEADER_LEN].copy_from_slice(&header.bytes());
             room[len + HEADER_LEN..][..fragment.len()].copy_from_slice(fragment);
             let taken = HEADER_LEN + fragment.len();
@@ -259,13 +262,13 @@ impl Flight {
                 filled.tickets += taken;
             } else if part.is_again {
                 sent.more.push((header.kind, taken));
-            } else if part.start > 0 {
+            } else if start > 0 {
                 sent.more.push((header.kind, HEADER_LEN));
             }
-            let end = part.start + fragment.len();
-            filled.parts.push(Part { end, ..*part });
-            if end < part.end {
-                part.start = end;
+            let (sent_now, left) = part.split_at(start + fragment.len());
+            filled.parts.push(sent_now);
+            if !left.range().is_empty() {
+                *part = left;
             } else {
                 todo.pop_front();
             }
@@ -279,8 +282,8 @@ impl Flight {
     /// How many bytes the first fragment of what is next takes at least, and its epoch.
     pub(super) fn least_next(&self) -> Option<(u64, usize)> {
         let part = self.todo.front()?;
-        let piece = self.pieces.get(part.piece)?;
-        let rest = part.end - part.start;
+        let piece = self.pieces.get(part.piece())?;
+        let rest = part.range().len();
         Some(match piece.content_type {
             ContentType::HANDSHAKE => (piece.epoch, HEADER_LEN + rest.min(LEAST_PART)),
             _ => (piece.epoch, rest),

@@ -13,21 +13,43 @@ use crate::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// A part of the body of a message.
+/// A part of the body of a message. Numbers are as short as they can be: a flight of many messages has many parts, when
+/// the heap is fullest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Which one of the flight.
-    pub(super) piece: usize,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    /// A flight has fewer than 2^16.
+    piece: u16,
+    /// A message has less than 2^24 bytes.
+    start: u32,
+    end: u32,
     /// It was sent before.
     pub(super) is_again: bool,
 }
 
 impl Part {
+    /// These bytes of the body of a piece of the flight.
+    pub(super) const fn new(piece: usize, Range { start, end }: Range<usize>, is_again: bool) -> Self {
+        Self { piece: piece as u16, start: start as u32, end: end as u32, is_again }
+    }
+
     /// A whole message with a body of so many bytes.
     pub(super) const fn whole(piece: usize, len: usize) -> Self {
-        Self { piece, start: 0, end: len, is_again: false }
+        Self::new(piece, 0..len, false)
+    }
+
+    /// Which piece of the flight.
+    pub(super) const fn piece(self) -> usize {
+        self.piece as usize
+    }
+
+    /// Which bytes of its body.
+    pub(super) const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// What of it comes before a place in the body, and what after it.
+    pub(super) const fn split_at(self, place: usize) -> (Self, Self) {
+        (Self { end: place as u32, ..self }, Self { start: place as u32, ..self })
     }
 }
 
@@ -96,8 +118,8 @@ impl Outstanding {
                 let oldest = self.entries.iter().position(|entry| entry.state != State::Acknowledged);
                 self.entries.remove(oldest.unwrap_or(0));
             }
-            let (start, end) = (part.start as u32, part.end as u32); // a message has less than 2^24 bytes
-            let entry = Entry { record, sent: now, piece: part.piece as u16, start, end, state: State::Sent };
+            let Part { piece, start, end, .. } = *part;
+            let entry = Entry { record, sent: now, piece, start, end, state: State::Sent };
             self.entries.push_back(entry);
         }
     }
@@ -169,7 +191,7 @@ impl Outstanding {
             State::Claimed | State::Acknowledged => true,
         };
         let is_again = self.last_piece.is_some_and(|last| piece <= last);
-        self.gaps(piece, len, is_safe, |gap| give(Part { piece, start: gap.start, end: gap.end, is_again }));
+        self.gaps(piece, len, is_safe, |gap| give(Part::new(piece, gap, is_again)));
     }
 
     /// What of the body of a piece no entry covers for which `counts` holds.

@@ -171,7 +171,7 @@ impl Sender {
             let (short, tail) = self.frame(place, MAX_FRAGMENT);
             let start = len + short;
             let room = out.len().saturating_sub(start + tail).min(self.max_content(place));
-            let content_type = self.flight.todo.front().map(|part| self.flight.pieces[part.piece].content_type);
+            let content_type = self.flight.todo.front().map(|part| self.flight.pieces[part.piece()].content_type);
             filled.parts.clear();
             let room = out.get_mut(start..start + room).unwrap_or_default();
             let ends_with_part = !self.epochs[place].is_dtls13();
@@ -181,7 +181,7 @@ impl Sender {
             let record = self.epochs[place].next();
             len = self.seal(place, content_type, content, len, out)?;
             for part in &filled.parts {
-                self.flight.outstanding.note_piece(part.piece);
+                self.flight.outstanding.note_piece(part.piece());
             }
             if self.epochs[place].is_dtls13() || (epoch == 0 && self.may_be_dtls13()) {
                 self.flight.outstanding.sent(record, &filled.parts, now);

@@ -13,12 +13,12 @@ fn number(sequence_number: u64) -> RecordNumber {
 }
 
 fn part(piece: usize, start: usize, end: usize) -> Part {
-    Part { piece, start, end, is_again: false }
+    Part::new(piece, start..end, false)
 }
 
 fn missing(outstanding: &Outstanding, piece: usize, is_on_its_way: impl Fn(Position) -> bool) -> Vec<(usize, usize)> {
     let mut missing = Vec::new();
-    outstanding.missing(piece, LENS[piece], is_on_its_way, |part| missing.push((part.start, part.end)));
+    outstanding.missing(piece, LENS[piece], is_on_its_way, |part| missing.push((part.range().start, part.range().end)));
     missing
 }
 
