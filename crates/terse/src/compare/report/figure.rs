@@ -63,7 +63,7 @@ pub(super) fn times(rows: &[&Row]) -> Drawn {
         rows,
         highest * 1.14,
         unit,
-        |value| format!("{value}"),
+        |value| format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),
         |chart, row, left| {
             let (median, most) = (row.runs.median_connected_ms / per_unit, row.runs.p95_connected_ms / per_unit);
             chart.draw_series([Rectangle::new([(left, 0.0), (left + BAR, median)], LAYERS[0].1.filled())])?;
@@ -88,6 +88,7 @@ fn paper_range(rows: &[&Row], row: &Row) -> Option<(f64, f64)> {
     }
     let full = rows.iter().find(|full| full.mode == Mode::Full && full.mtu == row.mtu)?.bytes.total as f64;
     let (least, most) = value.saved;
+    let least = if least == 0.0 { most } else { least }; // "up to" has no other end
     Some((full * (1.0 - most / 100.0), full * (1.0 - least / 100.0)))
 }
 
