@@ -110,7 +110,6 @@ fn wrong_use_is_told_what_to_do() {
         ("--json --csv -", 2, "standard output"),
         ("--link lorawan-sf9 --rate 5", 2, "spreading factor"),
         ("--delay -1", 2, "from 0 on"),
-        ("--crypto rustcrypto", 1, "RSA"),
     ] {
         let output = compare(options);
         assert_eq!(output.status.code(), Some(code), "{options}: {}", text(&output.stderr));
