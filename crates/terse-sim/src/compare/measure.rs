@@ -1,7 +1,7 @@
 //! Runs connections and counts: a row for each mode and setting.
 //!
 //! What must always hold: a connection counts only if its handshake was what the row says, both messages arrived and
-//! both sides closed; and the bytes of a row are those of the frames on the link, no more and no less.
+//! both sides came to their end (over datagrams the goodbye may be lost); and the bytes of a row are those of the frames on the link, no more and no less.
 
 use alloc::sync::Arc;
 use core::cell::RefCell;
@@ -227,7 +227,10 @@ fn connect(
         return Err(Failed::Connection(format!("{name}: it did not come to its end")));
     }
     let program = &network.node(client).application;
-    let [connected, replied] = [program.connected, program.answered].map(|time| time.map_or(0.0, milliseconds));
+    let (Some(connected), Some(replied)) = (program.connected, program.answered) else {
+        return Err(Failed::Connection("client: the connection ended before the reply".into()));
+    };
+    let (connected, replied) = (milliseconds(connected), milliseconds(replied));
     let books = Books::of(network.ledger(link).records());
     let capture = captured.map(|keys| Captured { capture: network.captured(), key_log: keys.lines() });
 

@@ -138,5 +138,5 @@ fn with_key(client: &mut ClientConfig, server: &mut ServerConfig, version: Versi
 /// What caches and sessions hold at most: one connection after the other needs little.
 const CAPACITY: usize = 8;
 
-/// Of sessions, in seconds: longer than any simulated connection, and as long as may be (RFC 8446, 4.6.1).
+/// Of sessions, in seconds: longer than any simulated connection, and as long as may be (RFC 9846, 4.7.1).
 const LIFETIME: u32 = 7 * 86_400;

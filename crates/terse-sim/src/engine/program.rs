@@ -39,8 +39,6 @@ pub(crate) struct Program<'w, 'a> {
     /// What TCP did not take yet.
     unsent: Vec<u8>,
     has_closed: bool,
-    /// Bytes of records that were handed to the transport.
-    pub(crate) written: usize,
     /// When the handshake was complete on this side.
     pub(crate) connected: Option<Time>,
     /// When it had the other side's message.
@@ -96,7 +94,6 @@ impl<'w, 'a> Program<'w, 'a> {
             peer,
             unsent: Vec::new(),
             has_closed: false,
-            written: 0,
             connected: None,
             answered: None,
             failure: None,
@@ -224,7 +221,6 @@ impl<'w, 'a> Program<'w, 'a> {
             });
             let Some((to, len)) = next else { break };
             let bytes = &buffer[..len];
-            self.written += len;
             if self.tcp.is_some() {
                 self.unsent.extend_from_slice(bytes);
             } else if let Err(error) = sockets.send_to(socket, to.unwrap_or(self.peer), bytes) {

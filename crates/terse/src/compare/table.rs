@@ -4,7 +4,7 @@ use terse_sim::compare::{Mode, Row, paper};
 use terse_tls::HandshakeType;
 use terse_tls::summary::Transport;
 
-/// Rows of one version on one link; the first of them is what the others are compared with.
+/// Rows of one version on one link, which are compared with each other.
 pub(super) fn groups(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| (a.version, &a.link, a.mtu) == (b.version, &b.link, b.mtu))
 }
