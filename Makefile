@@ -6,7 +6,7 @@ DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
 SECONDS ?= 60
 
-.PHONY: help demo test prepare lint devices unit smoke fuzz interop bytes bench lossy bogo
+.PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -15,7 +15,7 @@ demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show wh
 	@$(CARGO) run --quiet --bin terse -- demo
 
 test: SECONDS = 3
-test: prepare lint devices unit smoke fuzz interop ## Everything that must hold; ends with the interoperability matrix
+test: prepare lint product devices unit smoke fuzz interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -24,6 +24,12 @@ lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+product: ## Whether what users build is free of what is there for tests
+	@tree=$$($(CARGO) tree --edges normal,build,features --format '{p} {f}') || exit 1; \
+	if echo "$$tree" | grep -E 'terse-tls feature "testing"|terse-testkit|^.*terse-tls .*testing'; then \
+		echo 'make product: the default members bring test code into the product' >&2; exit 1; \
+	fi
 
 devices: ## Build the device crates for Cortex-M
 	@for target in $(DEVICE_TARGETS); do \
