@@ -104,7 +104,7 @@ impl Library {
                 packages: "libgnutls28-dev and build-essential",
             },
             Self::BoringSsl => {
-                let made = boringssl::boringssl(boringssl::For::Objects)?;
+                let made = boringssl::boringssl()?;
                 let (objects, flags) = (made.libraries, made.flags);
                 Parts { objects, flags, libraries: boringssl::LIBRARIES, packages: boringssl::PACKAGES }
             }

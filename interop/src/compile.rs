@@ -105,7 +105,7 @@ impl Library {
                 "build-essential"
             }
             Self::BoringSsl => {
-                let made = boringssl::boringssl(boringssl::For::Programs)?;
+                let made = boringssl::boringssl()?;
                 command.args(made.flags).args(made.libraries).args(boringssl::LIBRARIES);
                 boringssl::PACKAGES
             }
