@@ -20,6 +20,11 @@ impl Revocation {
         Ok(Self { serial: parse(certificate)?.raw_serial().to_vec(), time })
     }
 
+    /// Revokes the certificate with this serialNumber, the contents of a DER INTEGER.
+    pub fn of_serial_number(serial_number: &[u8], time: u64) -> Self {
+        Self { serial: serial_number.to_vec(), time }
+    }
+
     /// When it was revoked, in UNIX seconds.
     pub(crate) fn time(&self) -> u64 {
         self.time

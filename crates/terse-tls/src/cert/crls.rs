@@ -2,7 +2,8 @@
 //! same 8 bytes of a hash that an entry keeps of each certificate.
 //!
 //! What must always hold: a certificate counts as not revoked only under lists whose signatures were verified with the
-//! key of its issuer, each of that issuer's name; where they say more than is understood here, they still revoke.
+//! key of its issuer, each of that issuer's name, and of several with one scope only under the newest; what any of them
+//! revokes is revoked. Full and cached handshakes go by the same [`Findings`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,7 +27,7 @@ pub(super) struct Crls {
     findings: Mutex<Lru<IssuerId, Arc<Findings>>>,
 }
 
-struct Crl {
+pub(super) struct Crl {
     der: CertificateRevocationListDer<'static>,
     /// For path validation.
     parsed: CertRevocationList<'static>,
@@ -36,13 +37,13 @@ struct Crl {
 pub(super) struct Findings {
     /// In order.
     revoked: Box<[CertificateId]>,
-    /// Seconds since 1970: the earliest nextUpdate. It counts for all of them, as path validation stops at the first
-    /// list.
+    /// The newest list of each scope, by its place among all: those that say who is not revoked.
+    newest: Vec<usize>,
+    /// Seconds since 1970: the earliest nextUpdate of those. It counts for all of them, since an entry does not know
+    /// which of them path validation would take.
     next_update: u64,
-    /// Whether one of them is about all certificates of the issuer.
+    /// Whether one of those is about all certificates of the issuer.
     is_complete: bool,
-    /// Whether all of them are signed with this issuer's key, which may sign lists.
-    are_signed: bool,
     /// What the signatures were verified with.
     algorithms: Vec<Algorithm>,
 }
@@ -59,9 +60,14 @@ impl Crls {
         Ok(Self { lists, findings: Mutex::new(Lru::new(MAX_FINDINGS)) })
     }
 
-    /// For path validation.
-    pub(super) fn parsed(&self) -> Vec<&CertRevocationList<'static>> {
-        self.lists.iter().map(|crl| &crl.parsed).collect()
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// The lists that say which certificates of an issuer are not revoked.
+    pub(super) fn newest(&self, findings: &Findings) -> impl Iterator<Item = &Crl> {
+        findings.newest.iter().filter_map(|place| self.lists.get(*place))
     }
 
     /// What the lists of `issuer` say, with signatures verified by `algorithms`. `None`: there is none.
@@ -87,21 +93,28 @@ impl Crls {
         sha256: &dyn Hash,
         algorithms: &[&dyn SignatureVerificationAlgorithm],
     ) -> Option<Findings> {
-        let mut lists = self.lists.iter().filter_map(|crl| Some((crl, CrlFields::read(&crl.der).ok()?)));
-        let lists: Vec<_> = lists.by_ref().filter(|(_, fields)| fields.issuer == issuer.name()).collect();
+        let lists = self.lists.iter().enumerate().filter_map(|(place, crl)| Some((place, crl.fields()?)));
+        let mut lists: Vec<_> = lists.filter(|(_, fields)| fields.issuer == issuer.name()).collect();
         if lists.is_empty() {
             return None;
         }
+        lists.retain(|(_, fields)| issuer.signs_crls() && is_signed(fields, issuer, algorithms));
         let certificate = issuer.certificates(sha256);
-        let is_signed = |fields: &CrlFields<'_>| issuer.signs_crls() && is_signed(fields, issuer, algorithms);
-        let (signed, others): (Vec<_>, Vec<_>) = lists.into_iter().partition(|(_, fields)| is_signed(fields));
-        let mut revoked: Vec<_> = signed.iter().flat_map(|(crl, _)| crl.revoked(&certificate)).collect();
+        let mut revoked: Vec<_> =
+            lists.iter().flat_map(|(place, _)| self.lists[*place].revoked(&certificate)).collect();
         revoked.sort_unstable();
+        lists.sort_by(|(_, a), (_, b)| b.age().cmp(&a.age())); // the newest first
+        let mut newest: Vec<(usize, CrlFields<'_>)> = Vec::new();
+        for (place, fields) in lists {
+            if newest.iter().all(|(_, newer)| newer.scope != fields.scope) {
+                newest.push((place, fields));
+            }
+        }
         Some(Findings {
             revoked: revoked.into(),
-            next_update: signed.iter().map(|(_, fields)| fields.next_update).min().unwrap_or_default(),
-            is_complete: signed.iter().any(|(crl, _)| crl.parsed.issuing_distribution_point().is_none()),
-            are_signed: others.is_empty(),
+            next_update: newest.iter().map(|(_, fields)| fields.next_update).min().unwrap_or_default(),
+            is_complete: newest.iter().any(|(_, fields)| fields.scope.is_empty()),
+            newest: newest.into_iter().map(|(place, _)| place).collect(),
             algorithms: algorithms.iter().copied().map(ids).collect(),
         })
     }
@@ -112,12 +125,12 @@ impl Findings {
         self.revoked.binary_search(&link.certificate).is_ok()
     }
 
-    /// Whether every list of the issuer is signed by it.
+    /// Whether a list of the issuer is signed by it.
     pub(super) const fn are_signed(&self) -> bool {
-        self.are_signed
+        !self.newest.is_empty()
     }
 
-    /// Whether every list is believed at `time`; without a clock as path validation does it, which ignores nextUpdate.
+    /// Whether every list that counts is believed at `time`; without a clock as path validation does it, which ignores nextUpdate.
     pub(super) fn is_due_after(&self, time: Option<UnixTime>) -> bool {
         time.is_none_or(|time| time.as_secs() < self.next_update)
     }
@@ -141,9 +154,32 @@ impl Crl {
         Some(Self { der: CertificateRevocationListDer::from(der.to_vec()), parsed })
     }
 
+    /// For path validation.
+    pub(super) const fn parsed(&self) -> &CertRevocationList<'static> {
+        &self.parsed
+    }
+
+    /// What is signed, and the signature.
+    pub(super) fn signed(&self) -> Option<(&[u8], &[u8])> {
+        self.fields().map(|fields| (fields.tbs_cert_list, fields.signature))
+    }
+
+    fn fields(&self) -> Option<CrlFields<'_>> {
+        CrlFields::read(&self.der).ok() // succeeds, as in `read`
+    }
+
     fn revoked(&self, certificate: &impl Fn(&[u8]) -> CertificateId) -> Vec<CertificateId> {
         let borrowed = BorrowedCertRevocationList::from_der(&self.der); // succeeds, as in `read`
         borrowed.iter().flatten().flatten().map(|entry| certificate(entry.serial_number)).collect()
+    }
+}
+
+impl CrlFields<'_> {
+    /// Of two lists of one issuer and scope, the one with the greater value is the newer one (RFC 5280, 5.2.3).
+    fn age(&self) -> (usize, &[u8], u64) {
+        let leading = self.crl_number.iter().take_while(|byte| **byte == 0).count();
+        let number = &self.crl_number[leading..]; // at most all
+        (number.len(), number, self.this_update)
     }
 }
 

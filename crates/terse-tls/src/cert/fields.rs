@@ -12,6 +12,12 @@ use crate::error::CertificateError;
 /// id-ce-subjectAltName (RFC 5280, 4.2.1.6).
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 
+/// id-ce-cRLNumber (RFC 5280, 5.2.3).
+const CRL_NUMBER: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.20");
+
+/// id-ce-issuingDistributionPoint (RFC 5280, 5.2.5).
+const ISSUING_DISTRIBUTION_POINT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.28");
+
 /// id-ce-keyUsage (RFC 5280, 4.2.1.3).
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
@@ -60,7 +66,7 @@ impl<'a> Fields<'a> {
             subject_alt_name: &[],
             key_usage: None,
         };
-        for_each_extension(&mut tbs, |id, value| {
+        for_each_extension(&mut tbs, TagNumber(3), |id, value| {
             match id {
                 SUBJECT_ALT_NAME => fields.subject_alt_name = value,
                 KEY_USAGE => fields.key_usage = Some(KeyUsage::from_der(value).map_err(malformed)?),
@@ -78,6 +84,12 @@ pub(super) struct CrlFields<'a> {
     pub(super) tbs_cert_list: &'a [u8],
     /// A DER `Name`.
     pub(super) issuer: &'a [u8],
+    /// When this version was made (5.1.2.4), in seconds since 1970.
+    pub(super) this_update: u64,
+    /// The contents of the DER INTEGER, which is not negative (5.2.3); empty if there is none.
+    pub(super) crl_number: &'a [u8],
+    /// The value of the IssuingDistributionPoint, DER (5.2.5); empty if there is none.
+    pub(super) scope: &'a [u8],
     /// When the next version is due (5.1.2.5), in seconds since 1970.
     pub(super) next_update: u64,
     /// The contents of the AlgorithmIdentifier, as `pki-types` compares them.
@@ -95,10 +107,19 @@ impl<'a> CrlFields<'a> {
         tlv(&mut tbs)?; // version
         tlv(&mut tbs)?; // signature
         let issuer = tlv(&mut tbs)?;
-        tlv(&mut tbs)?; // thisUpdate
-        let next_update = Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs();
+        let mut time = || Ok(Time::from_der(tlv(&mut tbs)?).map_err(malformed)?.to_unix_duration().as_secs());
+        let (this_update, next_update) = (time()?, time()?);
+        let (mut crl_number, mut scope): (&[u8], &[u8]) = (&[], &[]);
+        for_each_extension(&mut tbs, TagNumber(0), |id, value| {
+            match id {
+                CRL_NUMBER => crl_number = AnyRef::from_der(value).map_err(malformed)?.value(),
+                ISSUING_DISTRIBUTION_POINT => scope = value,
+                _ => {}
+            }
+            Ok(())
+        })?;
         let signature = signature.as_bytes().ok_or(CertificateError::Malformed)?;
-        Ok(Self { tbs_cert_list, issuer, next_update, signature_algorithm, signature })
+        Ok(Self { tbs_cert_list, issuer, this_update, crl_number, scope, next_update, signature_algorithm, signature })
     }
 }
 
@@ -123,16 +144,17 @@ pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
     end
 }
 
-/// Calls `read` with the extnID and the extnValue of each extension.
+/// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.
 fn for_each_extension<'a>(
     tbs: &mut SliceReader<'a>,
+    number: TagNumber,
     mut read: impl FnMut(ObjectIdentifier, &'a [u8]) -> Result<(), CertificateError>,
 ) -> Result<(), CertificateError> {
-    const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };
+    let extensions = Tag::ContextSpecific { constructed: true, number };
     while !tbs.is_finished() {
         let field = AnyRef::from_der(tlv(tbs)?).map_err(malformed)?;
-        if field.header().tag() != EXTENSIONS {
-            continue; // issuerUniqueID, subjectUniqueID
+        if field.header().tag() != extensions {
+            continue; // issuerUniqueID, subjectUniqueID; revokedCertificates
         }
         let mut extensions = reader(sequence(field.value())?)?;
         while !extensions.is_finished() {

@@ -8,6 +8,7 @@ mod fingerprint;
 mod issuers;
 mod ocsp;
 mod packed_key;
+mod path;
 mod peer;
 mod raw_public_keys;
 mod revocation;

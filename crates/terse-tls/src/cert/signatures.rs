@@ -1,5 +1,6 @@
-//! The signatures of a chain. Path building asks for them deep in a recursion, and where revocation is checked a second
-//! time; here it gets its answers, and the signatures are verified once and outside, on a stack that is empty again.
+//! The signatures of a chain. Path building asks for them deep in a recursion; here it gets its answers, and the
+//! signatures are verified once and outside, on a stack that is empty again. Where revocation is checked afterwards, the
+//! answers are known.
 //!
 //! What must always hold: a path counts only if every answer that led to it was true.
 
@@ -11,6 +12,7 @@ use core::ops::Range;
 use pki_types::{AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm};
 use spin::Mutex;
 
+use super::crls::Crl;
 use crate::error::CertificateError;
 
 #[cfg(test)]
@@ -42,6 +44,16 @@ struct Asking<'a> {
 }
 
 impl<'a> Signatures<'a> {
+    /// Algorithms that verify nothing any more: they repeat what was verified of the chain, and believe the signatures of
+    /// `lists`, which were verified with the keys of their issuers.
+    pub(super) fn known<'k>(
+        &'k self,
+        algorithms: &'k [&'k dyn SignatureVerificationAlgorithm],
+        lists: &'k [&'k Crl],
+    ) -> Vec<Known<'k, 'a>> {
+        algorithms.iter().map(|algorithm| Known { algorithm: *algorithm, questions: &self.questions, lists }).collect()
+    }
+
     pub(super) const fn of(chain: &'a [CertificateDer<'a>]) -> Self {
         Self { chain, questions: Mutex::new(Vec::new()) }
     }
@@ -87,7 +99,7 @@ impl<'a> Signatures<'a> {
             Some((certificate.as_ref(), position(certificate, message)?, position(certificate, signature)?))
         });
         let Some((certificate, message_at, signature_at)) = parts else {
-            return algorithm.verify_signature(key, message, signature); // that of a CRL
+            return Err(InvalidSignature); // path building asks for nothing else
         };
         let question = Question {
             algorithm,
@@ -139,6 +151,42 @@ impl SignatureVerificationAlgorithm for Asking<'_> {
 
     fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         self.signatures.ask(self.algorithm, key, message, signature)
+    }
+}
+
+/// An algorithm that knows its answers.
+pub(super) struct Known<'k, 'a> {
+    algorithm: &'k dyn SignatureVerificationAlgorithm,
+    questions: &'k Mutex<Vec<Question<'a>>>,
+    lists: &'k [&'k Crl],
+}
+
+impl SignatureVerificationAlgorithm for Known<'_, '_> {
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.algorithm.public_key_alg_id()
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.algorithm.signature_alg_id()
+    }
+
+    fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+        let is_true = |question: &Question<'_>| {
+            question.answer == Some(true)
+                && question.message_and_signature() == Some((message, signature))
+                && *question.key == *key
+        };
+        // Of our own lists, the length and the signature name one: there is no need to compare all of it.
+        let is_of =
+            |list: &&Crl| list.signed().is_some_and(|(signed, by)| signed.len() == message.len() && by == signature);
+        let is_known = self.questions.lock().iter().any(is_true) || self.lists.iter().any(is_of);
+        if is_known { Ok(()) } else { Err(InvalidSignature) }
+    }
+}
+
+impl fmt::Debug for Known<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.algorithm.fmt(f)
     }
 }
 

@@ -13,20 +13,16 @@ use pki_types::{
     CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer,
     TrustAnchor, UnixTime,
 };
-use webpki::{
-    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
-    RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
-};
+use webpki::{EndEntityCert, KeyUsage};
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
-use super::crls::Crls;
 use super::fields::{self, Fields};
-use super::issuers::{Issued, Issuer, IssuerTable, LearnedIssuers, Link};
+use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
+use super::path::{Path, PathBuilder};
 use super::raw_public_keys::RawPublicKeys;
-use super::signatures::Signatures;
-use super::{CertificateIdentity, Revocation, RevocationCheck, Validity, VerifiedPeer};
+use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
 use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
 use crate::error::{ApiMisuse, CertificateError, StapleError};
@@ -115,8 +111,10 @@ impl Trust {
         Ok(Self { raw_public_keys: Some(Arc::new(keys)), ..self })
     }
 
-    /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where a CRL
-    /// covers them. A CRL past its nextUpdate is not believed. To replace them later, see [`Self::revocation`].
+    /// Checks revocation: the leaf must be covered by one of `crls`; the certificates above it are checked where their
+    /// issuer has one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest says who is covered, by
+    /// CRLNumber and thisUpdate, and only until its nextUpdate; whatever any of them revokes is refused. A CRL that the
+    /// key of the issuer did not sign counts for nothing. To replace them later, see [`Self::revocation`].
     pub fn with_crls(
         self,
         provider: &CryptoProvider,
@@ -258,21 +256,15 @@ impl Trust {
             PeerRole::Server(_) => KeyUsage::server_auth(),
             PeerRole::Client => KeyUsage::client_auth(),
         };
-        let in_force = self.revocation.as_ref().map(Revocation::in_force);
-        let crls = in_force.as_deref().map(Crls::parsed).unwrap_or_default();
-        let leaf_covered = revocation(&crls, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
-        let whole_chain = revocation(&crls, RevocationCheckDepth::Chain, UnknownStatusPolicy::Allow, time);
-        let (anchors, issuers) = (&self.inner.anchors, self.issuers.as_deref());
-        let Verified { validity, signatures, issued } = Signatures::of(chain).verify(algorithms, |algorithms| {
-            let path = |revocation| Path { anchors, chain, algorithms, at, usage, revocation, issuers };
-            if leaf_covered.is_some() {
-                path(leaf_covered).build(&end_entity)?;
-            }
-            path(whole_chain).build(&end_entity)
-        })?;
-        if self.revocation.is_some() && crls.is_empty() {
-            return Err(CertificateError::UnknownRevocationStatus);
-        }
+        let builder = PathBuilder {
+            anchors: &self.inner.anchors,
+            chain,
+            algorithms,
+            at,
+            usage,
+            issuers: self.issuers.as_deref(),
+        };
+        let Path { validity, signatures, issued, .. } = builder.verify(&end_entity, self.revocation.as_ref(), time)?;
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
@@ -348,80 +340,8 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// What a path is built from.
-struct Path<'a> {
-    anchors: &'a [TrustAnchor<'static>],
-    chain: &'a [CertificateDer<'a>],
-    algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
-    at: UnixTime,
-    usage: KeyUsage,
-    revocation: Option<RevocationOptions<'a>>,
-    issuers: Option<&'a IssuerTable>,
-}
-
-/// What is kept of a path.
-struct Verified {
-    /// When all of it is valid.
-    validity: Validity,
-    /// How many signatures it has.
-    signatures: u8,
-    /// Where revocation is checked.
-    issued: Option<Issued>,
-}
-
-impl Path<'_> {
-    #[inline(never)]
-    fn build(self, end_entity: &EndEntityCert<'_>) -> Result<Verified, CertificateError> {
-        let Self { anchors, chain, algorithms, at, usage, revocation, issuers } = self;
-        let intermediates = chain.get(1..).unwrap_or_default();
-        let path = (end_entity)
-            .verify_for_usage(algorithms, anchors, intermediates, at, usage, revocation, Some(&all_may_issue))
-            .map_err(|error| named_error(&error, chain))?;
-        let intermediates = path.intermediate_certificates().map(|issuer| issuer.der());
-        let certificates: Vec<_> = [end_entity.der()].into_iter().chain(intermediates).collect();
-        let fields = certificates.iter().map(|der| Fields::read(der)).collect::<Result<Vec<_>, _>>()?;
-        let mut validity = Validity::UNBOUNDED;
-        let mut signatures = 0_u8;
-        for fields in &fields {
-            validity.narrow(fields, signatures);
-            signatures = signatures.saturating_add(1);
-        }
-        let issued = match issuers {
-            None => None,
-            Some(issuers) => {
-                let anchor = anchor_as_issuer(path.anchor()).ok_or(CertificateError::Malformed)?;
-                Some(Issued::new(issuers.sha256(), &fields, anchor))
-            }
-        };
-        Ok(Verified { validity, signatures, issued })
-    }
-}
-
-impl Validity {
-    fn narrow(&mut self, fields: &Fields<'_>, depth: u8) {
-        if fields.not_before > self.not_before {
-            (self.not_before, self.not_before_depth) = (fields.not_before, depth);
-        }
-        if fields.not_after < self.not_after {
-            (self.not_after, self.not_after_depth) = (fields.not_after, depth);
-        }
-    }
-}
-
-/// RFC 5280, 6.1.4 (n), which webpki leaves to its callers.
-fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
-    for certificate in path.intermediate_certificates() {
-        let der = certificate.der();
-        let fields = Fields::read(&der).map_err(|_| webpki::Error::BadDer)?;
-        if fields.key_usage.is_some_and(|usage| !usage.key_cert_sign()) {
-            return Err(webpki::Error::EndEntityUsedAsCa);
-        }
-    }
-    Ok(())
-}
-
 /// A trust anchor may sign CRLs: it is a name and a key, and nothing says otherwise.
-fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
+pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
     Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
 }
 
@@ -442,17 +362,6 @@ fn digest_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>]) -> Digest {
     context.finish()
 }
 
-fn revocation<'a>(
-    crls: &'a [&'a CertRevocationList<'static>],
-    depth: RevocationCheckDepth,
-    unknown: UnknownStatusPolicy,
-    time: Option<UnixTime>,
-) -> Option<RevocationOptions<'a>> {
-    let expiration = if time.is_some() { ExpirationPolicy::Enforce } else { ExpirationPolicy::Ignore };
-    let options = RevocationOptionsBuilder::new(crls).ok()?; // no CRLs: no check
-    Some(options.with_depth(depth).with_status_policy(unknown).with_expiration_policy(expiration).build())
-}
-
 /// A time at which every certificate of a chain can be valid, for a device without a clock.
 fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, CertificateError> {
     let mut latest = 0;
@@ -463,7 +372,7 @@ fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, Certifica
 }
 
 /// webpki's error, by what the user can do about it.
-fn named_error(error: &webpki::Error, chain: &[CertificateDer<'_>]) -> CertificateError {
+pub(super) fn named_error(error: &webpki::Error, chain: &[CertificateDer<'_>]) -> CertificateError {
     use webpki::Error as E;
     let depth_of = |wanted: &dyn Fn(&Fields<'_>) -> bool| {
         chain.iter().position(|der| Fields::read(der).is_ok_and(|fields| wanted(&fields))).unwrap_or(0)

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pki_types::ServerName;
+use terse_pki::Revocation;
 use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 
 use super::super::tests::provider;
@@ -15,6 +16,8 @@ use super::*;
 struct Counting {
     algorithm: &'static dyn SignatureVerificationAlgorithm,
     count: Arc<AtomicUsize>,
+    /// What was signed, all together.
+    bytes: Arc<AtomicUsize>,
 }
 
 impl SignatureVerificationAlgorithm for Counting {
@@ -28,21 +31,28 @@ impl SignatureVerificationAlgorithm for Counting {
 
     fn verify_signature(&self, key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         self.count.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(message.len(), Ordering::Relaxed);
         self.algorithm.verify_signature(key, message, signature)
     }
 }
 
 /// The outcome, with the number of certificate signatures in the path, and how many signatures were verified for it.
 fn verify(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result<u8, CertificateError>, usize) {
-    let count = Arc::new(AtomicUsize::new(0));
+    let (result, count, _) = verify_counting_bytes(trust, chain);
+    (result, count)
+}
+
+/// The same, and how many bytes were hashed for the signatures.
+fn verify_counting_bytes(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result<u8, CertificateError>, usize, usize) {
+    let (count, bytes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let algorithms: Vec<_> = (provider().signatures.all.iter())
-        .map(|algorithm| Counting { algorithm: *algorithm, count: count.clone() })
+        .map(|algorithm| Counting { algorithm: *algorithm, count: count.clone(), bytes: bytes.clone() })
         .collect();
     let algorithms: Vec<_> =
         algorithms.iter().map(|algorithm| algorithm as &dyn SignatureVerificationAlgorithm).collect();
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let result = trust.verify(chain, PeerRole::Server(&name), &algorithms, Some(unix_time(0)));
-    (result.map(|(peer, _)| peer.signatures), count.load(Ordering::Relaxed))
+    (result.map(|(peer, _)| peer.signatures), count.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))
 }
 
 fn trust(pki: &Pki) -> Trust {
@@ -54,12 +64,10 @@ fn each_signature_is_verified_once() {
     let pki = Pki::shared("p256x3");
     assert_eq!(verify(&trust(&pki), pki.server.chain()), (Ok(2), 2));
 
-    // Path building asks twice, and for the signature of the CRL as well.
     let crl = pki.authority.crl(1, &[], validity()).unwrap();
     let checked = trust(&pki).with_crls(&provider(), &[crl]).unwrap();
-    let (result, count) = verify(&checked, pki.server.chain());
-    assert_eq!(result, Ok(2));
-    assert_eq!(count, 2 + 2, "those of the chain once, that of the CRL in both runs");
+    assert_eq!(verify(&checked, pki.server.chain()), (Ok(2), 2 + 1), "those of the chain, and that of the CRL");
+    assert_eq!(verify(&checked, pki.server.chain()), (Ok(2), 2), "which is known from then on");
 }
 
 /// An issuer with the right name and another key comes first.
@@ -88,6 +96,30 @@ fn the_work_for_one_chain_is_bounded() {
     let (result, count) = verify(&trust(&pki), &chain);
     assert!(result.is_err());
     assert!((1..=MAX_QUESTIONS).contains(&count), "{count} signatures");
+}
+
+/// Anybody can name a public issuer and a serialNumber that is revoked.
+#[test]
+fn for_a_forged_chain_no_list_is_looked_at() {
+    let pki = Pki::shared("p256x3");
+    let leaf = &pki.server.chain()[0];
+    let others = (0..2_000_u32).map(|serial| Revocation::of_serial_number(&(serial + 1).to_be_bytes(), 1));
+    let of_leaf = Revocation::new(leaf, 1).unwrap();
+    let list = pki.authority.crl(1, &others.chain([of_leaf]).collect::<Vec<_>>(), validity()).unwrap();
+    let len = list.len();
+    let checked = trust(&pki).with_crls(&provider(), &[list]).unwrap();
+    let mut forged = leaf.to_vec();
+    *forged.last_mut().unwrap() ^= 1;
+    let issuer = &pki.server.chain()[1];
+    let chain: Vec<_> = [CertificateDer::from(forged)].into_iter().chain((0..64).map(|_| issuer.clone())).collect();
+    let (result, count, bytes) = verify_counting_bytes(&checked, &chain);
+    assert!(result.is_err(), "{result:?}");
+    assert!(count <= MAX_QUESTIONS && bytes < len / 10, "{count} signatures over {bytes} B, beside a list of {len} B");
+    // The real one is looked for in the list, whose signature is verified once for all handshakes.
+    let (result, _, bytes) = verify_counting_bytes(&checked, pki.server.chain());
+    assert!(result == Err(CertificateError::Revoked) && bytes > len - 200, "{result:?}, {bytes} B");
+    let (result, _, bytes) = verify_counting_bytes(&checked, pki.server.chain());
+    assert!(result == Err(CertificateError::Revoked) && bytes < len / 10, "{result:?}, {bytes} B");
 }
 
 #[test]
