@@ -67,6 +67,8 @@ pub struct Connection {
     failure: Option<Error>,
     /// Not all of the input was taken: the next one is its rest.
     has_rest: bool,
+    /// Bytes of records that were not dropped, for the endpoint that this is a connection of.
+    contributed: usize,
     paths: Paths,
     ids: Ids,
 }
@@ -170,6 +172,7 @@ impl Connection {
             closed: false,
             failure: None,
             has_rest: false,
+            contributed: 0,
             paths: Paths::default(),
             ids: Ids::default(),
         }

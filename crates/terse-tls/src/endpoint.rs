@@ -79,6 +79,9 @@ pub enum EndpointEvent {
     /// The same address began another connection, with a cookie: the peer has lost this one, which is gone (RFC 6347,
     /// 4.2.8).
     Replaced,
+    /// The connection has made room for another one before its handshake was complete, and is gone. This comes only
+    /// where early data came before it.
+    Evicted,
 }
 
 /// A server for datagrams, for any number of clients.
@@ -248,6 +251,18 @@ impl Endpoint {
         Some(&mut entry.connection)
     }
 
+    /// Sends `message` in one datagram, of at most [`Connection::max_message`] bytes: all of it is taken, or nothing and
+    /// the call fails. With [`ApiMisuse::SendBufferFull`] it may be made again later: the peer has to answer first, and
+    /// nobody waits for it here.
+    pub fn send(&mut self, handle: ConnectionHandle, message: &[u8]) -> Result<(), Error> {
+        let connection = self.connection(handle).ok_or(ApiMisuse::Closed)?;
+        if connection.send(message)? < message.len() {
+            self.counters.messages_refused = self.counters.messages_refused.saturating_add(1);
+            return Err(ApiMisuse::SendBufferFull.into());
+        }
+        Ok(())
+    }
+
     /// The answer to the [`Connection::store_request`] of a connection: its handshake goes on. If that fails, it is
     /// reported as any failure; an error here says that nobody waits for this answer (any more).
     pub fn provide_store_answer(
@@ -298,12 +313,22 @@ impl Endpoint {
         self.half_open.remove(&handle);
         let received = &mut self.received;
         self.events.retain(|(of, event)| {
-            let is_dead = *of == handle && *event != EndpointEvent::Replaced;
+            let is_dead = *of == handle && !matches!(event, EndpointEvent::Replaced | EndpointEvent::Evicted);
             if let (true, Some(data)) = (is_dead, event.data()) {
                 *received -= data.len();
             }
             !is_dead
         });
+    }
+
+    /// Forgets a connection that makes room, and tells the application if it has heard of it.
+    fn remove_known(&mut self, handle: ConnectionHandle, event: EndpointEvent) {
+        let is_complete = !self.half_open.contains(&handle);
+        let has_early_data = self.connections.get(&handle).is_some_and(|entry| entry.has_early_data);
+        self.remove(handle);
+        if is_complete || has_early_data {
+            self.events.push_back((handle, event));
+        }
     }
 
     /// How many connections there are, and how many of them have not completed their handshake.
@@ -350,7 +375,9 @@ impl Endpoint {
         let shown = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
             Ok(Verdict::Accept(shown)) => shown,
             Ok(Verdict::Reply(datagrams)) => {
-                if self.replies.len() + datagrams.len() <= MAX_REPLIES {
+                let len: usize = datagrams.iter().map(Vec::len).sum();
+                let is_allowed = len <= entry::AMPLIFICATION * hello.first.bytes || self.limits.amplifies();
+                if is_allowed && self.replies.len() + datagrams.len() <= MAX_REPLIES {
                     self.counters.cookies_sent += 1;
                     self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
                 } else {
@@ -362,11 +389,7 @@ impl Endpoint {
         };
         self.counters.tickets_spent += u32::from(shown == Shown::Ticket);
         if let Some(handle) = known.filter(|_| is_replaced) {
-            let was_known = !self.half_open.contains(&handle);
-            self.remove(handle);
-            if was_known {
-                self.events.push_back((handle, EndpointEvent::Replaced));
-            }
+            self.remove_known(handle, EndpointEvent::Replaced);
         }
         self.accept(now, rng, from, &hello, shown);
     }
@@ -378,7 +401,7 @@ impl Endpoint {
             && let Some(oldest) = self.half_open.first().copied()
         {
             self.counters.half_open_dropped += 1;
-            self.remove(oldest);
+            self.remove_known(oldest, EndpointEvent::Evicted);
         }
         if self.connections.len() >= self.limits.max_connections {
             self.counters.refused += 1;
@@ -406,8 +429,6 @@ impl Endpoint {
         let Some(entry) = self.connections.get_mut(&handle).filter(|entry| !entry.has_failed) else { return };
         touch(&mut self.touched, handle);
         let (newest, id_changes) = (entry.connection.newest(), entry.connection.id_changes());
-        let dropped = entry.connection.summary().dropped.total();
-        let len = datagram.len();
         let mut rest = datagram;
         loop {
             match entry.connection.handle_input(now, rng, rest) {
@@ -420,6 +441,7 @@ impl Endpoint {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
                 self.received += data.len();
+                entry.has_early_data |= is_early;
                 let event = if is_early { EndpointEvent::EarlyData(data) } else { EndpointEvent::Data(data) };
                 self.events.push_back((handle, event));
             }
@@ -427,8 +449,8 @@ impl Endpoint {
                 break;
             }
         }
-        // RFC 9853, 2: what was discarded does not count.
-        if from == entry.address && entry.connection.summary().dropped.total() == dropped {
+        let len = entry.connection.take_contributed(); // RFC 9853, 2: what was discarded does not count
+        if from == entry.address && len > 0 {
             entry.add_budget(&self.limits, len);
         }
         if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {

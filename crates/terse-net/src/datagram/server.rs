@@ -69,6 +69,9 @@ pub enum DatagramEvent {
     Failed(Error),
     /// The client has lost this connection and began another one, and it is gone.
     Replaced,
+    /// The connection has made room for another one before its handshake was complete, and is gone, with the early data
+    /// that came of it.
+    Evicted,
 }
 
 impl DatagramServer {
@@ -148,17 +151,16 @@ impl DatagramServer {
         }
     }
 
-    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram.
+    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram. It waits for nobody: a message is
+    /// taken as a whole, or refused at once. [`ApiMisuse::SendBufferFull`] says that too much waits for this client
+    /// already, which has to answer first; the message may then be sent again later, or be dropped like one that the
+    /// network lost ([`EndpointCounters::messages_refused`]).
     pub fn send(&mut self, handle: ConnectionHandle, message: &[u8]) -> Result<(), NetError> {
-        loop {
-            let connection = self.endpoint.connection(handle).ok_or(Error::ApiMisuse(ApiMisuse::Closed))?;
-            let taken = connection.send(message)?;
-            self.flush();
-            if taken == message.len() {
-                self.idle.restart(handle, self.clock.now().monotonic);
-                return Ok(());
-            }
-        }
+        let result = self.endpoint.send(handle, message);
+        self.flush();
+        result?;
+        self.idle.restart(handle, self.clock.now().monotonic);
+        Ok(())
     }
 
     /// Changes the key that a connection sends with, and asks the client to do the same if `request_peer` (RFC 9147, 8).
@@ -225,9 +227,10 @@ impl DatagramServer {
                 DatagramEvent::Failed(self.endpoint.provide_store_answer(now, &mut self.rng, handle, answer).err()?)
             }
             EndpointEvent::Failed(error) => DatagramEvent::Failed(error),
-            EndpointEvent::Replaced => {
+            EndpointEvent::Replaced | EndpointEvent::Evicted => {
                 self.idle.remove(handle);
-                return Some(DatagramEvent::Replaced);
+                let is_replaced = event == EndpointEvent::Replaced;
+                return Some(if is_replaced { DatagramEvent::Replaced } else { DatagramEvent::Evicted });
             }
             _ => return None,
         };

@@ -111,6 +111,11 @@ impl Connection {
         self.receiver.newest()
     }
 
+    /// How many bytes of records came since the last call that were not dropped.
+    pub(crate) const fn take_contributed(&mut self) -> usize {
+        core::mem::replace(&mut self.contributed, 0)
+    }
+
     /// Whether anything waits to be sent.
     pub(crate) fn has_output(&self) -> bool {
         self.sender.pending() > 0

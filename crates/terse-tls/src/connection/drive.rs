@@ -29,8 +29,18 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Takes up to the end of one record.
+    /// Takes up to the end of one record, and counts it unless it was dropped.
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
+        let dropped = self.receiver.dropped().total();
+        let taken = self.take_record(now, rng, input)?;
+        // A sum that cannot grow any more tells nothing: then nothing counts.
+        if self.receiver.dropped().total() == dropped && dropped < u32::MAX {
+            self.contributed = self.contributed.saturating_add(taken);
+        }
+        Ok(taken)
+    }
+
+    fn take_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
         let newest = self.receiver.newest();
         let received = self.receiver.receive(now.monotonic, input);

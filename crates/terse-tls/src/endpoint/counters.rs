@@ -21,8 +21,14 @@ pub struct EndpointCounters {
     pub half_open_dropped: u32,
     /// Clients that found no room.
     pub refused: u32,
+    /// ClientHellos, or parts of one, that say that the message is longer than is put together: 4,096 bytes, or
+    /// `max_handshake_message` if that is less.
+    pub hellos_too_long: u32,
     /// Application data that was not read in time.
     pub data_dropped: u32,
+    /// Messages of the application that were not taken, since too much waits for the peer already
+    /// ([`super::Endpoint::send`]).
+    pub messages_refused: u32,
     /// Times that more would have been sent to an address that is not proven than three times what came from it.
     pub amplification: u32,
     /// Challenges that were sent, to new and to old addresses (RFC 9853).
@@ -38,7 +44,7 @@ pub struct EndpointCounters {
 
 impl EndpointCounters {
     /// The counts by name, as in reports.
-    pub const fn by_name(&self) -> [(&'static str, u32); 15] {
+    pub const fn by_name(&self) -> [(&'static str, u32); 17] {
         [
             ("cookies_sent", self.cookies_sent),
             ("tickets_spent", self.tickets_spent),
@@ -49,7 +55,9 @@ impl EndpointCounters {
             ("hellos_dropped", self.hellos_dropped),
             ("half_open_dropped", self.half_open_dropped),
             ("refused", self.refused),
+            ("hellos_too_long", self.hellos_too_long),
             ("data_dropped", self.data_dropped),
+            ("messages_refused", self.messages_refused),
             ("amplification", self.amplification),
             ("path_challenges", self.path_challenges),
             ("paths_kept", self.paths_kept),

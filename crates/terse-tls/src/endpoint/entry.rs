@@ -31,6 +31,8 @@ pub(super) struct Entry {
     /// As the endpoint knows it.
     pub(super) timer: Option<Instant>,
     pub(super) has_failed: bool,
+    /// The application was told of early data.
+    pub(super) has_early_data: bool,
     /// When a client is given up that has shown nothing, if it does not ask again.
     give_up: Option<Instant>,
     /// Of the ClientHello.
@@ -53,6 +55,7 @@ impl Entry {
             budget: (shown != Shown::Cookie).then_some(0),
             timer: None,
             has_failed: false,
+            has_early_data: false,
             give_up: None,
             random: hello.random,
             message_seq: hello.first.message_seq,

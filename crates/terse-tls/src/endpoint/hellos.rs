@@ -68,6 +68,14 @@ struct Partial {
     bytes: usize,
 }
 
+/// A fragment of a ClientHello, in its record.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    header: &'a Header,
+    fragment: FragmentHeader,
+    body: &'a [u8],
+}
+
 /// Whether a datagram begins with a ClientHello, or a part of one, that nothing protects.
 pub(super) fn is_client_hello(header: &Header, datagram: &[u8]) -> bool {
     let body = datagram.get(header.header_len()..header.record_len()).unwrap_or_default();
@@ -102,12 +110,9 @@ impl Hellos {
         datagram: &[u8],
         counters: &mut EndpointCounters,
     ) -> Option<Hello> {
-        if let Some(partial) = self.partial.get_mut(&from) {
-            partial.datagrams = partial.datagrams.saturating_add(1);
-            partial.bytes = partial.bytes.saturating_add(datagram.len());
-        }
         let mut rest = datagram;
         let mut first = None;
+        let mut datagrams = 1; // and none once it was counted
         while let Some(header) = Header::parse(rest, 0).filter(|header| is_client_hello(header, rest)) {
             let (record, next) = rest.split_at(header.record_len());
             rest = next;
@@ -119,21 +124,23 @@ impl Hellos {
                 counters.malformed += 1;
                 return None;
             };
+            if fragment.length > self.max_message {
+                counters.hellos_too_long += 1;
+                return None;
+            }
             if body.len() == fragment.length {
                 let message = [&fragment.bytes()[..], body].concat();
-                let FragmentHeader { message_seq, length, .. } = fragment;
-                let whole = FirstMessage {
+                first = Some(FirstMessage {
                     message,
-                    message_seq,
+                    message_seq: fragment.message_seq,
                     number: header.number,
-                    datagrams: 1,
-                    bytes: datagram.len(),
+                    datagrams: core::mem::take(&mut datagrams),
+                    bytes: header.header_len() + fragment::HEADER_LEN + body.len(),
                     retried: None,
-                };
-                first = (length <= self.max_message).then_some(whole);
+                });
             } else {
-                let len = datagram.len();
-                first = self.insert((now, from), header.number, fragment, body, len, counters).or(first);
+                let part = Part { header: &header, fragment, body };
+                first = self.insert((now, from), &part, &mut datagrams, counters).or(first);
             }
         }
         let first = first?;
@@ -150,17 +157,17 @@ impl Hellos {
         self.partial.remove(from);
     }
 
-    /// Keeps a fragment, of a datagram of `len` bytes.
+    /// Keeps a fragment. Its bytes count as received only if it brings what did not come before; so does its datagram,
+    /// unless another fragment in it was counted (`datagrams` is 0 then).
     fn insert(
         &mut self,
         (now, from): (Instant, SocketAddr),
-        number: u64,
-        fragment: FragmentHeader,
-        body: &[u8],
-        len: usize,
+        part: &Part<'_>,
+        datagrams: &mut u32,
         counters: &mut EndpointCounters,
     ) -> Option<FirstMessage> {
         self.clock += 1;
+        let Part { header, fragment, body } = *part;
         let message_seq = fragment.message_seq;
         // What begins long after the end of one came may be the next client's there: the two are not to meet.
         let begins = fragment.fragment_offset == 0;
@@ -177,17 +184,22 @@ impl Hellos {
                 counters.hellos_dropped += 1;
             }
             let messages = Reassembler::new(self.max_message, message_seq);
-            self.partial.insert(from, Partial { message_seq, messages, touched: (0, now), datagrams: 1, bytes: len });
+            self.partial.insert(from, Partial { message_seq, messages, touched: (0, now), datagrams: 0, bytes: 0 });
         }
         let partial = self.partial.get_mut(&from)?;
         partial.touched = (self.clock, now);
+        let known = partial.messages.body_bytes();
         if let fragment::Inserted::Dropped(_) = partial.messages.insert(fragment, body) {
             counters.malformed += 1;
             self.partial.remove(&from); // it is at odds with what came before: that, or this, was not the client
             return None;
         }
+        if partial.messages.body_bytes() > known {
+            partial.datagrams += core::mem::take(datagrams); // each brings a byte of a message of 4,096
+            partial.bytes += header.header_len() + fragment::HEADER_LEN + body.len();
+        }
         let message = partial.messages.message().map(<[u8]>::to_vec)?;
         let Partial { datagrams, bytes, .. } = self.partial.remove(&from)?;
-        Some(FirstMessage { message, message_seq, number, datagrams, bytes, retried: None })
+        Some(FirstMessage { message, message_seq, number: header.number, datagrams, bytes, retried: None })
     }
 }

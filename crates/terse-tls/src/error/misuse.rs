@@ -72,6 +72,9 @@ pub enum ApiMisuse {
     /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how
     /// long it may be.
     MessageTooLong,
+    /// As much waits to be sent to the peer as may wait ([`crate::Common::max_send_buffer`]), for example because its new
+    /// address is not proven yet: nothing was taken, and the call may be made again once some of it has left.
+    SendBufferFull,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     DatagramOutOfRange,
     /// An endpoint whose configuration is for a stream.
@@ -118,6 +121,7 @@ impl fmt::Display for ApiMisuse {
             Self::OfEndpoint => f.write_str("the connection is an endpoint's, which is to be asked for that"),
             Self::KeyExhausted => f.write_str("the keys of this connection are used up: connect again"),
             Self::MessageTooLong => f.write_str("the data does not fit into one datagram: send less at once"),
+            Self::SendBufferFull => f.write_str("too much waits to be sent to the peer already: try again later"),
             Self::DatagramOutOfRange => {
                 f.write_str("max_datagram must be between 50 and 65507 bytes, and leave room for the connection IDs")
             }

@@ -9,6 +9,7 @@
 //! - [`caching`]: what losses and crashes cost the next connection
 //! - [`rule5`]: when what is kept must not be used
 //! - [`bytes`]: how many bytes a cached handshake takes
+//! - [`budgets`]: how much an address that is not proven is sent
 //! - [`acks`]: what is acknowledged, and what is sent again for it
 //! - [`progress`]: what is not sent again once a part of the answer has come
 //! - [`key_updates`]: what follows the handshake in DTLS 1.3
@@ -34,6 +35,7 @@ use terse_testkit::allocator::CountingAllocator;
 
 mod acks;
 mod attacks;
+mod budgets;
 mod bytes;
 mod caching;
 mod connection_ids;

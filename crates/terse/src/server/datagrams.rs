@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use std::net::UdpSocket;
 
 use terse_net::{CacheFile, DatagramEvent, DatagramServer, NetError};
-use terse_tls::{ConnectionHandle, EndpointLimits, Summary};
+use terse_tls::{ApiMisuse, ConnectionHandle, EndpointLimits, Error, Summary};
 
 use super::{Server, wait_out};
 use crate::credentials::{failed, warn_unsaved};
@@ -96,7 +96,7 @@ impl Server {
                 let early_data = clients.early_data.remove(&handle).unwrap_or_default();
                 let mut replies =
                     self.args.reply.iter().map(String::as_bytes).chain(early_data.iter().map(Vec::as_slice));
-                replies.try_for_each(|reply| server.send(handle, reply))
+                replies.try_for_each(|reply| send(server, handle, reply))
             }
             DatagramEvent::EarlyData(data) => {
                 if self.args.echo {
@@ -104,7 +104,7 @@ impl Server {
                 }
                 Ok(())
             }
-            DatagramEvent::Data(data) if self.args.echo => server.send(handle, &data),
+            DatagramEvent::Data(data) if self.args.echo => send(server, handle, &data),
             DatagramEvent::AddressChanged { from, to } => {
                 if let Some(client) = clients.connected.get_mut(&handle) {
                     client.address = to;
@@ -118,6 +118,10 @@ impl Server {
             DatagramEvent::Failed(error) => Err(NetError::Tls(error)),
             DatagramEvent::Idle => Err(NetError::TimedOut { in_handshake: false }),
             DatagramEvent::Replaced => return self.replaced(clients, handle),
+            DatagramEvent::Evicted => {
+                clients.early_data.remove(&handle);
+                Ok(())
+            }
             _ => Ok(()),
         };
         if let Err(error) = result {
@@ -149,6 +153,7 @@ impl Server {
 
     /// A connection is gone because its client began another one. One that never was complete is nobody's business.
     fn replaced(&self, clients: &mut Clients, handle: ConnectionHandle) {
+        clients.early_data.remove(&handle);
         let Some(Client { address, summary }) = clients.connected.remove(&handle) else { return };
         let problem = format!("the client {address} has lost its connection and began another one");
         output::warn(&problem);
@@ -157,6 +162,14 @@ impl Server {
             self.warn_unprinted(ended.print_json());
         }
         clients.count_end();
+    }
+}
+
+/// Sends `message`. One that the client cannot be sent now is dropped, as if the network had lost it, and counted.
+fn send(server: &mut DatagramServer, handle: ConnectionHandle, message: &[u8]) -> Result<(), NetError> {
+    match server.send(handle, message) {
+        Err(NetError::Tls(Error::ApiMisuse(ApiMisuse::SendBufferFull))) => Ok(()),
+        result => result,
     }
 }
 

@@ -192,6 +192,11 @@ impl Reassembler {
         self.frontier() != (self.next_seq, 0)
     }
 
+    /// How many bytes of message bodies came, and are kept.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.partial.iter().map(|partial| partial.count).sum()
+    }
+
     /// Whether nothing is kept.
     pub(crate) const fn is_empty(&self) -> bool {
         self.partial.is_empty()

@@ -43,7 +43,8 @@ pub(crate) struct FirstMessage {
     pub(crate) message_seq: u16,
     /// Of the last record of it.
     pub(crate) number: u64,
-    /// Datagrams that it came in, and their bytes.
+    /// Datagrams that it came in, and how many bytes of them were records of it: each once, and only what brought
+    /// something new, since three times as much may be sent back.
     pub(crate) datagrams: u32,
     pub(crate) bytes: usize,
     /// It came with a cookie that says what was asked for in a HelloRetryRequest.
