@@ -229,6 +229,9 @@ pub enum PeerIncompatible {
     NoCommonGroup,
     /// No signature scheme that this side's key can sign with.
     NoCommonSignatureScheme,
+    /// No CA that the client names issued a certificate of this side's, which are for those that name theirs (RFC 9846,
+    /// 4.3.4).
+    NoCommonAuthority,
     /// The peer does not know the extended master secret, which is required (RFC 7627, 5.2).
     NoExtendedMasterSecret,
     /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
@@ -257,6 +260,7 @@ impl PeerIncompatible {
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
             | Self::NoCommonSignatureScheme
+            | Self::NoCommonAuthority
             | Self::NoExtendedMasterSecret
             | Self::NoSecureRenegotiation => AlertDescription::HANDSHAKE_FAILURE,
         }
@@ -270,6 +274,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
+            Self::NoCommonAuthority => "no CA that issued a certificate of this side's",
             Self::NoExtendedMasterSecret => "no extended master secret, which is required",
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
             Self::UnknownPskIdentity => "no pre-shared key of that identity",
