@@ -131,19 +131,6 @@ pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), Certificat
     Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
 }
 
-/// The end of the public key in a SubjectPublicKeyInfo, to tell keys apart in a report; of an RSA key the end of the
-/// modulus, as they all have the same exponent after it. Of bytes that are no SubjectPublicKeyInfo, their end.
-pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
-    let key = split_public_key(spki).map_or(spki, |(_, key)| key);
-    let modulus = sequence(key).and_then(|contents| tlv(&mut reader(contents)?));
-    let bytes = modulus.unwrap_or(key);
-    let mut end = [0; 4];
-    for (to, from) in end.iter_mut().rev().zip(bytes.iter().rev()) {
-        *to = *from;
-    }
-    end
-}
-
 /// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.
 fn for_each_extension<'a>(
     tbs: &mut SliceReader<'a>,

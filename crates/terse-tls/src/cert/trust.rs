@@ -17,11 +17,11 @@ use webpki::{EndEntityCert, KeyUsage};
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
-use super::fields::{self, Fields};
+use super::fields::Fields;
 use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
-use super::raw_public_keys::RawPublicKeys;
+use super::raw_public_keys::{RawPublicKeys, unknown};
 use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
 use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
@@ -289,8 +289,7 @@ impl Trust {
         key: &[u8],
         algorithms: &[&dyn SignatureVerificationAlgorithm],
     ) -> Result<VerifiedPeer, CertificateError> {
-        let unknown = CertificateError::UnknownPublicKey { end: fields::key_end(key) };
-        self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
+        self.raw_public_keys.as_ref().ok_or_else(|| unknown(key))?.verify(key, algorithms)
     }
 
     /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered
