@@ -29,6 +29,8 @@ impl Clock {
 
     /// The time of a call.
     pub fn now(&self) -> Now {
+        #[cfg(test)]
+        READINGS.set(READINGS.get() + 1);
         let elapsed = self.start.elapsed();
         let wall = match self.pretended {
             Some(time) => Some(Duration::from_secs(time.as_secs()).saturating_add(elapsed)),
@@ -39,6 +41,12 @@ impl Clock {
             unix: wall.map(UnixTime::since_unix_epoch),
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read a clock.
+    pub(crate) static READINGS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
 impl Default for Clock {
