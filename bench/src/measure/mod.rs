@@ -69,6 +69,7 @@ pub enum Metric {
     RateCompact,
     BulkLargeWrites,
     BulkDatagrams,
+    BulkMediumWrites,
     BulkSmallWrites,
 }
 
@@ -106,6 +107,7 @@ impl Metric {
             Self::RateCompact => "handshakes/CPU s, compact",
             Self::BulkLargeWrites => "MB/CPU s, writes of 16 kB",
             Self::BulkDatagrams => "MB/CPU s, datagrams of 1,200 B",
+            Self::BulkMediumWrites => "MB/CPU s, writes of 1 kB",
             Self::BulkSmallWrites => "MB/CPU s, writes of 128 B",
         }
     }
@@ -122,6 +124,7 @@ impl Metric {
                 | Self::RateCompact
                 | Self::BulkLargeWrites
                 | Self::BulkDatagrams
+                | Self::BulkMediumWrites
                 | Self::BulkSmallWrites
         )
     }

@@ -1,11 +1,13 @@
 //! Terse, with both providers: over streams a connection on each side, over datagrams an endpoint for the server.
 
+use core::hint::black_box;
 use std::sync::Arc;
 
 use terse_interop::case::{Case, Sessions};
 use terse_net::OsRng;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::summary::Transport;
 use terse_tls::{
     CipherSuite, ClientConfig, Connection, Datagrams, Event, Instant, NamedGroup, ProtocolVersion, ServerAddress,
     ServerConfig, SignatureScheme, summary,
@@ -16,8 +18,10 @@ use crate::pipe::Wire;
 use crate::stack::{Chains, End, Mode, Profile, Setting, Side, Stack, Version, World};
 
 mod endpoint;
+mod stream;
 
 use endpoint::Server;
+use stream::StreamEnd;
 
 /// Terse with one provider.
 pub(super) struct Terse {
@@ -156,31 +160,34 @@ impl World for TerseWorld {
                 Servers::Endpoint(server) => return Ok(Box::new(server.end())),
             },
         };
-        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false }))
+        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false, before_waiting: false }))
     }
 }
 
 struct TerseEnd {
     connection: Connection,
     is_connected: bool,
+    /// The clock is read before a datagram is waited for, as `terse_net::DatagramClient` does: how long may it take?
+    before_waiting: bool,
 }
 
 impl TerseEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        let now = clock::now();
         loop {
             let waiting = wire.input.waiting();
             if waiting.is_empty() {
                 break;
             }
             let len = waiting.len();
-            let taken = self.connection.handle_input(clock::now(), &mut OsRng, waiting).map_err(text)?;
+            let taken = self.connection.handle_input(now, &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
             if taken < len {
                 break; // application data waits
             }
         }
-        while let Some(len) = self.connection.poll_transmit(clock::now(), wire.output.room()) {
+        while let Some(len) = self.connection.poll_transmit(now, wire.output.room()) {
             wire.output.produce(len);
         }
         Ok(())
@@ -200,6 +207,11 @@ impl End for TerseEnd {
         mode(&self.connection)
     }
 
+    fn as_application(mut self: Box<Self>) -> Box<dyn End> {
+        self.before_waiting = true;
+        if self.connection.summary().transport == Transport::Stream { Box::new(StreamEnd::new(*self)) } else { self }
+    }
+
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
         let taken = self.connection.send(data).map_err(text)?;
         if taken < data.len() {
@@ -211,6 +223,9 @@ impl End for TerseEnd {
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         match self.connection.recv(out) {
             0 => {
+                if self.before_waiting {
+                    black_box(clock::now());
+                }
                 self.turn(wire)?;
                 Ok(self.connection.recv(out))
             }
