@@ -102,7 +102,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     fn try_handshake(&mut self, data: &[u8]) -> Result<(), NetError> {
-        self.now = self.clock.now();
+        self.now = self.clock.now_after(self.now);
         let mut chunk = [0; 1024];
         while self.connection.is_handshaking() {
             let len = self.connection.recv_early_data(&mut chunk);
@@ -158,7 +158,7 @@ impl<S: Read + Write> Stream<S> {
 
     /// The application stops waiting for the peer (`caching`, rule 2).
     pub fn give_up(&mut self) {
-        self.now = self.clock.now();
+        self.now = self.clock.now_after(self.now);
         self.connection.give_up(self.now);
         let _ = self.flush_records(); // the peer is not answering; what it misses is at most an alert
     }
@@ -199,7 +199,7 @@ impl<S: Read + Write> Stream<S> {
         if self.input.is_empty() {
             self.flush_records()?;
             let filled = self.input.fill_from(&mut self.transport);
-            self.now = self.clock.now();
+            self.now = self.clock.now_after(self.now);
             match filled {
                 Ok(0) => return self.end_of_input(),
                 Ok(_) => {}
@@ -243,7 +243,7 @@ impl<S: Read + Write> Stream<S> {
 
     fn sign(&mut self) -> Result<(), NetError> {
         let result = sign(&mut self.signer, &mut self.connection, self.clock, &mut self.rng);
-        self.now = self.clock.now();
+        self.now = self.clock.now_after(self.now);
         result.map_err(|error| self.failed(error))
     }
 

@@ -207,7 +207,7 @@ impl DatagramClient {
 
     /// Begins a turn: what follows happens now.
     fn turn(&mut self) -> Instant {
-        self.now = self.clock.now();
+        self.now = self.clock.now_after(self.now);
         self.now.monotonic
     }
 

@@ -283,7 +283,7 @@ impl DatagramServer {
 
     /// Begins a turn: what follows happens now.
     fn turn(&mut self) -> Instant {
-        self.now = self.clock.now();
+        self.now = self.clock.now_after(self.now);
         self.now.monotonic
     }
 
