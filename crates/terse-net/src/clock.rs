@@ -35,7 +35,7 @@ impl Clock {
 
     /// The time of a call that comes after the one at `last`. The wall clock is read at most once in a second: nothing
     /// that needs it counts in less.
-    pub(crate) fn now_after(&self, last: Now) -> Now {
+    pub fn now_after(&self, last: Now) -> Now {
         let elapsed = self.elapsed();
         let is_same_second = last.monotonic.0 / 1000 == elapsed.as_secs();
         Now { monotonic: milliseconds(elapsed), unix: if is_same_second { last.unix } else { self.wall(elapsed) } }

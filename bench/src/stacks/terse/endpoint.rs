@@ -4,7 +4,6 @@
 //! it was given.
 
 use core::cell::{Cell, RefCell};
-use core::hint::black_box;
 use core::net::{Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -35,14 +34,7 @@ impl Server {
         let number = self.next.get();
         self.next.set(number + 1);
         let client = SocketAddr::new(Ipv6Addr::from_bits(number).into(), 5683);
-        ServerEnd {
-            endpoint: self.endpoint.clone(),
-            client,
-            handle: None,
-            data: VecDeque::new(),
-            failure: None,
-            before_waiting: false,
-        }
+        ServerEnd { endpoint: self.endpoint.clone(), client, handle: None, data: VecDeque::new(), failure: None }
     }
 }
 
@@ -55,8 +47,6 @@ pub(super) struct ServerEnd {
     /// Datagrams that came.
     data: VecDeque<Vec<u8>>,
     failure: Option<String>,
-    /// The clock is read before a datagram is waited for, as `terse_net::DatagramServer` does: how long may it take?
-    before_waiting: bool,
 }
 
 impl ServerEnd {
@@ -103,9 +93,8 @@ impl End for ServerEnd {
         connection.map_or(Mode::Full, |connection| super::mode(connection))
     }
 
-    fn as_application(mut self: Box<Self>) -> Box<dyn End> {
-        self.before_waiting = true;
-        self
+    fn as_application(self: Box<Self>) -> Box<dyn End> {
+        self // one reading of the clock for a datagram, as `terse_net::DatagramServer` has
     }
 
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
@@ -122,9 +111,6 @@ impl End for ServerEnd {
 
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         if self.data.is_empty() {
-            if self.before_waiting {
-                black_box(clock::now());
-            }
             self.turn(wire)?;
         }
         let Some(data) = self.data.pop_front() else { return Ok(0) };

@@ -124,6 +124,7 @@ impl DatagramServer {
     ) -> Result<Option<(ConnectionHandle, DatagramEvent)>, NetError> {
         let limit = limit.and_then(|limit| u64::try_from(limit.as_millis()).ok());
         let mut end = None;
+        let end_after = |now: Instant| limit.map(|limit| Instant(now.0.saturating_add(limit)));
         loop {
             // What waits here happened when the last datagram was handled, or the last timer.
             if let Some((handle, event)) = self.endpoint.poll_event() {
@@ -136,9 +137,14 @@ impl DatagramServer {
                 }
             }
             self.flush();
-            let now = self.turn();
-            let end = *end.get_or_insert(limit.map(|limit| Instant(now.0.saturating_add(limit))));
             let timer = [self.endpoint.poll_timeout(), self.idle.timeout()].into_iter().flatten().min();
+            let is_due = |time: Option<Instant>| time.is_some_and(|time| time <= self.now.monotonic);
+            if !is_due(timer) && !is_due(end.flatten()) && self.read_at_once()? {
+                end.get_or_insert(end_after(self.now.monotonic));
+                continue;
+            }
+            let now = self.turn();
+            let end = *end.get_or_insert(end_after(now));
             if timer.is_some_and(|timer| timer <= now) {
                 if self.overdue < MAX_OVERDUE && self.read(Some(AT_ONCE))? {
                     self.overdue += 1;
@@ -254,10 +260,22 @@ impl DatagramServer {
         result
     }
 
+    /// Reads a datagram that is there and hands it over. `false`: none is. While many come, each costs one call of the
+    /// system and one reading of the clock.
+    fn read_at_once(&mut self) -> Result<bool, NetError> {
+        let received = receive_at_once(&self.socket, &mut self.input);
+        self.received(received)
+    }
+
     /// Reads a datagram and hands it over. `false`: none came in time.
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
-        match self.socket.recv_from(&mut self.input) {
+        let received = self.socket.recv_from(&mut self.input);
+        self.received(received)
+    }
+
+    fn received(&mut self, received: io::Result<(usize, SocketAddr)>) -> Result<bool, NetError> {
+        match received {
             Ok((len, from)) => {
                 self.watch(Some(from));
                 self.turn();
@@ -297,6 +315,21 @@ impl DatagramServer {
             }
         }
     }
+}
+
+/// A datagram that is there.
+#[cfg(unix)]
+fn receive_at_once(socket: &UdpSocket, out: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    use rustix::net::{RecvFlags, recvfrom};
+    let (len, _, from) = recvfrom(socket, out, RecvFlags::DONTWAIT)?;
+    let from = from.and_then(|from| from.try_into().ok()).ok_or(ErrorKind::InvalidData)?; // a UDP socket has no other
+    Ok((len, from))
+}
+
+/// The system has no call that does not wait at all: [`DatagramServer::read`] waits.
+#[cfg(not(unix))]
+fn receive_at_once(_: &UdpSocket, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    Err(ErrorKind::WouldBlock.into())
 }
 
 /// When the complete connections were last heard.
