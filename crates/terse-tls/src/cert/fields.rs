@@ -2,7 +2,7 @@
 //! the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
 //! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
-use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
 use x509_cert::ext::pkix::KeyUsage;
 use x509_cert::time::{Time, Validity};
@@ -96,6 +96,19 @@ pub(super) struct CrlFields<'a> {
     pub(super) signature_algorithm: &'a [u8],
     pub(super) signature: &'a [u8],
 }
+
+/// Whether a SubjectPublicKeyInfo has an RSA key that nobody may sign with any more: of less than 2,048 bits. No provider
+/// verifies with one.
+pub(super) fn is_weak(spki: &[u8]) -> bool {
+    let Ok((algorithm, key)) = split_public_key(spki) else { return false };
+    let modulus =
+        || sequence(key).and_then(|contents| UintRef::from_der(tlv(&mut reader(contents)?)?).map_err(malformed));
+    let is_rsa = algorithm == pki_types::alg_id::RSA_ENCRYPTION.as_ref();
+    is_rsa && modulus().is_ok_and(|modulus| modulus.as_bytes().len() < MIN_MODULUS_LEN)
+}
+
+/// 2,048 bits.
+const MIN_MODULUS_LEN: usize = 256;
 
 impl<'a> CrlFields<'a> {
     pub(super) fn read(crl: &'a [u8]) -> Result<Self, CertificateError> {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
-use super::{PeerName, VerifiedPeer, split_public_key};
+use super::{PeerName, VerifiedPeer, fields, split_public_key};
 use crate::crypto::{CryptoProvider, Digest};
 use crate::error::{ApiMisuse, CertificateError};
 
@@ -74,8 +74,9 @@ impl RawPublicKeys {
 }
 
 fn is_verifiable(key: &[u8], algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
-    split_public_key(key)
-        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind))
+    let is_known = split_public_key(key)
+        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind));
+    is_known && !fields::is_weak(key)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use webpki::{EndEntityCert, KeyUsage};
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
@@ -268,14 +268,17 @@ impl Trust {
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
-        let fields = Fields::read(leaf)?;
+        let leaf_fields = Fields::read(leaf)?;
         // RFC 9846, 4.5.1.1
-        if fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
+        if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
             return Err(CertificateError::WrongUsage);
+        }
+        if fields::is_weak(end_entity.subject_public_key_info().as_ref()) {
+            return Err(CertificateError::UnsupportedAlgorithm);
         }
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: fields.subject_alt_name.into(),
+            subject_alt_name: leaf_fields.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
         let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
