@@ -8,7 +8,7 @@ use terse_tls::resume::{
     ClientResumption, MemoryPskStore, MemorySessionStore, ServerEarlyData, ServerResumption, TicketKeys,
 };
 use terse_tls::{
-    CertificateType, ClientAuthentication, ClientConfig, Common, Datagrams, HandshakeType, NamedGroup, ProtocolVersion,
+    ClientAuthentication, ClientConfig, Common, Credential, Datagrams, HandshakeType, NamedGroup, ProtocolVersion,
     ServerAddress, ServerConfig, SignatureScheme, Trace, TraceEvent,
 };
 
@@ -65,15 +65,13 @@ impl Config {
 }
 
 fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
-    let mut credentials = identity::credentials(options, &seen.selected)?;
-    if credentials.len() > 1 {
-        return Err(Refusal::Unimplemented("several credentials of a client".into()).into());
-    }
-    let credential = credentials.pop();
-    let ours = credential.as_ref().map_or(CertificateType::X509, |credential| credential.certificate_type());
-    let is_ours = |types: &[u8]| types.is_empty() || types == [ours.0];
-    if !is_ours(&options.available_client_cert_types) {
-        return Err(Refusal::Unimplemented("-available-client-cert-types other than the credential's".into()).into());
+    let credentials = identity::credentials(options, &seen.selected)?;
+    let types = || credentials.iter().map(Credential::certificate_type);
+    let available = &options.available_client_cert_types;
+    let is_ours = types().all(|ours| available.contains(&ours.0))
+        && available.iter().all(|kind| types().any(|ours| ours.0 == *kind));
+    if !available.is_empty() && !is_ours {
+        return Err(Refusal::Unimplemented("-available-client-cert-types other than the credentials'".into()).into());
     }
     let mut config = ClientConfig::new(&PROVIDER, identity::trust(options)?);
     config.psks = identity::pre_shared_keys(options)?;
@@ -81,7 +79,7 @@ fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
         config.trust = terse_tls::Trust::nobody(&PROVIDER);
     }
     common(&mut config.common, options, seen)?;
-    config.credential = credential;
+    config.credentials = credentials;
     config.send_server_name = options.host_name.is_some();
     config.compatibility_mode = true; // the runner insists on it (RFC 9846, E.4)
     if let Some(mut list) = options.advertise_alpn.as_deref() {
@@ -160,6 +158,9 @@ fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Fai
         if !common.signature_schemes.iter().copied().all(known) {
             return Err(Refusal::Unimplemented(format!("-verify-prefs {:?}", common.signature_schemes)).into());
         }
+        // The runner signs its chains with one algorithm, whatever is under test.
+        common.signature_schemes_of_chains =
+            Some(PROVIDER.signatures.by_scheme.iter().map(|(known, _)| *known).collect());
     }
     if let Some(max) = options.max_cert_list {
         common.max_handshake_message = max;

@@ -117,10 +117,11 @@ fn credential(
         is_pending,
         was_asked: AtomicBool::new(false),
     });
-    Ok(match (&options.cert_file, options.kind) {
+    let credential = match (&options.cert_file, options.kind) {
         (Some(path), CredentialKind::X509) => Credential::new(&PROVIDER, certificates(path)?, key)?,
         _ => Credential::raw_public_key(&PROVIDER, key)?,
-    })
+    };
+    Ok(if options.must_match_issuer { credential.only_for_named_authorities() } else { credential })
 }
 
 fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Failure> {

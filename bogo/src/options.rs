@@ -97,6 +97,7 @@ pub(crate) struct CredentialOptions {
     pub(crate) cert_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) signing_prefs: Vec<u16>,
+    pub(crate) must_match_issuer: bool,
     pub(crate) psk_key: Vec<u8>,
     pub(crate) psk_identity: Vec<u8>,
     pub(crate) psk_context: Vec<u8>,
@@ -292,6 +293,7 @@ impl CredentialOptions {
         match flag {
             "-cert-file" => self.cert_file = Some(path(flag, arguments)?),
             "-key-file" => self.key_file = Some(path(flag, arguments)?),
+            "-must-match-issuer" => self.must_match_issuer = true,
             "-signing-prefs" => self.signing_prefs.push(number(flag, arguments)?),
             "-psk-importer-key" => self.psk_key = base64(flag, arguments)?,
             "-psk-importer-identity" => self.psk_identity = base64(flag, arguments)?,

@@ -124,7 +124,7 @@ fn plain(provider: &CryptoProvider) -> Setup {
         early_data: Vec::new(),
         keeps: false,
     };
-    setup.client.credential = Some(pki::credential(provider, CLIENT, false));
+    setup.client.credentials = vec![pki::credential(provider, CLIENT, false)];
     setup
 }
 
@@ -138,14 +138,14 @@ fn mutual(provider: &CryptoProvider) -> Setup {
 fn optional(mut setup: Setup) -> Setup {
     let trust = pki::trust_with_crl(&setup.server.common.provider);
     setup.server.client_authentication = ClientAuthentication::Optional(trust);
-    setup.client.credential = None;
+    setup.client.credentials = Vec::new();
     setup
 }
 
 /// Both keys are in secure elements.
 fn slow(provider: &CryptoProvider) -> Setup {
     let mut setup = mutual(provider);
-    setup.client.credential = Some(pki::credential(provider, CLIENT, true));
+    setup.client.credentials = vec![pki::credential(provider, CLIENT, true)];
     setup.server.credentials = vec![pki::credential(provider, SERVER, true)];
     setup
 }
@@ -153,7 +153,7 @@ fn slow(provider: &CryptoProvider) -> Setup {
 fn raw(provider: &CryptoProvider) -> Setup {
     let mut setup = plain(provider);
     setup.client.trust = pki::raw_trust(provider, SERVER);
-    setup.client.credential = Some(pki::raw_credential(provider, CLIENT));
+    setup.client.credentials = vec![pki::raw_credential(provider, CLIENT)];
     setup.server.credentials = vec![pki::raw_credential(provider, SERVER)];
     setup.server.client_authentication = ClientAuthentication::Required(pki::raw_trust(provider, CLIENT));
     setup

@@ -266,7 +266,7 @@ impl Case {
     pub fn client_config(&self) -> Arc<ClientConfig> {
         let mut config = ClientConfig::new(self.provider, self.trust(Side::Client));
         self.common(&mut config.common, &self.client_groups, &self.client_protocols);
-        config.credential = self.client.and_then(|holder| self.credential(Side::Client, holder));
+        config.credentials = self.client.and_then(|holder| self.credential(Side::Client, holder)).into_iter().collect();
         config.psks.extend((self.means == Means::PreSharedKey).then(psk));
         config.resumption = self.client_resumption.clone();
         config.send_server_name = self.sends_name;

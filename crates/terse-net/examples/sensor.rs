@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let provider = &terse_aws_lc::PROVIDER;
     let key = (provider.load_key)(&*read_private_key(key, None)?)?;
     let mut config = ClientConfig::new(provider, Trust::new(provider, &read_certificates(ca)?)?);
-    config.credential = Some(Credential::new(provider, read_certificates(certificate)?, key)?);
+    config.credentials = vec![Credential::new(provider, read_certificates(certificate)?, key)?];
     config.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(8)), schemes: Schemes::BITHAC });
     config.check()?;
     let config = Arc::new(config);

@@ -30,7 +30,7 @@ fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
     };
     let trust = || Trust::new(provider, core::slice::from_ref(authority.root())).unwrap();
     let mut client = ClientConfig::new(provider, trust());
-    client.credential = Some(credential("sensor17.plant.example"));
+    client.credentials = vec![credential("sensor17.plant.example")];
     let mut server = ServerConfig::new(provider, credential("broker.plant.example"));
     server.client_authentication = ClientAuthentication::Required(trust());
     let is_rsa = chain.starts_with("rsa");

@@ -52,7 +52,7 @@ impl Setup {
             early_data: Vec::new(),
             keeps: false,
         };
-        setup.client.credential = Some(pki.client(client));
+        setup.client.credentials = vec![pki.client(client)];
         setup
     }
 
@@ -77,7 +77,7 @@ impl Setup {
         let mut setup = Self::mutual(client, server, chain);
         setup.client.trust = trust(client, &of_server);
         setup.server.client_authentication = ClientAuthentication::Required(trust(server, &of_client));
-        setup.client.credential = Some(of_client);
+        setup.client.credentials = vec![of_client];
         setup.server.credentials = vec![of_server];
         setup
     }

@@ -13,6 +13,7 @@ use crate::cache::{ClientCache, Fingerprint, Scope, ServerCache};
 use crate::cert::{Credential, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
+use crate::handshake::credentials::Suited;
 use crate::handshake::sessions;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::schedule::Transcript;
@@ -55,6 +56,10 @@ pub struct Common {
     /// Signature schemes that are accepted, in CertificateVerify and in chains, preferred first. An ECDSA scheme fixes
     /// the curve in CertificateVerify only.
     pub signature_schemes: Vec<SignatureScheme>,
+    /// Signature schemes that are accepted in chains, where these are others than those of CertificateVerify
+    /// (`signature_algorithms_cert`: RFC 9846, 4.3.3); `None`: they are the same. A server of TLS 1.2 has no way to tell
+    /// its clients, and holds them to it all the same.
+    pub signature_schemes_of_chains: Option<Vec<SignatureScheme>>,
     /// Application protocols (RFC 7301), preferred first.
     pub alpn_protocols: Vec<Vec<u8>>,
     /// The largest record that this side wants to receive, in bytes of plaintext with the content type (RFC 8449):
@@ -121,6 +126,7 @@ impl Common {
                 .filter(|name| *name != NamedGroup::X25519MLKEM768)
                 .collect(),
             signature_schemes: provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme).collect(),
+            signature_schemes_of_chains: None,
             alpn_protocols: Vec::new(),
             record_size_limit: None,
             client_cached_info: ExtensionType::CLIENT_CACHED_INFO,
@@ -175,8 +181,13 @@ impl Common {
         if self.groups.iter().any(|name| self.provider.group(*name).is_none()) {
             return Err(ApiMisuse::Unsupported("group"));
         }
-        if self.signature_schemes.iter().any(|scheme| !self.verifies(*scheme)) {
+        let of_chains = self.signature_schemes_of_chains.as_deref();
+        let mut schemes = self.signature_schemes.iter().chain(of_chains.unwrap_or_default());
+        if schemes.any(|scheme| !self.verifies(*scheme)) {
             return Err(ApiMisuse::Unsupported("signature scheme"));
+        }
+        if of_chains.is_some_and(<[_]>::is_empty) {
+            return Err(ApiMisuse::EmptyConfiguration("signature scheme for chains"));
         }
         if self.enabled_suites().next().is_none() {
             return Err(ApiMisuse::EmptyConfiguration("cipher suite"));
@@ -212,6 +223,11 @@ impl Common {
             return Err(ApiMisuse::EmptyConfiguration("signature scheme for the versions that are enabled"));
         }
         Ok(())
+    }
+
+    /// Those that are accepted in chains.
+    pub(crate) fn chain_signature_schemes(&self) -> &[SignatureScheme] {
+        self.signature_schemes_of_chains.as_deref().unwrap_or(&self.signature_schemes)
     }
 
     /// Whether `version` can be negotiated.
@@ -258,8 +274,11 @@ pub struct ClientConfig {
     pub common: Common,
     /// Which servers are believed.
     pub trust: Trust,
-    /// What the client proves its own identity with, if a server asks.
-    pub credential: Option<Credential>,
+    /// What the client proves its own identity with, if a server asks; 16 at most, preferred first. Of those that the server
+    /// takes, by type and signature scheme, one is shown whose issuer it names (`certificate_authorities`), if there is
+    /// one; of these one whose chain has no signature that it does not take; and of these the first one. If it takes none,
+    /// it gets an empty Certificate (RFC 9846, 4.5.1; RFC 5246, 7.4.6).
+    pub credentials: Vec<Credential>,
     /// Whether the server's name is sent (SNI, RFC 6066, 3). It is checked in any case.
     pub send_server_name: bool,
     /// `max_fragment_length` (RFC 6066, 4), for servers that do not know `record_size_limit`.
@@ -281,7 +300,7 @@ impl ClientConfig {
         Self {
             common: Common::new(provider),
             trust,
-            credential: None,
+            credentials: Vec::new(),
             send_server_name: true,
             max_fragment_length: None,
             compatibility_mode: false,
@@ -328,6 +347,7 @@ impl ClientConfig {
         self.psks.iter().try_for_each(|psk| psk.check(&self.common.provider))?;
         self.common.check()?;
         self.common.check_max_record(self.max_fragment_length)?;
+        check_credentials(&self.credentials)?;
         if self.has_psks_only() { Ok(()) } else { self.common.check_signature_schemes() }
     }
 }
@@ -337,8 +357,9 @@ impl ClientConfig {
 pub struct ServerConfig {
     /// What both sides configure alike. The server's order of preference decides.
     pub common: Common,
-    /// What the server proves its identity with, preferred first: the first one that the client can verify is used; in
-    /// TLS 1.2, where suites name a kind of key, of those that fit the suite.
+    /// What the server proves its identity with; 16 at most, preferred first. Of those that the client takes, by type and
+    /// signature scheme, and in TLS 1.2 by suite, one is shown whose issuer it names (`certificate_authorities`), if there
+    /// is one; of these one whose chain has no signature that it does not take; and of these the first one.
     pub credentials: Vec<Credential>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
@@ -389,8 +410,13 @@ impl ServerConfig {
         }
         self.common.check()?;
         self.common.check_max_record(None)?;
+        check_credentials(&self.credentials)?;
         if self.credentials.is_empty() { Ok(()) } else { self.common.check_signature_schemes() }
     }
+}
+
+fn check_credentials(credentials: &[Credential]) -> Result<(), ApiMisuse> {
+    if credentials.len() > Suited::MAX { Err(ApiMisuse::TooManyCredentials) } else { Ok(()) }
 }
 
 /// Whether a server asks clients for a certificate.

@@ -510,13 +510,15 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box
     let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
     let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
+    let own_certificates = config.credentials.iter().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
+    let own_certificates: Vec<_> = own_certificates.collect();
     let context = cache::Context {
         now,
         trust_id,
         revocation,
         certificate_types: config.trust.certificate_types(),
-        own_certificate: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
-        answer: &|request| caching::answer(config, request),
+        own_certificates: &own_certificates,
+        answers: &|request, own| caching::answers(config, request, own),
         without_clock: config.trust.accepts_without_clock(),
         defences: common.defences(),
         versions: &versions,

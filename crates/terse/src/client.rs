@@ -35,6 +35,7 @@ const EXAMPLE: &str = "Example:
   terse client --connect 127.0.0.1:4433 --server-name broker.plant.example --ca ca.pem \\
       --cert device.pem --key device.key --send hello --expect 5 --repeat 2
 With
+  --cert new.pem --key new.key                               a second certificate, for servers that name its CA
   --tls 1.2 --suite TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8       as an older device would
   --dtls --mtu 576 --constrained                             over UDP, in small packets, on a slow network
   --resume-file device.sessions --early-data hello           to resume in later runs, and send at once
@@ -58,12 +59,14 @@ pub(crate) struct ClientArgs {
     /// Check the name, but do not send it
     #[arg(long)]
     no_sni: bool,
-    /// Own certificate, and the intermediate certificates above it
-    #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
-    /// Private key of the certificate; without one, its public half is the identity: a raw public key
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    /// Own certificate, and the intermediate certificates above it (repeatable, preferred first; the server's CAs and
+    /// signature schemes choose)
+    #[arg(long = "cert", value_name = "FILE", requires = "keys")]
+    certs: Vec<PathBuf>,
+    /// Private key of the certificate (one for each --cert, in the same order); without any, its public half is the
+    /// identity: a raw public key
+    #[arg(long = "key", value_name = "FILE")]
+    keys: Vec<PathBuf>,
     /// Keep sessions in this file (mode 0600), and resume them: no certificates, no signatures
     #[arg(long, value_name = "FILE", help_heading = "Resumption")]
     resume_file: Option<PathBuf>,
@@ -131,10 +134,8 @@ impl Client {
         }
         let (trust, crl_files) = shared.trust(args.ca.as_deref())?;
         let mut config = ClientConfig::new(shared.crypto.provider(), trust);
-        if let Some(key) = &args.key {
-            config.credential = Some(shared.credential(args.cert.as_deref(), key)?);
-        }
-        let staples = Staples::load(shared.crypto.provider(), &shared.staples, config.credential.as_slice())?;
+        config.credentials = shared.credentials(&args.certs, &args.keys)?;
+        let staples = Staples::load(shared.crypto.provider(), &shared.staples, &config.credentials)?;
         config.psks = shared.psk.load()?.into_iter().collect();
         let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
         config.resumption = session_file.clone().map(|store| ClientResumption {

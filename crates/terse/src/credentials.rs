@@ -4,7 +4,7 @@
 //! the file.
 
 use alloc::sync::Arc;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use terse_net::pki_types::CertificateDer;
 use terse_net::{CacheFile, KeyLogFile, SavedFileError, files};
@@ -21,8 +21,21 @@ use crate::output;
 pub(crate) const CACHE_CAPACITY: usize = 4096;
 
 impl Shared {
+    /// What this side proves its identity with, preferred first: each certificate with its key, or keys alone.
+    pub(crate) fn credentials(&self, certs: &[PathBuf], keys: &[PathBuf]) -> Result<Vec<Credential>, Failure> {
+        if certs.is_empty() {
+            return keys.iter().map(|key| self.credential(None, key)).collect();
+        }
+        if certs.len() != keys.len() {
+            let (certs, keys) = (certs.len(), keys.len());
+            let problem = format!("--cert is there {certs} times and --key {keys} times");
+            return Err(Failure::Usage(format!("{problem}; give each --cert its --key, in the same order")));
+        }
+        certs.iter().zip(keys).map(|(chain, key)| self.credential(Some(chain), key)).collect()
+    }
+
     /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.
-    pub(crate) fn credential(&self, chain: Option<&Path>, key: &Path) -> Result<Credential, Failure> {
+    fn credential(&self, chain: Option<&Path>, key: &Path) -> Result<Credential, Failure> {
         let provider = self.crypto.provider();
         let signing = self.private_key(key)?;
         let Some(chain) = chain else {

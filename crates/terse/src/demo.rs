@@ -145,7 +145,7 @@ impl Demo {
         };
 
         let mut client = ClientConfig::new(provider, trust(&[&plant])?);
-        client.credential = Some(credential(SENSOR)?);
+        client.credentials = vec![credential(SENSOR)?];
         let mut server = ServerConfig::new(provider, credential(BROKER)?);
         server.client_authentication = ClientAuthentication::Required(trust(&[&plant, &vendor])?);
         server.certificate_authorities = true;

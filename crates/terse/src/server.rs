@@ -13,7 +13,7 @@ use std::thread;
 use clap::Args;
 use terse_net::{CacheFile, Clock, NetError, explain};
 use terse_tls::resume::{MemoryPskStore, PskStore, ServerEarlyData};
-use terse_tls::{ClientAuthentication, Connection, Credential, ServerConfig, Stapling, Summary};
+use terse_tls::{ClientAuthentication, Connection, ServerConfig, Stapling, Summary};
 
 use crate::crls::CrlFiles;
 use crate::failure::Failure;
@@ -99,20 +99,6 @@ impl ServerArgs {
     fn idle_timeout(&self) -> Duration {
         Duration::from_secs(self.idle_timeout.into())
     }
-
-    /// What the server proves its identity with, preferred first.
-    fn credentials(&self) -> Result<Vec<Credential>, Failure> {
-        let Self { certs, keys, shared, .. } = self;
-        if certs.is_empty() {
-            return keys.iter().map(|key| shared.credential(None, key)).collect();
-        }
-        if certs.len() != keys.len() {
-            let (certs, keys) = (certs.len(), keys.len());
-            let problem = format!("--cert is there {certs} times and --key {keys} times");
-            return Err(Failure::Usage(format!("{problem}; give each --cert its --key, in the same order")));
-        }
-        certs.iter().zip(keys).map(|(chain, key)| shared.credential(Some(chain), key)).collect()
-    }
 }
 
 /// Bytes of early data.
@@ -153,7 +139,7 @@ impl Server {
             ),
         ])?;
         let provider = shared.crypto.provider();
-        let credentials = args.credentials()?;
+        let credentials = shared.credentials(&args.certs, &args.keys)?;
         let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
         let mut config = match (credentials.first(), &psks) {
             (Some(preferred), _) => ServerConfig::new(provider, preferred.clone()),

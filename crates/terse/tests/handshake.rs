@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{CLIENT, Pki, SERVER, run};
+use common::{CLIENT, Pki, SERVER, run, validity};
 use serde_json::Value;
+use terse_pki::{Authority, AuthorityOptions, LeafOptions};
 
 #[test]
 fn data_goes_both_ways() {
@@ -46,6 +47,28 @@ fn both_sides_prove_who_they_are() {
     assert_eq!(client["received"]["messages"], report["sent"]["messages"]);
     assert_eq!(client["sent"]["record_bytes"], report["received"]["record_bytes"]);
     assert_eq!(client["received"]["record_bytes"], report["sent"]["record_bytes"]);
+}
+
+/// Each server gets the certificate of the CA that it names, whatever the order.
+#[test]
+fn a_client_with_two_certificates_shows_the_one_whose_ca_is_named() {
+    let pki = Pki::new();
+    let options = AuthorityOptions::new("ed25519x2".parse().unwrap(), validity());
+    let second = Authority::new(&AuthorityOptions { name: "Second CA".into(), ..options }).unwrap();
+    let own = second.issue(&LeafOptions::new(CLIENT, validity())).unwrap();
+    pki.write("ca2.pem", &second.root_pem());
+    pki.write("client2.pem", &own.chain_pem());
+    pki.write("client2.key", &own.key_pem());
+    let own = "--cert @client.pem --key @client.key --cert @client2.pem --key @client2.key --send x --expect 1";
+    // With an intermediate, and without.
+    for (ca, signatures) in [("@ca.pem", 2), ("@ca2.pem", 1)] {
+        let server = pki.server(&format!("--client-ca {ca} --ca-names --require-client-cert --echo"));
+        pki.client(&server, own).object();
+        assert_eq!(server.report()["signatures_verified"], signatures);
+    }
+    let server = pki.server("--echo");
+    pki.client(&server, "--cert @client.pem --cert @client2.pem --key @client.key")
+        .refused(2, &["each --cert its --key"]);
 }
 
 #[test]

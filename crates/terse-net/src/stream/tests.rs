@@ -56,7 +56,7 @@ pub(crate) fn configs(
     let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
     let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
     let mut client = ClientConfig::new(provider, trust.clone());
-    client.credential = (!anonymous).then(|| credential.clone());
+    client.credentials = (!anonymous).then(|| credential.clone()).into_iter().collect();
     let mut server = ServerConfig::new(provider, credential);
     server.client_authentication = ClientAuthentication::Required(trust);
     (client, server, Clock::new())

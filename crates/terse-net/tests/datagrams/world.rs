@@ -60,7 +60,7 @@ pub fn configs_with(
     let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
     let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
     let mut client = ClientConfig::new(provider, trust.clone());
-    client.credential = Some(credential.clone());
+    client.credentials = vec![credential.clone()];
     client.common.datagrams = Some(datagrams);
     let mut server = ServerConfig::new(provider, credential);
     server.client_authentication = ClientAuthentication::Required(trust);

@@ -128,7 +128,7 @@ fn with_key(client: &mut ClientConfig, server: &mut ServerConfig, version: Versi
         }
     }
     client.trust = Trust::nobody(&client.common.provider);
-    client.credential = None;
+    client.credentials = Vec::new();
     client.psks = Vec::from([psk.clone()]);
     server.credentials = Vec::new();
     server.client_authentication = ClientAuthentication::None;

@@ -49,10 +49,10 @@ pub(crate) struct Context<'a> {
     pub(crate) revocation: Option<&'a RevocationCheck>,
     /// What the server's Certificate may carry.
     pub(crate) certificate_types: &'static [CertificateType],
-    /// The Certificate that this side would send.
-    pub(crate) own_certificate: Option<Fingerprint>,
-    /// What it would answer a CertificateRequest with; `None`: an empty one.
-    pub(crate) answer: &'a dyn Fn(&RequestEntry) -> Option<Fingerprint>,
+    /// The Certificates that this side could send, in TLS 1.3.
+    pub(crate) own_certificates: &'a [Fingerprint],
+    /// Whether it would answer a CertificateRequest with this Certificate of its own; `None`: with an empty one.
+    pub(crate) answers: &'a dyn Fn(&RequestEntry, Option<Fingerprint>) -> bool,
     /// Whether chains are accepted without wall-clock time.
     pub(crate) without_clock: bool,
     /// What may be negotiated.

@@ -11,6 +11,7 @@ use super::{Fingerprint, Reason, ServerId, TrustId};
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
+use crate::handshake::credentials::Suited;
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
 
@@ -170,6 +171,8 @@ pub(crate) struct RequestEntry {
     pub(crate) signature_algorithms: Vec<SignatureScheme>,
     /// It asks for a stapled OCSP response, in TLS 1.3.
     pub(crate) asks_status: bool,
+    /// How this side's credentials, which are those of the scope, suit it.
+    pub(crate) suited: Suited,
     /// Length of the message in full, header included.
     pub(crate) length: u16,
 }
@@ -192,6 +195,10 @@ impl RequestEntry {
 
     /// More than the registry has.
     const MAX_SCHEMES: usize = 128;
+
+    /// The last byte but for what `SUITED` announces.
+    const ASKS_STATUS: u8 = 1;
+    const SUITED: u8 = 1 << 1;
 }
 
 /// In a record, which has the trust ID among its shared values, and where the server's name has a place of its own.
@@ -241,7 +248,16 @@ impl Parse<'_> for RequestEntry {
             signature_algorithms.push(SignatureScheme(schemes.u16()?));
         }
         let length = reader.u16()?;
-        Ok(Self { version, fingerprint, signature_algorithms, asks_status: reader.u8()? != 0, length })
+        let flags = reader.u8()?;
+        if flags & !(Self::ASKS_STATUS | Self::SUITED) != 0 {
+            return Err(InvalidMessage::IllegalValue);
+        }
+        let suited = match flags & Self::SUITED {
+            0 => Suited::default(),
+            _ => Suited { issuers: reader.u16()?, chains: reader.u16()? },
+        };
+        let asks_status = flags & Self::ASKS_STATUS != 0;
+        Ok(Self { version, fingerprint, signature_algorithms, asks_status, suited, length })
     }
 }
 
@@ -251,6 +267,13 @@ impl Encode for RequestEntry {
         self.fingerprint.encode(writer);
         writer.vec::<2>(|writer| self.signature_algorithms.iter().for_each(|scheme| writer.u16(scheme.0)));
         writer.u16(self.length);
-        writer.u8(self.asks_status.into());
+        let Suited { issuers, chains } = self.suited;
+        let has_suited = self.suited != Suited::default(); // where there are several to choose from
+        let flag = |set, flag| if set { flag } else { 0 };
+        writer.u8(flag(self.asks_status, Self::ASKS_STATUS) | flag(has_suited, Self::SUITED));
+        if has_suited {
+            writer.u16(issuers);
+            writer.u16(chains);
+        }
     }
 }

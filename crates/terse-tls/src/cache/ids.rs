@@ -196,7 +196,8 @@ pub struct Scope {
     pub port: u16,
     /// The kind of link.
     pub transport: Transport,
-    /// The fingerprint of the client's own Certificate, if it has one.
+    /// The fingerprint of the client's own Certificate, if it has one; of several credentials, and of one that is not for
+    /// everybody, a hash.
     pub credential: Option<Fingerprint>,
 }
 

@@ -116,8 +116,8 @@ impl World {
 
     fn client_hello(&self, own_certificate: Fingerprint) -> Connection {
         let (now, host_name) = (at(self.now), Some(&b"device.example"[..]));
-        let answer = |_: &RequestEntry| Some(own_certificate);
-        let context = Context { now, own_certificate: Some(own_certificate), answer: &answer, ..context() };
+        let answers = |_: &RequestEntry, own: Option<Fingerprint>| own == Some(own_certificate);
+        let context = Context { now, own_certificates: &[own_certificate], answers: &answers, ..context() };
         let schemes = if self.scheme == Scheme::Compact { Schemes::COMPACT } else { Schemes::BITHAC };
         let cache = ServerCache { store: self.server.clone(), schemes };
         let client = ClientCache { store: self.client.clone(), schemes };

@@ -11,6 +11,7 @@ use pki_types::{ServerName, UnixTime};
 use super::*;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
 use crate::config::Defences;
+use crate::handshake::credentials::Suited;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
@@ -81,6 +82,7 @@ pub(super) fn entry(fingerprint: Fingerprint) -> PeerEntry {
 pub(super) fn request(length: u16) -> RequestEntry {
     RequestEntry {
         asks_status: false,
+        suited: Suited::default(),
         version: ProtocolVersion::TLS_1_3,
         fingerprint: REQUEST,
         signature_algorithms: vec![SignatureScheme(0x0403), SignatureScheme(0x0807)],
@@ -94,8 +96,8 @@ pub(super) fn context() -> Context<'static> {
         trust_id: TRUST,
         revocation: None,
         certificate_types: &[CertificateType::X509],
-        own_certificate: Some(OWN),
-        answer: &|_| Some(OWN),
+        own_certificates: &[OWN],
+        answers: &|_, own| own == Some(OWN),
         without_clock: false,
         defences: Defences::default(),
         resumes: false,

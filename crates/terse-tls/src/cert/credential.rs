@@ -8,6 +8,7 @@ use pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
 use spin::Mutex;
 use webpki::EndEntityCert;
 
+use super::fields::Fields;
 use super::ocsp::Staple;
 use super::split_public_key;
 use crate::cache::Fingerprint;
@@ -20,6 +21,7 @@ use crate::wire::{CertificateType, ProtocolVersion};
 #[derive(Clone)]
 pub struct Credential {
     inner: Arc<Inner>,
+    only_for_named_authorities: bool,
 }
 
 struct Inner {
@@ -48,7 +50,7 @@ impl Credential {
         let fingerprint = Fingerprint::of_chain(provider.sha256, chain.iter().map(AsRef::as_ref));
         let staple = Mutex::new(None);
         let inner = Inner { chain, raw_public_key: None, key, fingerprint, fingerprint12: fingerprint, staple };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), only_for_named_authorities: false })
     }
 
     /// A credential that is only a key: the peer must have been told its public half, and knows this side by it.
@@ -65,7 +67,34 @@ impl Credential {
             key,
             staple: Mutex::new(None),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), only_for_named_authorities: false })
+    }
+
+    /// The same, shown only to peers that name a CA which issued a certificate of its chain (`certificate_authorities`:
+    /// RFC 9846, 4.3.4; RFC 5246, 7.4.4): not to those that name others, or none. For identities that are nobody else's
+    /// business. A raw public key has no issuer, and is then shown to nobody.
+    pub fn only_for_named_authorities(self) -> Self {
+        Self { only_for_named_authorities: true, ..self }
+    }
+
+    pub(crate) const fn is_only_for_named_authorities(&self) -> bool {
+        self.only_for_named_authorities
+    }
+
+    /// Whether one of these CAs, each a DER `Name`, issued a certificate of the chain.
+    pub(crate) fn is_issued_by<'a>(&self, mut authorities: impl Iterator<Item = &'a [u8]>) -> bool {
+        let issuers: Vec<_> = self.fields().map(|fields| fields.issuer).collect();
+        authorities.any(|name| issuers.contains(&name))
+    }
+
+    /// Whether each certificate of the chain is signed with one of the algorithms, given by the contents of their
+    /// AlgorithmIdentifiers. How a CA signed itself does not matter (RFC 9846, 4.5.1).
+    pub(crate) fn is_signed_with(&self, is_accepted: impl Fn(&[u8]) -> bool) -> bool {
+        self.fields().all(|fields| fields.issuer == fields.subject || is_accepted(fields.signature_algorithm))
+    }
+
+    fn fields(&self) -> impl Iterator<Item = Fields<'_>> {
+        self.chain().iter().filter_map(|certificate| Fields::read(certificate).ok())
     }
 
     /// What the Certificate message carries (RFC 7250, 3).

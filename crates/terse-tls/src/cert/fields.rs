@@ -1,5 +1,5 @@
-//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, issuer, validity,
-//! the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
+//! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, signature, issuer,
+//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
 //! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
@@ -25,6 +25,8 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 pub(super) struct Fields<'a> {
     /// The contents of a DER INTEGER.
     pub(super) serial_number: &'a [u8],
+    /// The contents of the AlgorithmIdentifier, as `pki-types` compares them.
+    pub(super) signature_algorithm: &'a [u8],
     /// A DER `Name`.
     pub(super) issuer: &'a [u8],
     /// A DER `Name`.
@@ -50,7 +52,7 @@ impl<'a> Fields<'a> {
         if serial_number.first() == Some(&0xa0) {
             serial_number = tlv(&mut tbs)?; // the version came first
         }
-        tlv(&mut tbs)?; // signature
+        let signature_algorithm = sequence(tlv(&mut tbs)?)?;
         let issuer = tlv(&mut tbs)?;
         let validity = Validity::<x509_cert::certificate::Rfc5280>::from_der(tlv(&mut tbs)?).map_err(malformed)?;
         let subject = tlv(&mut tbs)?;
@@ -58,6 +60,7 @@ impl<'a> Fields<'a> {
         let serial_number = AnyRef::from_der(serial_number).map_err(malformed)?.value();
         let mut fields = Self {
             serial_number,
+            signature_algorithm,
             issuer,
             subject,
             public_key,

@@ -17,7 +17,7 @@ mod signatures;
 mod trust;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;

@@ -27,13 +27,13 @@ fn pki() -> Arc<Pki> {
 }
 
 /// The public key of a certificate.
-pub(super) fn key_of(certificate: &[u8]) -> SubjectPublicKeyInfoDer<'static> {
+pub(crate) fn key_of(certificate: &[u8]) -> SubjectPublicKeyInfoDer<'static> {
     let certificate = certificate.into();
     EndEntityCert::try_from(&certificate).unwrap().subject_public_key_info().into_owned()
 }
 
 /// Verifies signatures with a provider's code, and does nothing else.
-pub(super) fn provider() -> CryptoProvider {
+pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         name: "certificates only",
         tls13_suites: &[],

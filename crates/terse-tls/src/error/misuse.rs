@@ -16,6 +16,8 @@ pub enum ApiMisuse {
     Unsupported(&'static str),
     /// A credential without certificates.
     EmptyChain,
+    /// More than 16 credentials.
+    TooManyCredentials,
     /// The private key does not belong to the first certificate of the chain.
     KeyDoesNotMatchCertificate,
     /// No trust anchor or raw public key is configured, so that no peer could be accepted.
@@ -91,6 +93,7 @@ impl fmt::Display for ApiMisuse {
             Self::Unsupported(what) => write!(f, "the configuration names a {what} that the crypto provider lacks"),
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
+            Self::TooManyCredentials => f.write_str("more than 16 credentials"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
             Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),

@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
+use super::credentials::{self, Suited};
 use super::{LookUp, Output, signature, stapling};
 use crate::cache::{
     Asked, ClientSession, Fingerprint, RequestEntry, Rows, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
@@ -31,11 +32,19 @@ pub(crate) fn is_answered(extensions: Extensions<'_>, common: &Common) -> bool {
     extensions.iter().any(|(kind, _)| ours.contains(&kind))
 }
 
-/// What a client answers a request with; `None`: an empty Certificate.
-pub(crate) fn answer(config: &ClientConfig, request: &RequestEntry) -> Option<Fingerprint> {
-    let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-    let able = |own: &&Credential| signature::choose(own, request.version, accepts).is_some();
-    config.credential.as_ref().filter(able).map(|own| own.fingerprint(request.version))
+/// Whether a client answers a request with this Certificate of its own, if it may carry that; `None`: with an empty one,
+/// whatever it may carry.
+pub(crate) fn answers(config: &ClientConfig, request: &RequestEntry, own: Option<Fingerprint>) -> bool {
+    let asked = credentials::Asked::from(request);
+    let answer = |kind| {
+        let answer = asked.answer(config, kind);
+        answer.map(|(credential, _)| credential.fingerprint(request.version))
+    };
+    let mut kinds = config.credentials.iter().map(Credential::certificate_type);
+    match own {
+        Some(_) => kinds.any(|kind| answer(kind) == own),
+        None => kinds.all(|kind| answer(kind).is_none()),
+    }
 }
 
 /// What the server selects as cached, checked against the offer.
@@ -103,8 +112,8 @@ fn selected_by_ticket(
     };
     let certificate = session.server_certificate().filter(|entry| entry.stands_for(types.server, version));
     let request = session.certificate_request().filter(|request| request.version == version);
-    let own = config.credential.as_ref().filter(|own| own.certificate_type() == types.client);
-    let own = own.filter(|own| session.named_own_certificate() == Some(own.fingerprint(version)));
+    let is_named = |own: &&Credential| session.named_own_certificate() == Some(own.fingerprint(version));
+    let own = config.credentials.iter().find(is_named).filter(|own| own.certificate_type() == types.client);
     let is_illegal = session.ticket_of(Scheme::Compact).is_none()
         || bits & !known != 0
         || (selection.reduced && bits & CompactSelection::SERVER_CERTIFICATE != 0)
@@ -181,6 +190,7 @@ pub(super) struct Request {
     pub(super) signature_algorithms: Vec<SignatureScheme>,
     /// It asks for a stapled OCSP response.
     pub(super) asks_status: bool,
+    pub(super) suited: Suited,
     /// Where there is a cache.
     pub(super) fingerprint: Option<Fingerprint>,
     /// Length of the message in full, header included.
@@ -193,14 +203,43 @@ impl Request {
         let session = output.cache.as_deref().ok_or(PeerMisbehaved::IllegalCachingReply)?;
         let cached = session.certificate_request().cloned().ok_or(PeerMisbehaved::IllegalCachingReply)?;
         output.left_out(CachedObject::CertificateRequest);
-        let RequestEntry { fingerprint, signature_algorithms, asks_status, length, .. } = cached;
-        Ok((fingerprint, Self { signature_algorithms, asks_status, fingerprint: Some(fingerprint), length }))
+        let RequestEntry { fingerprint, signature_algorithms, asks_status, suited, length, .. } = cached;
+        Ok((fingerprint, Self { signature_algorithms, asks_status, suited, fingerprint: Some(fingerprint), length }))
     }
 
     /// As it is kept.
     pub(super) fn entry(self, version: ProtocolVersion) -> Option<RequestEntry> {
-        let Self { signature_algorithms, asks_status, fingerprint, length } = self;
-        Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, length })
+        let Self { signature_algorithms, asks_status, suited, fingerprint, length } = self;
+        Some(RequestEntry { version, fingerprint: fingerprint?, signature_algorithms, asks_status, suited, length })
+    }
+
+    /// What the client answers with; `None`: an empty Certificate. Where the server selected the client's Certificate, it
+    /// is the one that the ticket stands for.
+    pub(super) fn answer(
+        &self,
+        config: &ClientConfig,
+        kind: CertificateType,
+        version: ProtocolVersion,
+        selection: Selection,
+        output: &mut Output<'_>,
+    ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
+        let Self { signature_algorithms, suited, .. } = self;
+        let asked = credentials::Asked { version, signature_algorithms, suited: *suited };
+        let session = output.cache.as_deref().filter(|_| selection.client_certificate);
+        let answer = match session.and_then(ClientSession::named_own_certificate) {
+            Some(named) => asked.answer_with(config, kind, named),
+            None => asked.answer(config, kind),
+        };
+        if answer.is_none() && selection.client_certificate {
+            return Err(PeerMisbehaved::IllegalCachingReply.into());
+        }
+        if answer.is_none() {
+            output.note("the server asks for a certificate, and there is none that fits");
+            if !config.credentials.is_empty() {
+                output.summary.fallback = Some(credentials::NONE_FITS);
+            }
+        }
+        Ok(answer.map(|(credential, scheme)| (credential.clone(), scheme)))
     }
 }
 
@@ -468,7 +507,7 @@ impl Client<'_> {
 pub(super) fn trust_id(config: &ServerConfig) -> Option<TrustId> {
     let common = &config.common;
     let trust = config.client_authentication.trust()?;
-    Some(trust.id(common.provider.sha256, PeerRole::Client, &common.signature_schemes))
+    Some(trust.id(common.provider.sha256, PeerRole::Client, common.chain_signature_schemes()))
 }
 
 /// What a client's chain that was verified before must pass as well.

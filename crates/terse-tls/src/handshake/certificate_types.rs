@@ -26,9 +26,9 @@ pub(super) struct CertificateTypes {
 impl CertificateTypes {
     /// A client says what it takes and has, where that is not X.509 alone (RFC 7250, 4.1).
     pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        let own = config.credential.as_ref().map(Credential::certificate_type);
-        if let Some(own) = own.filter(|own| *own != CertificateType::X509) {
-            extensions.push(&ClientCertificateTypes(List::Items(&[own])))?;
+        let own = own_types(config);
+        if !own.is_empty() && own != [CertificateType::X509] {
+            extensions.push(&ClientCertificateTypes(List::Items(&own)))?;
         }
         let accepted = config.trust.certificate_types();
         if accepted.contains(&CertificateType::RAW_PUBLIC_KEY) {
@@ -39,9 +39,8 @@ impl CertificateTypes {
 
     /// A client reads the server's choice; without one it is X.509 (RFC 7250, 4.2).
     pub(super) fn read(config: &ClientConfig, extensions: Extensions<'_>) -> Result<Self, Error> {
-        let own = config.credential.as_ref().map(Credential::certificate_type);
         let client = match extensions.get()? {
-            Some(ClientCertificateTypeSelected(client)) if Some(client) != own => {
+            Some(ClientCertificateTypeSelected(client)) if !own_types(config).contains(&client) => {
                 return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::CLIENT_CERTIFICATE_TYPE).into());
             }
             Some(ClientCertificateTypeSelected(client)) => client,
@@ -56,6 +55,17 @@ impl CertificateTypes {
         };
         Ok(Self { server, client })
     }
+}
+
+/// What a client has, preferred first.
+fn own_types(config: &ClientConfig) -> Vec<CertificateType> {
+    let mut types = Vec::new();
+    for own in config.credentials.iter().map(Credential::certificate_type) {
+        if !types.contains(&own) {
+            types.push(own);
+        }
+    }
+    types
 }
 
 /// The choice of a server.
@@ -101,12 +111,12 @@ impl Choice {
     }
 }
 
-/// Whether a client takes what `credential` shows.
-pub(super) fn client_takes(offered: Extensions<'_>, credential: &Credential) -> Result<bool, Error> {
-    let kind = credential.certificate_type();
-    Ok(match offered.get()? {
-        Some(ServerCertificateTypes(kinds)) => kinds.iter().any(|other| other == kind),
-        None => kind == CertificateType::X509,
+/// Whether a client takes what a credential shows, by what it offered.
+pub(super) fn client_takes(offered: Extensions<'_>) -> Result<impl Fn(&Credential) -> bool, Error> {
+    let kinds: Option<ServerCertificateTypes<'_>> = offered.get()?;
+    Ok(move |credential: &Credential| match &kinds {
+        Some(ServerCertificateTypes(kinds)) => kinds.iter().any(|kind| kind == credential.certificate_type()),
+        None => credential.certificate_type() == CertificateType::X509,
     })
 }
 
@@ -126,10 +136,12 @@ impl Presented<'_> {
         common: &Common,
         output: &mut Output<'_>,
     ) -> Result<Arc<VerifiedPeer>, CertificateError> {
-        let algorithms = signature::chain_algorithms(common);
         let (peer, time_unchecked) = match self {
-            Self::Chain(chain) => trust.verify(chain, role, &algorithms, output.now.unix)?,
-            Self::RawPublicKey(key) => (trust.verify_raw_public_key(key, &algorithms)?, false),
+            Self::Chain(chain) => trust.verify(chain, role, &signature::chain_algorithms(common), output.now.unix)?,
+            Self::RawPublicKey(key) => {
+                let algorithms = signature::algorithms(common, &common.signature_schemes);
+                (trust.verify_raw_public_key(key, &algorithms)?, false)
+            }
         };
         output.summary.signatures_verified += u32::from(peer.signatures);
         output.summary.peer.identity = Some(peer.identity.clone());

@@ -23,6 +23,7 @@ mod agreement;
 pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
+pub(crate) mod credentials;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
-use crate::cache::{Scope, ServerId, TrustId};
+use crate::cache::{Fingerprint, Scope, ServerId, TrustId};
 use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
@@ -119,7 +119,26 @@ pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
         server: ServerId::new(&server.name),
         port: server.port,
         transport: config.common.transport(),
-        credential: config.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3)),
+        credential: own_credentials(config),
+    }
+}
+
+/// What tells a client's credentials from others: a fingerprint of all of them, and of which are shown to whom. Of one that
+/// is shown to everybody it is its own.
+fn own_credentials(config: &ClientConfig) -> Option<Fingerprint> {
+    match &config.credentials[..] {
+        [] => None,
+        [own] if !own.is_only_for_named_authorities() => Some(own.fingerprint(ProtocolVersion::TLS_1_3)),
+        all => {
+            let mut context = config.common.provider.sha256.start();
+            for own in all {
+                context.update(&[own.is_only_for_named_authorities().into()]);
+                context.update(&own.fingerprint(ProtocolVersion::TLS_1_3).0);
+            }
+            let mut fingerprint = Fingerprint([0; 32]);
+            fingerprint.0.iter_mut().zip(context.finish().as_ref()).for_each(|(to, from)| *to = *from);
+            Some(fingerprint)
+        }
     }
 }
 
@@ -128,7 +147,7 @@ pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId
     let common = &config.common;
     let is_lax = common.defences().lack(CacheDefence::Roles);
     let role = if is_lax { PeerRole::Client } else { PeerRole::Server(&server.name) };
-    config.trust.id(common.provider.sha256, role, &common.signature_schemes)
+    config.trust.id(common.provider.sha256, role, common.chain_signature_schemes())
 }
 
 /// What a server's chain that was verified before must pass as well.

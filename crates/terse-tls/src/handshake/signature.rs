@@ -113,14 +113,22 @@ pub(crate) fn verify(
     Ok(())
 }
 
-/// The algorithms that are accepted in chains: those of the schemes that this side offers, on any curve. A scheme fixes
-/// the curve in CertificateVerify (RFC 9846, 4.3.3), but a P-384 CA that signs with SHA-256 is what OpenSSL makes.
+/// The algorithms that are accepted in chains: those of the schemes that this side offers for them, on any curve. A scheme
+/// fixes the curve in CertificateVerify (RFC 9846, 4.3.3), but a P-384 CA that signs with SHA-256 is what OpenSSL makes.
 pub(crate) fn chain_algorithms(common: &Common) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
-    let is_offered = |algorithm: &dyn SignatureVerificationAlgorithm| {
-        let mut offered = common.signature_schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
-        offered.any(|offered| offered.signature_alg_id() == algorithm.signature_alg_id())
+    algorithms(common, common.chain_signature_schemes())
+}
+
+/// The algorithms of any of `schemes`, on any curve.
+pub(super) fn algorithms(
+    common: &Common,
+    schemes: &[SignatureScheme],
+) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
+    let is_named = |algorithm: &dyn SignatureVerificationAlgorithm| {
+        let mut named = schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
+        named.any(|named| named.signature_alg_id() == algorithm.signature_alg_id())
     };
-    common.provider.signatures.all.iter().copied().filter(|algorithm| is_offered(*algorithm)).collect()
+    common.provider.signatures.all.iter().copied().filter(|algorithm| is_named(*algorithm)).collect()
 }
 
 /// The algorithms of `scheme`, and its siblings with keys on other curves.

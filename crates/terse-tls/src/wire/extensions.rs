@@ -415,7 +415,7 @@ impl<'a> Parse<'a> for ServerNameList<'a> {
             // What another NameType stands for begins with a length of 16 bits as well, so that it can be skipped.
             let (name_type, name) = (list.u8()?, list.vec16()?);
             match (name_type, names) {
-                (HOST_NAME, Self::OtherTypes) if !name.is_empty() && name.iter().all(u8::is_ascii_graphic) => {
+                (HOST_NAME, Self::OtherTypes) if non_empty(name)?.iter().all(u8::is_ascii_graphic) => {
                     names = core::str::from_utf8(name).map(Self::HostName).map_err(|_| InvalidMessage::IllegalValue)?;
                 }
                 (HOST_NAME, _) => return Err(InvalidMessage::IllegalValue), // it comes once

@@ -75,7 +75,7 @@ fn wire_compact_first_contact() {
 }
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
-    [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
+    [&world.server.credentials[0], &world.client.credentials[0]]
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
@@ -201,7 +201,7 @@ fn compact_without_a_client_certificate() {
         let mut world = World::new(setting);
         let trust = world.server.client_authentication.trust().unwrap().clone();
         world.server.client_authentication = ClientAuthentication::Optional(trust);
-        world.client.credential = None;
+        world.client.credentials = Vec::new();
         world.assert_full();
         let mut expected = World::everything(setting.version).to_vec();
         expected.pop();
@@ -214,7 +214,7 @@ fn compact_without_a_client_certificate() {
             assert_eq!(messages.find(Side::Client, HandshakeType::CERTIFICATE), empty);
         }
         // As soon as it has one, it is another scope.
-        world.client.credential = Some(Pki::shared(CHAIN).client(PROVIDER));
+        world.client.credentials = vec![Pki::shared(CHAIN).client(PROVIDER)];
         world.assert_full();
         world.assert_cached();
     }

@@ -168,7 +168,7 @@ fn fault_messages_that_come_although_they_are_left_out() {
         let mut world = World::cached(setting);
         let [certificate_of_server, request, certificate_of_client] = full_messages(setting);
         let context: &[u8] = if version == TLS13 { &[0] } else { &[] };
-        let fingerprints = [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
+        let fingerprints = [&world.server.credentials[0], &world.client.credentials[0]]
             .map(|credential| certificate_fingerprint(credential.chain()));
         let hash = request_fingerprint(version, &request);
         let message = |kind, body: &[u8]| fault::message(kind, body);
@@ -268,7 +268,7 @@ fn fault_client_shows_a_stolen_ticket() {
         let mut victim = World::cached(setting);
         let stolen = victim.next_offer().ticket().expect("a ticket").to_vec();
         let mut thief = World::beside(&victim);
-        thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
+        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
         thief.connect().unwrap();
         let decrypt = AlertDescription::DECRYPT_ERROR;
         let link = thief.assert_refused(Side::Client, show(stolen.clone()), decrypt, "a stolen ticket");
@@ -316,7 +316,7 @@ fn rule_1_compact_binds_the_client_certificate() {
         let stolen = world.next_offer().ticket().expect("a ticket").to_vec();
         let mut options = client_leaf();
         options.names = vec!["valve-3.plant.example".into()];
-        world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &options));
+        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &options)];
         world.connect().unwrap();
         world.assert_cached();
         let (link, result) = world.connect_with(Side::Client, show(stolen));

@@ -98,7 +98,7 @@ fn another_certificate_over_the_key(world: &mut World) -> bool {
     let ticket = world.next_offer().ticket().expect("a ticket");
     let mut options = client_leaf();
     options.names = vec!["valve-3.plant.example".into()];
-    world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &options));
+    world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &options)];
     for _ in 0..2 {
         world.connect().unwrap();
     }
@@ -143,7 +143,7 @@ fn thief_of_a_used_ticket(victim: &mut World, without: Option<CacheDefence>) -> 
     let used = victim.connect().unwrap().offer.ticket().expect("a ticket");
     let mut thief = World::beside(victim);
     go_without(&mut thief, without);
-    thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
+    thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
     thief.client.send_server_name = false; // so that it is not taken for the owner, whose key it does not have
     for _ in 0..2 {
         thief.connect().unwrap();
@@ -216,7 +216,7 @@ fn expired_certificate(setting: Setting, without: Option<CacheDefence>) -> bool 
     let mut world = World::new(setting);
     go_without(&mut world, without);
     world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
-    world.client.credential = Some(client);
+    world.client.credentials = vec![client];
     for _ in 0..2 {
         world.connect().unwrap();
     }
@@ -288,7 +288,7 @@ fn server_that_comes_as_a_client(setting: Setting, without: Option<CacheDefence>
     inward.server.common.without = without;
     inward.server.cache.as_mut().expect("caching is on").store =
         Arc::new(Mixed { is_compact: setting.schemes == Schemes::COMPACT, entry });
-    inward.client.credential = Some(Pki::shared(CHAIN).server(PROVIDER));
+    inward.client.credentials = vec![Pki::shared(CHAIN).server(PROVIDER)];
     inward.client.common.without = Some(CacheDefence::Selection); // of a ticket that it never had
     let (link, result) = inward.connect_with(Side::Client, show(setting, [7; 8]));
     assert_eq!(result.is_ok(), link.pair.server.summary().cached.contains(&CachedObject::ClientCertificate));
@@ -366,7 +366,7 @@ fn is_pushed_out(setting: Setting, store: Arc<dyn ServerStore>, as_somebody: boo
     victim.connect().unwrap();
     victim.connect().unwrap();
     if !as_somebody {
-        other.client.credential = None;
+        other.client.credentials = Vec::new();
     }
     for _ in 0..2 * CAPACITY {
         other.connect().unwrap();

@@ -21,7 +21,7 @@ const CLIENT: ExtensionType = ExtensionType::CLIENT_CACHED_INFO;
 fn fault_client_sends_another_certificate_than_selected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let chain = world.client.credential.as_ref().unwrap().chain().to_vec();
+        let chain = world.client.credentials[0].chain().to_vec();
         let full: Vec<_> = chain.iter().map(|der| (&der[..], &[][..])).collect();
         let fingerprint = certificate_fingerprint(&chain);
         let illegal = AlertDescription::ILLEGAL_PARAMETER;
@@ -222,7 +222,7 @@ fn fault_client_shows_a_stolen_ticket() {
         let mut victim = World::cached(version);
         let stolen = victim.next_offer().ticket().expect("a ticket");
         let mut thief = World::beside(&victim);
-        thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
+        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
         thief.connect().unwrap();
         let link = thief.assert_refused(
             Side::Client,
@@ -251,7 +251,7 @@ fn fault_client_that_does_not_use_a_ticket_does_not_join_its_lineage() {
         let mut victim = World::cached(version);
         let stolen = victim.next_offer().ticket().expect("a ticket");
         let mut thief = World::beside(&victim);
-        thief.client.credential = Some(issue(&leaf("thief.plant.example", Usage::Client)));
+        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
         thief.client.send_server_name = false; // and so the ticket, made under a name, is not honoured
         thief.connect().unwrap();
         for _ in 0..4 {

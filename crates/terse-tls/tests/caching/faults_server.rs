@@ -97,10 +97,10 @@ fn fault_server_answers_what_was_not_sent() {
         let unsolicited = AlertDescription::UNSUPPORTED_EXTENSION;
         world.assert_refused(Side::Server, reply(version, Some(CERT_SELECTED), None), unsolicited, "cached_info");
         let mut world = World::cached(version);
-        let own = world.client.credential.take();
+        let own = core::mem::take(&mut world.client.credentials);
         let (_, result) = world.connect_with(Side::Server, reply(version, None, Some(&[])));
         assert_eq!(result.unwrap_err().error.alert(), Some(unsolicited));
-        world.client.credential = own;
+        world.client.credentials = own;
         world.assert_cached();
     }
 }

@@ -12,6 +12,7 @@
 //! - [`wire`], [`wire12`]: byte by byte
 //! - [`compact`], [`compact_faults`]: the scheme of that name, byte by byte and with hostile sides
 //! - [`defences`]: what each defence is for
+//! - [`credentials`]: clients with two credentials
 //! - [`staples`]: stapled OCSP beside what is cached
 //! - [`code_point`]: another one for `client_cached_info`
 //! - [`faults_client`], [`faults_server`]: what the other side answers to nonsense
@@ -22,6 +23,7 @@ extern crate alloc;
 mod code_point;
 mod compact;
 mod compact_faults;
+mod credentials;
 mod defences;
 mod faults_client;
 mod faults_server;

@@ -146,7 +146,7 @@ impl Model {
     pub(crate) fn change(&mut self, nth: usize) {
         match nth {
             11 => self.world.server.credentials[0] = self.pick("server certificate", &CHOICES.servers),
-            12 => self.world.client.credential = Some(self.pick("client certificate", &CHOICES.clients)),
+            12 => self.world.client.credentials = vec![self.pick("client certificate", &CHOICES.clients)],
             13 => self.world.client.trust = self.pick("client trust", &self.trusts()),
             14 => self.change_client_authentication(),
             15 => self.change_clocks(),
@@ -317,7 +317,7 @@ impl Model {
         }
         let healthy = World::with(TLS13, FAST, CHAIN);
         let world = &mut self.world;
-        (world.client.trust, world.client.credential) = (healthy.client.trust, healthy.client.credential);
+        (world.client.trust, world.client.credentials) = (healthy.client.trust, healthy.client.credentials);
         (world.client.send_server_name, world.address) = (true, healthy.address);
         (world.server.credentials, world.server.certificate_authorities) = (healthy.server.credentials, false);
         world.server.client_authentication = healthy.server.client_authentication;

@@ -26,7 +26,7 @@ fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
         let stolen = world.next_offer().ticket().expect("a ticket");
         // The same client gets another certificate for its key, and connects with it until it has a ticket of its own.
         let other = renew(&Pki::shared(CHAIN).client, &leaf("valve-3.plant.example", terse_pki::Usage::Client));
-        world.client.credential = Some(other);
+        world.client.credentials = vec![other];
         world.connect().unwrap();
         world.assert_cached();
         // It shows the ticket of the first certificate, and hashes the second.
@@ -116,7 +116,7 @@ fn rule_1_an_offer_that_is_changed_on_the_way_fails() {
 fn rule_1_message_hash_on_the_wire_is_unexpected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let fingerprints = [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
+        let fingerprints = [&world.server.credentials[0], &world.client.credentials[0]]
             .map(|credential| synthetic(&certificate_fingerprint(credential.chain())));
         let (messages, _) = Messages::of(&mut world);
         for (side, kind) in messages.kinds() {
@@ -158,7 +158,7 @@ fn rule_1_transcript_binds_full_content_recomputed() {
         let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 8, 13, 11, 15, 20, 11, 15, 20]);
         let bytes = messages.bytes();
-        let own = synthetic(&certificate_fingerprint(world.client.credential.as_ref().unwrap().chain()));
+        let own = synthetic(&certificate_fingerprint(world.client.credentials[0].chain()));
         let own = if cached { &own[..] } else { &[] };
 
         let chain = world.server.credentials[0].chain();
@@ -167,7 +167,7 @@ fn rule_1_transcript_binds_full_content_recomputed() {
         assert_eq!(bytes[6][4..], verify_data(&server, &bytes[..6]));
 
         let to_certificate = [&bytes[..7], &[own, bytes[7]]].concat();
-        let chain = world.client.credential.as_ref().unwrap().chain();
+        let chain = world.client.credentials[0].chain();
         check_signature(chain, b"TLS 1.3, client CertificateVerify", bytes[8], &to_certificate);
         let client = key_log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET");
         assert_eq!(bytes[9][4..], verify_data(&client, &[&to_certificate[..], &[bytes[8]]].concat()));
@@ -208,7 +208,7 @@ fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
         let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 11, 12, 13, 14, 11, 16, 15, 20, 20]);
         let bytes = messages.bytes();
-        let chain = world.client.credential.as_ref().unwrap().chain();
+        let chain = world.client.credentials[0].chain();
         let fingerprint = certificate_fingerprint(chain);
         let own = if expected == Mode::Bithac { synthetic(&fingerprint) } else { Vec::new() };
 

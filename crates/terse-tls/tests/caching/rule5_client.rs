@@ -187,18 +187,18 @@ fn rule_5_signature_schemes_of_the_client_changed() {
 fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        let own = world.client.credential.clone();
-        world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
+        let own = world.client.credentials.clone();
+        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &client_leaf())];
         assert!(world.next_offer().is_first_contact());
-        world.client.credential = Some(issue(&client_leaf()));
+        world.client.credentials = vec![issue(&client_leaf())];
         assert!(world.next_offer().is_first_contact());
         let done = world.connect().unwrap();
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
         world.assert_cached();
-        world.client.credential = None;
+        world.client.credentials = Vec::new();
         let offer = world.next_offer();
         assert_eq!((offer.cached_info.as_ref(), offer.client_cached_info.as_ref(), offer.ticket()), (None, None, None));
-        world.client.credential = own;
+        world.client.credentials = own;
         world.assert_cached();
     }
 }

@@ -34,7 +34,7 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 fn rule_5_renewed_client_certificate_with_the_old_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.client.credential = Some(renew(&Pki::shared(CHAIN).client, &client_leaf()));
+        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &client_leaf())];
         world.assert_full();
         world.assert_cached();
     }
@@ -44,7 +44,7 @@ fn rule_5_renewed_client_certificate_with_the_old_key() {
 fn rule_5_client_certificate_with_a_new_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.client.credential = Some(issue(&client_leaf()));
+        world.client.credentials = vec![issue(&client_leaf())];
         world.assert_full();
         world.assert_cached();
     }
@@ -138,13 +138,13 @@ fn rule_5_client_authentication_from_required_to_optional() {
         let trust = world.server.client_authentication.trust().unwrap().clone();
         world.server.client_authentication = ClientAuthentication::Optional(trust.clone());
         world.assert_cached();
-        let own = world.client.credential.take();
+        let own = core::mem::take(&mut world.client.credentials);
         let done = world.connect().unwrap();
         assert_eq!((done.offer.is_silent(), done.server.peer.identity), (true, None));
         world.server_trust(trust);
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!((failed.side, failed.error), (Side::Server, CertificateError::Required.into()));
-        world.client.credential = own;
+        world.client.credentials = own;
         world.assert_cached();
     }
 }
@@ -163,10 +163,10 @@ fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
         assert_refused(&mut second, CertificateError::UnknownIssuer);
         assert_eq!(first.rows(), rows);
         // A client of the second CA is not believed by the first host either, whatever it shows.
-        second.client.credential = Some(other_pki().client(PROVIDER));
+        second.client.credentials = vec![other_pki().client(PROVIDER)];
         second.assert_full();
         second.assert_cached();
-        first.client.credential = second.client.credential.clone();
+        first.client.credentials = second.client.credentials.clone();
         assert_refused(&mut first, CertificateError::UnknownIssuer);
     }
 }
@@ -201,7 +201,7 @@ fn short_lived(setting: Setting, of_issuer: bool) -> World {
     let (authority, client) = issued::short_lived(of_issuer, client_leaf());
     let mut world = World::new(setting);
     world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
-    world.client.credential = Some(client);
+    world.client.credentials = vec![client];
     world.connect().unwrap();
     world.assert_cached();
     world

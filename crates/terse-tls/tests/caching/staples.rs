@@ -275,7 +275,7 @@ fn without_the_issuer_a_server_asks_for_all_of_it() {
     let server_asks = |world: &mut World| world.server_trust(trust(Stapling::Require));
     server_asks(&mut world);
     let response = pki.authority.ocsp_response(pki.client.leaf(), &OcspOptions::good(NOW - DAY, 7)).unwrap();
-    world.client.credential.as_ref().unwrap().set_staple(PROVIDER, Some(&response)).unwrap();
+    world.client.credentials[0].set_staple(PROVIDER, Some(&response)).unwrap();
     world.connect().unwrap();
     world.connect().unwrap();
     let is_cached = |world: &mut World| {
@@ -305,7 +305,7 @@ fn entries_outlive_staples() {
     let mut world = World::new(SETTINGS[0]);
     world.server_trust(trust(Stapling::Require));
     let response = pki.authority.ocsp_response(pki.client.leaf(), &OcspOptions::good(NOW - DAY, 7)).unwrap();
-    let own = world.client.credential.clone().unwrap();
+    let own = world.client.credentials[0].clone();
     own.set_staple(PROVIDER, Some(&response)).unwrap();
     world.connect().unwrap();
     world.connect().unwrap();

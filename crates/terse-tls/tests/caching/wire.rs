@@ -13,7 +13,7 @@ use crate::schedule::{certificate_fingerprint, expand_label, hash, request_finge
 use crate::world::*;
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
-    [&world.server.credentials[0], world.client.credential.as_ref().unwrap()]
+    [&world.server.credentials[0], &world.client.credentials[0]]
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 

@@ -122,7 +122,7 @@ impl World {
             schemes,
             seed: 0,
         };
-        world.client.credential = Some(pki.client(provider));
+        world.client.credentials = vec![pki.client(provider)];
         world.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
         world.set_schemes(schemes, schemes);
         world.speak(&[version]);

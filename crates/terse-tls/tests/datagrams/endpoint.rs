@@ -446,7 +446,7 @@ fn data_that_nobody_reads_is_dropped() {
 #[test]
 fn a_connection_that_failed_stays_until_it_is_removed() {
     let mut world = World::new(setup(None), EndpointLimits::default());
-    world.setup.client.credential = None; // the server requires one
+    world.setup.client.credentials = Vec::new(); // the server requires one
     let client = world.client(address(1, 4000));
     world.run();
     let (handle, event) = world.events.pop().unwrap();

@@ -79,7 +79,7 @@ fn renew(world: &mut World, side: Side, with_key: bool) {
     let new = if with_key { pki.authority.issue(&options) } else { pki.authority.renew(old, &options) };
     let new = credential(PROVIDER, &new.unwrap());
     match side {
-        Side::Client => world.setup.client.credential = Some(new),
+        Side::Client => world.setup.client.credentials = vec![new],
         Side::Server => world.setup.server.credentials = vec![new],
     }
 }
@@ -162,7 +162,7 @@ fn two_virtual_hosts_with_different_client_cas_on_one_store() {
         world.setup.server.client_authentication = ClientAuthentication::Required(OTHER.trust(PROVIDER));
         assert_refused(&mut world, Side::Server, soon(), &error(CertificateError::UnknownIssuer));
         // A client of the second CA is not believed by the first host either, whatever it shows.
-        world.setup.client.credential = Some(OTHER.client(PROVIDER));
+        world.setup.client.credentials = vec![OTHER.client(PROVIDER)];
         assert_eq!([world.connect(), world.connect()], [Mode::Full, world.best], "{version} {keeps:?}");
         world.setup.server.client_authentication = first;
         assert_refused(&mut world, Side::Server, soon(), &error(CertificateError::UnknownIssuer));

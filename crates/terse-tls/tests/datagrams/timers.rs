@@ -200,7 +200,7 @@ fn a_refusal_is_believed_at_the_next_timeout() {
         // The client's certificate is not accepted: in DTLS 1.2 this alert comes when the client expects protected records,
         // in DTLS 1.3 it is one.
         let mut setup = mutual(CHAIN).only(version);
-        setup.client.credential = Some(Pki::named(CHAIN, "Other CA").client(PROVIDER));
+        setup.client.credentials = vec![Pki::named(CHAIN, "Other CA").client(PROVIDER)];
         let mut pair = setup.datagram_pair(SEED);
         pair.run_well().unwrap_err();
         assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(AlertDescription::UNKNOWN_CA)));

@@ -21,7 +21,7 @@ fn every_policy() {
         ] {
             for has_credential in [true, false] {
                 let mut setup = Setup::new(client, server, CHAIN).only(version);
-                setup.client.credential = setup.client.credential.filter(|_| has_credential);
+                setup.client.credentials.retain(|_| has_credential);
                 setup.server.client_authentication = policy.clone();
                 let asked = policy.trust().is_some();
                 let mut pair = setup.pair(1);

@@ -44,7 +44,7 @@ impl Case {
                 setup.client.trust = self.trust.clone();
             }
             Side::Server => {
-                setup.client.credential = Some(shown);
+                setup.client.credentials = vec![shown];
                 setup.client.trust = setup.client.trust.accept_without_clock();
                 setup.server.client_authentication = ClientAuthentication::Required(self.trust.clone());
             }

@@ -8,6 +8,7 @@
 //! - [`sizes`]: of records
 //! - [`authentication`]: who is asked for a certificate, and who has one
 //! - [`certificates`]: certificates that are refused
+//! - [`credentials`]: which of several is shown
 //! - [`traffic`]: data, KeyUpdate, exporters, and the end of a connection
 //! - [`report`]: summary, key log, and that a run can be repeated byte for byte
 //! - [`pending`]: private keys that take their time
@@ -17,6 +18,7 @@ extern crate alloc;
 
 mod authentication;
 mod certificates;
+mod credentials;
 mod extended_master_secret;
 mod misuse;
 mod negotiation;

@@ -162,7 +162,7 @@ fn no_signature() {
         let gone = Arc::new(Gone((PROVIDER.load_key)(issued.key()).unwrap()));
         let credential = Credential::new(PROVIDER, issued.chain().to_vec(), gone).unwrap();
         match side {
-            Side::Client => setup.client.credential = Some(credential),
+            Side::Client => setup.client.credentials = vec![credential],
             Side::Server => setup.server.credentials[0] = credential,
         }
         let mut pair = setup.pair(1);

@@ -40,7 +40,7 @@ fn slow(version: ProtocolVersion) -> Setup {
         let key = (PROVIDER.load_key)(issued.key()).unwrap();
         Credential::new(PROVIDER, issued.chain().to_vec(), Arc::new(Slow(key))).unwrap()
     };
-    setup.client.credential = Some(credential(&pki.client));
+    setup.client.credentials = vec![credential(&pki.client)];
     setup.server.credentials = vec![credential(&pki.server)];
     setup
 }
@@ -105,7 +105,7 @@ fn cached_as_well() {
     for version in VERSIONS {
         let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version).with_frozen_cache(Schemes::BITHAC);
         let slow = slow(version);
-        (setup.client.credential, setup.server.credentials) = (slow.client.credential, slow.server.credentials);
+        (setup.client.credentials, setup.server.credentials) = (slow.client.credentials, slow.server.credentials);
         let mut pair = setup.pair(1);
         assert_eq!(run(&mut pair), [Side::Server, Side::Client]);
         assert_eq!(pair.client.summary().mode.name(), "bithac");
@@ -121,7 +121,7 @@ fn one_side_waits() {
         let (mut setup, fast) = (slow(version), Setup::mutual(PROVIDER, PROVIDER, CHAIN));
         match side {
             Side::Client => setup.server.credentials = fast.server.credentials,
-            Side::Server => setup.client.credential = fast.client.credential,
+            Side::Server => setup.client.credentials = fast.client.credentials,
         }
         let mut pair = setup.pair(1);
         assert_eq!(run(&mut pair), [side]);

@@ -235,7 +235,7 @@ fn trace_of_alerts() {
         VERSIONS.into_iter().zip([AlertDescription::CERTIFICATE_REQUIRED, AlertDescription::HANDSHAKE_FAILURE])
     {
         let mut setup = Setup::mutual(PROVIDERS[1], PROVIDERS[1], "ed25519x2").only(version);
-        setup.client.credential = None;
+        setup.client.credentials = Vec::new();
         let alerts = Side::BOTH.map(|_| Arc::<Alerts>::default());
         for side in Side::BOTH {
             setup.common(side).trace = Some(alerts[side as usize].clone());

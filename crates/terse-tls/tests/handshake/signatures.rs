@@ -94,7 +94,7 @@ fn every_scheme_of_every_key() {
                     let mut setup = Setup::mutual(signer, signer, chain).only(version);
                     setup.common(by.other()).provider = *provider;
                     match by {
-                        Side::Client => setup.client.credential = Some(only(&pki.client)),
+                        Side::Client => setup.client.credentials = vec![only(&pki.client)],
                         Side::Server => setup.server.credentials = vec![only(&pki.server)],
                     }
                     let (_, seen) = signed_with(setup);

@@ -214,7 +214,11 @@ fn extensions() {
         decode("empty server_name", |m| set_extension(m, Ext::SERVER_NAME, &[]), InvalidMessage::Truncated),
         decode("no server_name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 0]), InvalidMessage::IllegalLength),
         illegal("two server names", two_server_names),
-        illegal("empty host name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 3, 0, 0, 0])),
+        decode(
+            "empty host name",
+            |m| set_extension(m, Ext::SERVER_NAME, &[0, 3, 0, 0, 0]),
+            InvalidMessage::IllegalLength,
+        ),
         decode("a cut name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 1, 0, 2, b'a']), InvalidMessage::Truncated),
         illegal("server name with a zero", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 0, 0, 1, 0])),
         illegal("record_size_limit 63", |m| set_extension(m, Ext::RECORD_SIZE_LIMIT, &[0, 63])),

@@ -216,7 +216,7 @@ fn setup(chain: &str) -> Setup {
     let (pki, signer) = (Pki::shared(chain), &terse_aws_lc::PROVIDER);
     let mut setup = Setup::new(provider, provider, "p256x3");
     setup.client.trust = pki.trust(provider);
-    setup.client.credential = Some(pki.client(signer));
+    setup.client.credentials = vec![pki.client(signer)];
     setup.server.credentials = vec![pki.server(signer)];
     setup.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
     setup

@@ -161,7 +161,7 @@ fn handshakes_with_crls() {
         let crl = pki.authority.crl(1, &[], terse_testkit::pki::validity()).unwrap();
         let trust = pki.trust(provider).with_crls(provider, &[crl]).unwrap();
         setup.client.trust = trust.clone();
-        if setup.client.credential.is_some() {
+        if !setup.client.credentials.is_empty() {
             setup.server.client_authentication = ClientAuthentication::Required(trust);
         }
         for side in Side::BOTH {

@@ -145,7 +145,7 @@ fn clients_without_a_certificate_push_out_each_other() {
         let mut setup = server.setup.clone();
         setup.server.client_authentication =
             ClientAuthentication::Optional(terse_testkit::pki::Pki::shared("p256x2").trust(&terse_aws_lc::PROVIDER));
-        setup.client.credential = None;
+        setup.client.credentials = Vec::new();
         let before = server.store.lineages();
         let finish = |numbers: core::ops::Range<u64>| {
             for number in numbers {

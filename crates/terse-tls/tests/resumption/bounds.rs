@@ -73,7 +73,7 @@ fn raw_public_keys_resume() {
         world.setup.client.trust = trust(&server);
         world.setup.server.client_authentication = ClientAuthentication::Required(trust(&client));
         world.setup.server.credentials = vec![server];
-        world.setup.client.credential = Some(client);
+        world.setup.client.credentials = vec![client];
         let first = world.connect(0);
         let resumed = world.connect(1);
         assert_eq!((mode(&first), mode(&resumed)), (Mode::Full, Mode::Resumed));
@@ -136,7 +136,7 @@ fn a_session_ends_with_the_certificate_of_the_client() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
         let provider = &terse_aws_lc::PROVIDER;
-        world.setup.client.credential = Some(short_lived(CHAIN, CLIENT_NAME, |leaf| credential(provider, leaf)));
+        world.setup.client.credentials = vec![short_lived(CHAIN, CLIENT_NAME, |leaf| credential(provider, leaf))];
         assert_eq!([world.mode(0), world.mode(3599)], [Mode::Full, Mode::Resumed]);
         assert_eq!(world.mode(3600), Mode::Resumed, "the last second of its validity");
         let failed = world.refused(3601);

@@ -186,7 +186,7 @@ fn another_certificate_of_the_client() {
     ends_sessions(|world, _| {
         let options = terse_pki::LeafOptions::new("sensor-18.plant.example", validity());
         let other = Pki::shared(CHAIN).authority.issue(&options).unwrap();
-        world.setup.client.credential = Some(terse_testkit::pki::credential(&terse_aws_lc::PROVIDER, &other));
+        world.setup.client.credentials = vec![terse_testkit::pki::credential(&terse_aws_lc::PROVIDER, &other)];
     });
 }
 

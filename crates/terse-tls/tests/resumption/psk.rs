@@ -70,7 +70,7 @@ fn need_no_certificates_at_all() {
 fn need_no_signatures_at_all() {
     let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
     world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
-    world.setup.client.credential = None;
+    world.setup.client.credentials = Vec::new();
     world.setup.server.credentials.clear();
     world.setup.server.client_authentication = ClientAuthentication::None;
     for side in Side::BOTH {

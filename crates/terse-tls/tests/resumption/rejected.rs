@@ -264,7 +264,7 @@ fn of_the_second_key() {
 }
 
 fn scope(world: &World) -> Scope {
-    let credential = world.setup.client.credential.as_ref().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
+    let credential = world.setup.client.credentials.first().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
     let server = ServerId::new(&server_address().name);
     Scope { server, port: server_address().port, transport: Transport::Stream, credential }
 }

@@ -123,7 +123,7 @@ fn every_policy_of_client_authentication() {
         ] {
             let mut world = world(kept);
             world.setup.server.client_authentication = policy;
-            world.setup.client.credential = world.setup.client.credential.filter(|_| has_certificate);
+            world.setup.client.credentials.retain(|_| has_certificate);
             for expected in [Mode::Full, Mode::Resumed, Mode::Resumed] {
                 let pair = world.connect(0);
                 let summary = pair.server.summary();

@@ -136,7 +136,7 @@ fn a_session_ends_with_a_certificate() {
         let mut world = world(kept);
         let own = |leaf: &terse_pki::Credential| credential(PROVIDERS[0], leaf);
         match side {
-            Side::Client => world.setup.client.credential = Some(short_lived(CHAIN, CLIENT_NAME, own)),
+            Side::Client => world.setup.client.credentials = vec![short_lived(CHAIN, CLIENT_NAME, own)],
             Side::Server => world.setup.server.credentials = vec![short_lived(CHAIN, SERVER_NAME, own)],
         }
         let modes = [0, 3599, 3600].map(|seconds| world.mode(seconds));

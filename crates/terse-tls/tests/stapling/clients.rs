@@ -81,7 +81,7 @@ fn a_client_that_need_not_have_a_certificate() {
         let mut setup = setup(protocol, Stapling::Off);
         let trust = Pki::shared(CHAIN).trust(PROVIDER).with_stapling(PROVIDER, Stapling::Require);
         setup.server.client_authentication = terse_tls::ClientAuthentication::Optional(trust);
-        setup.client.credential = None;
+        setup.client.credentials = Vec::new();
         connect(&setup, 7).result.unwrap();
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn server_asks(setup: &mut Setup, stapling: Stapling) {
 /// What `side` proves its identity with.
 pub(crate) fn own(setup: &Setup, side: Side) -> &Credential {
     match side {
-        Side::Client => setup.client.credential.as_ref().expect("mutual"),
+        Side::Client => &setup.client.credentials[0],
         Side::Server => &setup.server.credentials[0],
     }
 }

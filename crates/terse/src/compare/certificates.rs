@@ -140,7 +140,7 @@ impl Files {
 impl Certified {
     fn parties(self, provider: &'static CryptoProvider, algorithms: &Algorithms) -> Result<Parties, Failure> {
         let mut client = ClientConfig::new(provider, self.trust);
-        client.credential = Some(self.client);
+        client.credentials = vec![self.client];
         let mut server = ServerConfig::new(provider, self.server);
         server.client_authentication = ClientAuthentication::Required(self.client_trust);
         for common in [&mut client.common, &mut server.common] {

@@ -55,7 +55,7 @@ impl ClientSession {
         };
         let enables = |scheme| !matches!(permission, Permission::Nothing(_)) && schemes.contains(scheme);
         self.compact = enables(Scheme::Compact);
-        self.bithac = context.own_certificate.is_some() && enables(Scheme::Bithac);
+        self.bithac = !context.own_certificates.is_empty() && enables(Scheme::Bithac);
         let offer = match permission {
             // One scheme at a time: that which the server answered last.
             Permission::Offer if self.compact && record.scheme == Some(Scheme::Compact) => {
@@ -64,9 +64,7 @@ impl ClientSession {
             Permission::Offer => Offer {
                 server_certificate: self.usable_certificate(record, context),
                 certificate_request: record.request(context.versions).filter(|request| request.pays()).cloned(),
-                slot: context.own_certificate.filter(|_| self.bithac).and_then(|own_certificate| {
-                    self.ticket(record, |slot| slot.entries.is_none() && slot.own_certificate == Some(own_certificate))
-                }),
+                slot: if self.bithac { self.ticket(record, |slot| is_of_bithac(slot, context)) } else { None },
             },
             Permission::Support(reason) | Permission::Nothing(reason) => {
                 self.reason = Some(reason);
@@ -110,7 +108,7 @@ impl ClientSession {
                 None => true,
                 Some(version) => {
                     let request = record.request(context.versions.contains(&version).then_some(version).as_slice());
-                    request.is_some_and(|request| (context.answer)(request) == slot.own_certificate)
+                    request.is_some_and(|request| (context.answers)(request, slot.own_certificate))
                 }
             })
         };
@@ -189,4 +187,9 @@ impl ClientSession {
     pub(crate) fn certificate_request(&self) -> Option<&RequestEntry> {
         self.offer.as_ref()?.certificate_request.as_deref()
     }
+}
+
+/// Whether the ticket stands for a Certificate that this side can still send.
+fn is_of_bithac(slot: &Slot, context: Context<'_>) -> bool {
+    slot.entries.is_none() && slot.own_certificate.is_some_and(|own| context.own_certificates.contains(&own))
 }

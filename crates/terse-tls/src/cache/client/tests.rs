@@ -112,7 +112,7 @@ fn schemes_limit_what_is_offered() {
 #[test]
 fn without_own_certificate_there_is_no_ticket_extension() {
     let mut client = Client::new();
-    client.context.own_certificate = None;
+    client.context.own_certificates = &[];
     client.connect(true);
     let session = client.begin();
     assert!(!session.supports(Scheme::Bithac));
@@ -455,9 +455,10 @@ fn rule_5_renewed_server_certificate_replaces_the_old_one() {
 
 #[test]
 fn rule_5_new_own_certificate_gets_no_old_ticket() {
+    const OTHER: [Fingerprint; 1] = [Fingerprint([10; 32])];
     let mut client = Client::new();
     client.connect(true);
-    client.context.own_certificate = Some(fingerprint(10));
+    client.context.own_certificates = &OTHER;
     assert_eq!(client.begin().offered_ticket(), None);
     client.scope.credential = Some(fingerprint(10));
     assert!(!client.offers_anything(), "another scope");

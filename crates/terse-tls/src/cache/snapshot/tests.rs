@@ -14,6 +14,7 @@ use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
 use crate::cert::{CertificateIdentity, LearnedIssuers, Validity, VerifiedPeer};
+use crate::handshake::credentials::Suited;
 use crate::summary::Transport;
 use crate::wire::{Parse, ProtocolVersion, SignatureScheme};
 
@@ -200,6 +201,7 @@ fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     let request = (any::<u16>(), some_fingerprint(), prop::collection::vec(any::<u16>(), 0..6), any::<u16>()).prop_map(
         |(version, fingerprint, schemes, length)| RequestEntry {
             asks_status: length % 2 == 1,
+            suited: Suited { issuers: length % 3, chains: length % 5 },
             version: ProtocolVersion(version),
             fingerprint,
             signature_algorithms: schemes.into_iter().map(SignatureScheme).collect(),

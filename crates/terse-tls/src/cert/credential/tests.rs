@@ -67,3 +67,37 @@ fn a_key_that_does_not_parse_is_refused() {
         assert_eq!(ApiMisuse::MalformedPublicKey.to_string(), "a configured public key does not parse");
     }
 }
+
+/// A chain of three: both issuers count, and nobody else; a root's signature of itself does not.
+#[test]
+fn issuers_and_signatures_of_a_chain() {
+    let pki = Pki::shared("p256x3");
+    let key = Arc::new(PublicHalf(key_of(pki.server.leaf())));
+    let credential = |chain| Credential::new(&provider(), chain, key.clone()).unwrap();
+    let chain = pki.server.chain().to_vec();
+    let names: Vec<Vec<u8>> =
+        pki.authority.certificates().map(|ca| Fields::read(ca).unwrap().subject.to_vec()).collect();
+    assert_eq!(names.len(), 2);
+    for name in &names {
+        assert!(credential(chain.clone()).is_issued_by([&b"nobody"[..], name].into_iter()));
+    }
+    let leaf = Fields::read(pki.server.leaf()).unwrap();
+    assert!(!credential(chain.clone()).is_issued_by(once(leaf.subject)));
+    assert!(!credential(chain.clone()).is_issued_by(core::iter::empty()));
+
+    let id = leaf.signature_algorithm;
+    assert!(credential(chain.clone()).is_signed_with(|other| other == id));
+    assert!(!credential(chain.clone()).is_signed_with(|_| false));
+    let asked = core::cell::Cell::new(0);
+    let count = |_: &[u8]| {
+        asked.set(asked.get() + 1);
+        true
+    };
+    let with_root: Vec<_> = chain.into_iter().chain([pki.root()]).collect();
+    assert!(credential(with_root).is_signed_with(count));
+    assert_eq!(asked.get(), 2, "not the root's");
+
+    let raw = Credential::raw_public_key(&provider(), key).unwrap();
+    assert!(!raw.is_issued_by(names.iter().map(Vec::as_slice)));
+    assert!(raw.is_signed_with(|_| false), "there is nothing signed");
+}

@@ -15,7 +15,7 @@ use crate::wire::{
     ClientCachedInfo, ClientHello, CompactOffer, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
     ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
     Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
-    SignatureAlgorithms, SupportedGroups, SupportedVersions,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 
 impl ExpectServerHello {
@@ -35,6 +35,9 @@ impl ExpectServerHello {
         self.offer_point_formats(&mut extensions)?;
         if !self.config.has_psks_only() {
             extensions.push(&SignatureAlgorithms(List::Items(&common.signature_schemes)))?;
+            if let Some(schemes) = &common.signature_schemes_of_chains {
+                extensions.push(&SignatureAlgorithmsCert(List::Items(schemes)))?;
+            }
         }
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;

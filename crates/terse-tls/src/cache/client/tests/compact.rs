@@ -134,7 +134,7 @@ fn a_client_of_one_scheme_never_shows_the_ticket_of_the_other() {
 #[test]
 fn a_ticket_without_the_client_is_offered_by_a_client_without_a_certificate() {
     let mut client = client();
-    client.context = Context { own_certificate: None, answer: &|_| None, ..context() };
+    client.context = Context { own_certificates: &[], answers: &|_, own| own.is_none(), ..context() };
     let parts = Parts { certificate_request: None, client_certificate: None, ..PARTS };
     let ticket = Contact { parts, certificate_request: None, ..full() }.connect(&mut client);
     let session = client.begin();
@@ -145,9 +145,10 @@ fn a_ticket_without_the_client_is_offered_by_a_client_without_a_certificate() {
 
 #[test]
 fn a_ticket_with_a_request_is_offered_while_it_would_be_answered_as_recorded() {
-    type Answer = &'static dyn Fn(&RequestEntry) -> Option<Fingerprint>;
-    let (own, none, other): (Answer, Answer, Answer) = (&|_| Some(OWN), &|_| None, &|_| Some(fingerprint(77)));
-    for (recorded, answer, offered) in [
+    type Answers = &'static dyn Fn(&RequestEntry, Option<Fingerprint>) -> bool;
+    let (own, none, other): (Answers, Answers, Answers) =
+        (&|_, own| own == Some(OWN), &|_, own| own.is_none(), &|_, own| own == Some(fingerprint(77)));
+    for (recorded, answers, offered) in [
         (Some(OWN), own, TICKET),
         (Some(OWN), none, NOTHING),
         (Some(OWN), other, NOTHING),
@@ -157,7 +158,7 @@ fn a_ticket_with_a_request_is_offered_while_it_would_be_answered_as_recorded() {
         let mut client = client();
         let parts = Parts { client_certificate: recorded, ..PARTS };
         Contact { parts, ..full() }.connect(&mut client);
-        client.context.answer = answer;
+        client.context.answers = answers;
         assert_eq!(offers(&client.begin()), offered, "{recorded:?}");
     }
 }

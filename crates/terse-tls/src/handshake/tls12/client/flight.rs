@@ -7,18 +7,20 @@ use super::finish::ExpectFinished;
 use super::{Agreed, Learned, State};
 use crate::cache::Fingerprint;
 use crate::cert::Credential;
+use crate::config::ClientConfig;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::Request;
+use crate::handshake::credentials::Suited;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, sessions, signature};
+use crate::handshake::{Message, Output, SignatureRequest, sessions};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
 use crate::wire::{
     CachedMessage12, Certificate12, CertificateRequest12, CertificateVerify, ClientKeyExchangeEcdhe,
     ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, Encode, Finished, HandshakeType, List, ProtocolVersion,
-    ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureScheme, Writer,
+    ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureAlgorithms, SignatureScheme, Writer,
 };
 
 /// The server's share came; it may still ask for a certificate.
@@ -100,11 +102,15 @@ impl ExpectServerHelloDone {
         } else {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
-            let sha256 = self.agreed.config.common.provider.sha256;
+            let ClientConfig { common, credentials, .. } = &*self.agreed.config;
+            let sha256 = common.provider.sha256;
             let has_cache = output.cache.is_some();
+            let SignatureAlgorithms(schemes) = &request.signature_algorithms;
+            let authorities = Some(request.certificate_authorities);
             Request {
-                signature_algorithms: request.signature_algorithms.0.iter().filter(accepts).collect(),
+                signature_algorithms: schemes.iter().filter(accepts).collect(),
                 asks_status: false, // there is no way to answer
+                suited: Suited::new(common, credentials, authorities, schemes),
                 fingerprint: has_cache.then(|| Fingerprint::of_body(sha256, message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             }
@@ -158,20 +164,9 @@ impl ExpectServerHelloDone {
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.learned.request else { return Ok(None) };
         let Agreed { config, types, selection, transcript, .. } = &mut self.agreed;
-        let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let fits = |own: &&Credential| own.certificate_type() == types.client;
-        let able = config.credential.as_ref().filter(fits).and_then(|credential| {
-            Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)?))
-        });
+        let answer = request.answer(config, types.client, ProtocolVersion::TLS_1_2, *selection, output)?;
         let kind = HandshakeType::CERTIFICATE;
-        let Some((credential, scheme)) = able else {
-            if selection.client_certificate {
-                return Err(PeerMisbehaved::IllegalCachingReply.into());
-            }
-            output.note("the server asks for a certificate, and there is none that fits");
-            if config.credential.is_some() {
-                output.summary.fallback = Some(NO_SCHEME);
-            }
+        let Some((credential, scheme)) = answer else {
             output.send(kind, &Certificate12(List::Items(&[])), transcript)?;
             return Ok(None);
         };
@@ -183,9 +178,9 @@ impl ExpectServerHelloDone {
                 output.send(kind, &Nothing, transcript)?;
             }
         } else {
-            certificate::send(credential, transcript, output)?;
+            certificate::send(&credential, transcript, output)?;
         }
-        Ok(Some((credential.clone(), scheme)))
+        Ok(Some((credential, scheme)))
     }
 }
 
@@ -269,5 +264,3 @@ impl Flight {
         })
     }
 }
-
-const NO_SCHEME: &str = "the server accepts no signature scheme of the client's key";

@@ -214,9 +214,9 @@ pub(crate) fn server_hello(
     let types = CertificateTypes::read(&config, extensions)?;
     let selection = caching::selected(extensions, &config, types, ProtocolVersion::TLS_1_2, output)?;
 
-    let mut transcript = match config.credential {
-        Some(_) => client_hello.start_keeping(suite.hash), // a CertificateVerify signs it all
-        None => client_hello.start(suite.hash),
+    let mut transcript = match &config.credentials[..] {
+        [] => client_hello.start(suite.hash),
+        _ => client_hello.start_keeping(suite.hash), // a CertificateVerify signs it all
     };
     transcript.add(message.bytes);
     output.summary.round_trips += 2;

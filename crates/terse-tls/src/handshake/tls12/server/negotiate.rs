@@ -9,11 +9,13 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::credentials::Suited;
 use crate::handshake::tls12::key_exchange;
 use crate::handshake::{agreement, signature, stapling};
 use crate::wire::{
-    CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, NamedGroup, ProtocolVersion, RenegotiationInfo,
-    SessionTicket, SignatureAlgorithms, SignatureScheme, SupportedGroups,
+    CertificateAuthorities, CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, List, NamedGroup,
+    ProtocolVersion, RenegotiationInfo, SessionTicket, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
+    SupportedGroups,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
@@ -33,6 +35,8 @@ pub(super) struct Offer<'a> {
     pub(super) session_ticket: Option<&'a [u8]>,
     supported_groups: Option<SupportedGroups<'a>>,
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
+    signature_algorithms_cert: Option<SignatureAlgorithmsCert<'a>>,
+    certificate_authorities: Option<CertificateAuthorities<'a>>,
 }
 
 impl<'a> Offer<'a> {
@@ -64,6 +68,8 @@ impl<'a> Offer<'a> {
             session_ticket: extensions.get()?.map(|SessionTicket(ticket)| ticket),
             supported_groups: extensions.get()?,
             signature_algorithms: extensions.get()?,
+            signature_algorithms_cert: extensions.get()?,
+            certificate_authorities: extensions.get()?,
         })
     }
 
@@ -81,11 +87,31 @@ impl<'a> Offer<'a> {
         self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on
-    /// a curve of the client's too (RFC 8422, 5.3).
-    fn accepts(&self, scheme: SignatureScheme) -> bool {
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    fn names(&self, scheme: SignatureScheme) -> bool {
         let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
-        schemes.any(|accepted| accepted == scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
+        schemes.any(|accepted| accepted == scheme)
+    }
+
+    /// The key must be on a curve of the client's too (RFC 8422, 5.3).
+    fn accepts(&self, scheme: SignatureScheme) -> bool {
+        self.names(scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
+    }
+
+    /// The curve of a credential that only lacks the client's support of it.
+    fn missing_curve(&self, credentials: &[Credential], exchange: Tls12KeyExchange) -> Option<NamedGroup> {
+        let names = |scheme| key_exchange::fits(exchange, scheme) && self.names(scheme);
+        let schemes = credentials.iter().filter_map(|it| signature::choose(it, ProtocolVersion::TLS_1_2, names));
+        schemes.filter_map(SignatureScheme::curve).next()
+    }
+
+    /// How the server's credentials suit what the client says of issuers and chains.
+    fn suited(&self, config: &ServerConfig) -> Suited {
+        let authorities = self.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
+        let of_handshake = self.signature_algorithms.as_ref().map(|SignatureAlgorithms(schemes)| schemes);
+        let of_chains = self.signature_algorithms_cert.as_ref().map(|SignatureAlgorithmsCert(schemes)| schemes);
+        let schemes = of_chains.or(of_handshake).unwrap_or(&List::Items(&[]));
+        Suited::new(&config.common, &config.credentials, authorities, schemes)
     }
 }
 
@@ -126,6 +152,7 @@ fn select_suite(
     has_group: bool,
 ) -> Result<(&'static Tls12Suite, Option<Signed>), Error> {
     let mut reason = PeerIncompatible::NoCommonCipherSuite;
+    let (suited, takes) = (offer.suited(config), client_takes(offer.hello.extensions)?);
     for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
         let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
         match suite.key_exchange {
@@ -133,38 +160,25 @@ fn select_suite(
             Tls12KeyExchange::EcdhePsk if config.psks.is_some() && has_group => return Ok((suite, None)),
             Tls12KeyExchange::Psk => {}
             _ if !has_group => reason = PeerIncompatible::NoCommonGroup,
-            key_exchange => match select_credential(config, offer, key_exchange)? {
-                Some(credential) => return Ok((suite, Some(credential))),
-                None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
-                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
-                None => reason = PeerIncompatible::NoCommonCertificateType,
-            },
+            key_exchange => {
+                let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
+                let fit = |credential: &Credential| {
+                    signature::choose(credential, ProtocolVersion::TLS_1_2, accepts).filter(|_| takes(credential))
+                };
+                reason = match suited.choose(&config.credentials, fit) {
+                    Some((credential, scheme)) => return Ok((suite, Some((credential.clone(), scheme)))),
+                    // That a credential fits all but in its issuer says more than what others lack.
+                    None if reason == PeerIncompatible::NoCommonAuthority => reason,
+                    None if config.credentials.is_empty() || !key_exchange.has_certificates() => reason,
+                    None if !config.credentials.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,
+                    None if !config.credentials.iter().any(|credential| fit(credential).is_some()) => {
+                        let curve = offer.missing_curve(&config.credentials, key_exchange);
+                        curve.map_or(PeerIncompatible::NoCommonSignatureScheme, PeerIncompatible::NoCommonCurve)
+                    }
+                    None => PeerIncompatible::NoCommonAuthority,
+                };
+            }
         }
     }
     Err(reason.into())
-}
-
-fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
-    for credential in &config.credentials {
-        if client_takes(offer.hello.extensions, credential)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn select_credential(
-    config: &ServerConfig,
-    offer: &Offer<'_>,
-    key_exchange: Tls12KeyExchange,
-) -> Result<Option<Signed>, Error> {
-    let accepts = |scheme| key_exchange::fits(key_exchange, scheme) && offer.accepts(scheme);
-    for credential in &config.credentials {
-        if let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_2, accepts)
-            && client_takes(offer.hello.extensions, credential)?
-        {
-            return Ok(Some((credential.clone(), scheme)));
-        }
-    }
-    Ok(None)
 }

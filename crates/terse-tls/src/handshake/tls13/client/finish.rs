@@ -9,8 +9,8 @@ use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Ti
 use crate::cache::{FinishedProof, Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
-use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, signature, stapling, unboxed};
+use crate::error::Error;
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, stapling, unboxed};
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{
@@ -146,20 +146,10 @@ impl ExpectCertificate {
         output: &mut Output<'_>,
     ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.request else { return Ok(None) };
+        let (kind, version) = (self.types.client, ProtocolVersion::TLS_1_3);
+        let answer = request.answer(&self.hello.config, kind, version, self.selection, output)?;
         let transcript = &mut self.hello.transcript;
-        let accepts = |scheme| request.signature_algorithms.contains(&scheme);
-        let fits = |own: &&Credential| own.certificate_type() == self.types.client;
-        let able = self.hello.config.credential.as_ref().filter(fits).and_then(|credential| {
-            Some((credential, signature::choose(credential, ProtocolVersion::TLS_1_3, accepts)?))
-        });
-        let Some((credential, scheme)) = able else {
-            if self.selection.client_certificate {
-                return Err(PeerMisbehaved::IllegalCachingReply.into());
-            }
-            output.note("the server asks for a certificate, and there is none that fits");
-            if self.hello.config.credential.is_some() {
-                output.summary.fallback = Some(NO_SCHEME);
-            }
+        let Some((credential, scheme)) = answer else {
             let none = Certificate { certificate_request_context: &[], certificate_list: List::Items(&[]) };
             output.send(HandshakeType::CERTIFICATE, &none, transcript)?;
             return Ok(None);
@@ -167,23 +157,21 @@ impl ExpectCertificate {
         let cached = self.selection.client_certificate;
         if cached {
             let common = &self.hello.config.common;
-            common.bind(transcript, credential.fingerprint(ProtocolVersion::TLS_1_3));
+            common.bind(transcript, credential.fingerprint(version));
             output.left_out(CachedObject::ClientCertificate);
         }
         if cached && self.selection.leaves_out() {
-            return Ok(Some((credential.clone(), scheme)));
+            return Ok(Some((credential, scheme)));
         }
-        let staple = stapling::current(credential, request.asks_status, output);
+        let staple = stapling::current(&credential, request.asks_status, output);
         let extensions = stapling::extensions(staple.as_deref())?;
         let entries = if cached {
             Vec::from([CertificateEntry { cert_data: &[], extensions: extensions.extensions() }])
         } else {
-            certificate::entries(credential, extensions.extensions())
+            certificate::entries(&credential, extensions.extensions())
         };
         let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
         output.send(HandshakeType::CERTIFICATE, &certificate, transcript)?;
-        Ok(Some((credential.clone(), scheme)))
+        Ok(Some((credential, scheme)))
     }
 }
-
-const NO_SCHEME: &str = "the server accepts no signature scheme of the client's key";

@@ -31,6 +31,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
+use crate::handshake::credentials::Suited;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature, stapling};
 use crate::resume::Keeper;
 use crate::schedule::EpochKeys;
@@ -39,7 +40,7 @@ use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
     EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
-    StatusRequested,
+    SignatureAlgorithmsCert, StatusRequested,
 };
 
 mod finish;
@@ -258,13 +259,17 @@ impl ExpectCertificate {
     ) -> Result<Request, Error> {
         request.extensions.check_request(Place::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
-        request.extensions.get::<CertificateAuthorities<'_>>()?; // there is one certificate to choose from
+        let authorities = request.extensions.get()?.map(|CertificateAuthorities(names)| names);
+        let of_chains = request.extensions.get()?.map(|SignatureAlgorithmsCert(schemes)| schemes);
+        let Hello { config, .. } = &self.hello;
+        let of_chains = of_chains.as_ref().unwrap_or(&schemes);
+        let suited = Suited::new(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
-        let sha256 = self.hello.config.common.provider.sha256;
+        let sha256 = config.common.provider.sha256;
         let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(sha256, request));
         let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
-        Ok(Request { signature_algorithms, asks_status, fingerprint, length })
+        Ok(Request { signature_algorithms, asks_status, suited, fingerprint, length })
     }
 
     /// RFC 9846, 4.5.1; cached: one entry with the fingerprint in place of the certificate, or with nothing

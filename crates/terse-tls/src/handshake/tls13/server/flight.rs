@@ -24,7 +24,7 @@ use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
     HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, Protocol, ProtocolVersion,
-    Random, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureScheme,
+    Random, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -308,11 +308,16 @@ const CACHED_REQUEST_LEN: usize = 1 + 32;
 fn request_extensions(config: &ServerConfig) -> Result<ExtensionsBuilder, Error> {
     let mut extensions = ExtensionsBuilder::default();
     extensions.push(&SignatureAlgorithms(List::Items(&config.common.signature_schemes)))?;
+    if let Some(schemes) = &config.common.signature_schemes_of_chains {
+        extensions.push(&SignatureAlgorithmsCert(List::Items(schemes)))?;
+    }
     stapling::request(config, &mut extensions)?;
     if let Some(trust) = config.client_authentication.trust().filter(|_| config.certificate_authorities) {
         let names: Vec<_> = trust.names().collect();
         let names: Vec<_> = names.iter().map(|name| DistinguishedName(name)).collect();
-        extensions.push(&CertificateAuthorities(List::Items(&names)))?;
+        if !names.is_empty() {
+            extensions.push(&CertificateAuthorities(List::Items(&names)))?; // `authorities<3..2^16-1>`
+        }
     }
     Ok(extensions)
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
+use crate::handshake::credentials::Suited;
 use crate::handshake::{Output, agreement, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
@@ -37,6 +38,8 @@ pub(super) struct Offer<'a> {
     supported_groups: SupportedGroups<'a>,
     /// Absent in a client that has nothing but pre-shared keys.
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
+    signature_algorithms_cert: Option<SignatureAlgorithmsCert<'a>>,
+    certificate_authorities: Option<CertificateAuthorities<'a>>,
     key_share: KeyShareClientHello<'a>,
 }
 
@@ -47,9 +50,6 @@ impl<'a> Offer<'a> {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
         let extensions = hello.extensions;
-        // Not used, but a malformed one is refused all the same.
-        extensions.get::<SignatureAlgorithmsCert<'_>>()?;
-        extensions.get::<CertificateAuthorities<'_>>()?;
         check_pre_shared_key(extensions)?;
         let modes: Option<PskKeyExchangeModes<'_>> = extensions.get()?;
         let mut modes = modes.iter().flat_map(|PskKeyExchangeModes(modes)| modes.iter());
@@ -64,6 +64,8 @@ impl<'a> Offer<'a> {
             asks_status: stapling::is_asked(extensions)?,
             supported_groups: extensions.require()?,
             signature_algorithms: extensions.get()?,
+            signature_algorithms_cert: extensions.get()?,
+            certificate_authorities: extensions.get()?,
             key_share: extensions.require()?,
         })
     }
@@ -201,7 +203,8 @@ fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherS
     suites.filter(|suite| fixed.is_none_or(|fixed| fixed == suite.id)).collect()
 }
 
-/// The first credential that the client takes, and that can sign with a scheme of the client's (RFC 9846, 4.3.3).
+/// The credential that suits the client best, of those that it takes, and that can sign with a scheme of the client's
+/// (RFC 9846, 4.3.3).
 fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Authentication<'a>, Error> {
     if config.credentials.is_empty() {
         return Err(PeerIncompatible::NoCommonPsk.into());
@@ -209,18 +212,23 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Aut
     let offered = offer.signature_algorithms.as_ref();
     let offered = offered.ok_or(PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS))?;
     let accepts = |scheme| offered.0.iter().any(|other| other == scheme);
-    let mut reason = PeerIncompatible::NoCommonCertificateType;
-    for credential in &config.credentials {
-        if client_takes(offer.hello.extensions, credential)? {
-            let Some(scheme) = signature::choose(credential, ProtocolVersion::TLS_1_3, accepts) else {
-                reason = PeerIncompatible::NoCommonSignatureScheme;
-                continue;
-            };
-            let types = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
-            return Ok(Authentication::Certificate(credential.clone(), scheme, types));
+    let takes = client_takes(offer.hello.extensions)?;
+    let fit = |credential: &Credential| {
+        signature::choose(credential, ProtocolVersion::TLS_1_3, accepts).filter(|_| takes(credential))
+    };
+    let authorities = offer.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
+    let of_chains = offer.signature_algorithms_cert.as_ref().map_or(&offered.0, |schemes| &schemes.0);
+    let suited = Suited::new(&config.common, &config.credentials, authorities, of_chains);
+    let Some((credential, scheme)) = suited.choose(&config.credentials, fit) else {
+        return Err(match &config.credentials {
+            all if !all.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,
+            all if !all.iter().any(|credential| fit(credential).is_some()) => PeerIncompatible::NoCommonSignatureScheme,
+            _ => PeerIncompatible::NoCommonAuthority,
         }
-    }
-    Err(reason.into())
+        .into());
+    };
+    let types = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
+    Ok(Authentication::Certificate(credential.clone(), scheme, types))
 }
 
 /// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are

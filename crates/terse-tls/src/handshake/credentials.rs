@@ -1,0 +1,116 @@
+//! Which of its credentials a side shows (RFC 9846, 4.5.1; RFC 5246, 7.4.2 and 7.4.6).
+//!
+//! What must always hold: the choice depends on the configuration and on what the peer said in this handshake, or in the
+//! CertificateRequest that is cached, and on nothing else, so that a cached request is answered as the full one would be.
+
+use alloc::vec::Vec;
+
+use crate::cache::{Fingerprint, RequestEntry};
+use crate::cert::Credential;
+use crate::config::{ClientConfig, Common};
+use crate::handshake::signature;
+use crate::wire::{CertificateType, DistinguishedName, List, ProtocolVersion, SignatureScheme};
+
+/// How the credentials of a configuration suit what the peer says of issuers and chains: a bit for each, the first one
+/// lowest. The configuration has [`Self::MAX`] at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Suited {
+    /// One of the CAs that the peer names issued a certificate of the chain.
+    pub(crate) issuers: u16,
+    /// The peer takes the signatures of the whole chain.
+    pub(crate) chains: u16,
+}
+
+impl Suited {
+    /// How many credentials there can be.
+    pub(crate) const MAX: usize = u16::BITS as usize;
+
+    /// `authorities` and `schemes` are what the peer names: `certificate_authorities`, and `signature_algorithms_cert`
+    /// or else `signature_algorithms`. Where there is nothing to choose, nothing is looked at.
+    #[inline(never)]
+    pub(super) fn new(
+        common: &Common,
+        credentials: &[Credential],
+        authorities: Option<List<'_, DistinguishedName<'_>>>,
+        schemes: &List<'_, SignatureScheme>,
+    ) -> Self {
+        if credentials.len() < 2 && !credentials.iter().any(Credential::is_only_for_named_authorities) {
+            return Self::default();
+        }
+        let known = common.provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
+        let known: Vec<_> = known.filter(|known| schemes.iter().any(|scheme| scheme == *known)).collect();
+        let algorithms = signature::algorithms(common, &known);
+        let is_accepted = |id: &[u8]| algorithms.iter().any(|algorithm| algorithm.signature_alg_id().as_ref() == id);
+        let names = || authorities.iter().flat_map(|names| names.iter()).map(|DistinguishedName(name)| name);
+        let mut suited = Self::default();
+        for (nth, credential) in credentials.iter().enumerate().take(Self::MAX) {
+            suited.issuers |= u16::from(credential.is_issued_by(names())) << nth;
+            suited.chains |= u16::from(credential.is_signed_with(is_accepted)) << nth;
+        }
+        suited
+    }
+
+    /// The one to show: of those that `fit`, one whose issuer the peer names; of these one whose chain it can check; of
+    /// these the first.
+    pub(super) fn choose<'a, T>(
+        self,
+        credentials: &'a [Credential],
+        fit: impl Fn(&'a Credential) -> Option<T>,
+    ) -> Option<(&'a Credential, T)> {
+        let has = |bits: u16, nth: usize| bits >> nth & 1 != 0;
+        let all = credentials.iter().enumerate().take(Self::MAX);
+        let fitting = all.filter_map(|(nth, credential)| {
+            let is_named = has(self.issuers, nth);
+            let may_be_shown = is_named || !credential.is_only_for_named_authorities();
+            let how = fit(credential).filter(|_| may_be_shown)?;
+            Some((!is_named, !has(self.chains, nth), credential, how))
+        });
+        let best = fitting.min_by_key(|(unnamed, unchecked, ..)| (*unnamed, *unchecked));
+        best.map(|(_, _, credential, how)| (credential, how))
+    }
+}
+
+/// What a CertificateRequest says, be it cached or not.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) version: ProtocolVersion,
+    pub(super) signature_algorithms: &'a [SignatureScheme],
+    pub(super) suited: Suited,
+}
+
+impl<'a> From<&'a RequestEntry> for Asked<'a> {
+    fn from(request: &'a RequestEntry) -> Self {
+        let RequestEntry { version, signature_algorithms, suited, .. } = request;
+        Self { version: *version, signature_algorithms, suited: *suited }
+    }
+}
+
+impl Asked<'_> {
+    /// What a client answers with, if its Certificate may carry `kind`; `None`: an empty Certificate.
+    pub(super) fn answer(self, config: &ClientConfig, kind: CertificateType) -> Option<(&Credential, SignatureScheme)> {
+        self.suited.choose(&config.credentials, |own| self.scheme(own, kind))
+    }
+
+    /// The same where the server selected the Certificate with this fingerprint, which it knows: that one or none.
+    pub(super) fn answer_with(
+        self,
+        config: &ClientConfig,
+        kind: CertificateType,
+        selected: Fingerprint,
+    ) -> Option<(&Credential, SignatureScheme)> {
+        let own = config.credentials.iter().find(|own| own.fingerprint(self.version) == selected)?;
+        Some((own, self.scheme(own, kind)?))
+    }
+
+    fn scheme(self, own: &Credential, kind: CertificateType) -> Option<SignatureScheme> {
+        let accepts = |scheme| self.signature_algorithms.contains(&scheme);
+        if own.certificate_type() == kind { signature::choose(own, self.version, accepts) } else { None }
+    }
+}
+
+/// Why a client with credentials shows none.
+pub(super) const NONE_FITS: &str =
+    "the server takes none of the client's credentials: by type, signature scheme or issuer";
+
+#[cfg(test)]
+mod tests;
