@@ -14,4 +14,5 @@ pub mod pipe;
 pub mod probe;
 pub mod stack;
 pub mod stacks;
+pub mod store_sizes;
 pub mod table;

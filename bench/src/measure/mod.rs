@@ -178,8 +178,12 @@ pub struct Warm {
 impl Warm {
     /// Makes the world, and the connections that later ones begin from.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
-        let mut warm =
-            Self { world: stack.world(setting)?, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
+        Self::of(stack.world(setting)?, setting)
+    }
+
+    /// The same in a world that is made.
+    pub fn of(world: Box<dyn World>, setting: Setting) -> Result<Self, String> {
+        let mut warm = Self { world, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
         let first = warm.pair.mode();
         warm.end(&mut Unwatched)?;
@@ -235,7 +239,7 @@ impl Warm {
 }
 
 /// CPU seconds of this thread.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use terse_interop::case::{Case, Sessions};
 use terse_net::OsRng;
-use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, ServerStore};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Transport;
 use terse_tls::{
@@ -24,14 +24,14 @@ use endpoint::Server;
 use stream::StreamEnd;
 
 /// Terse with one provider.
-pub(super) struct Terse {
+pub(crate) struct Terse {
     name: &'static str,
     provider: &'static CryptoProvider,
     acknowledges: bool,
 }
 
 /// For servers.
-pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
+pub(crate) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
 
 /// For devices.
 pub(super) const RUSTCRYPTO: Terse =
@@ -60,8 +60,22 @@ impl Stack for Terse {
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
-        let case = case(self.provider, setting);
-        let (mut client, mut server) = configs(&case, setting.chains);
+        self.world_of(&case(self.provider, setting), setting)
+    }
+}
+
+impl Terse {
+    /// A world whose server keeps its clients in `store`.
+    pub(crate) fn world_with(&self, store: Arc<dyn ServerStore>, setting: Setting) -> Result<Box<dyn World>, String> {
+        let mut case = case(self.provider, setting);
+        if let Some(cache) = &mut case.server_cache {
+            cache.store = store;
+        }
+        self.world_of(&case, setting)
+    }
+
+    fn world_of(&self, case: &Case, setting: Setting) -> Result<Box<dyn World>, String> {
+        let (mut client, mut server) = configs(case, setting.chains);
         if setting.version.is_datagram() {
             let datagrams = Some(self.datagrams(setting.mtu));
             Arc::make_mut(&mut client).common.datagrams = datagrams;
@@ -73,9 +87,7 @@ impl Stack for Terse {
         };
         Ok(Box::new(TerseWorld { client, server, address: case.address() }))
     }
-}
 
-impl Terse {
     fn datagrams(&self, max_datagram: usize) -> Datagrams {
         Datagrams {
             max_datagram,

@@ -14,6 +14,7 @@ use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
 };
+use terse_tls::crypto::Rng;
 
 use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};
 
@@ -140,6 +141,10 @@ impl ClientStore for CacheFile {
         })?;
         if save == Save::Now { self.change(Save::Now, || (Ok(()), None)) } else { Ok(()) }
     }
+
+    fn seed(&self, rng: &mut dyn Rng) {
+        self.client.seed(rng);
+    }
 }
 
 impl ServerStore for CacheFile {
@@ -170,6 +175,10 @@ impl ServerStore for CacheFile {
         let is_of_client = self.server.find(ticket).is_some_and(|row| row.entry.is_some());
         let when = if is_of_client { Save::Now } else { Save::Later };
         self.change(when, || (self.server.remove(ticket), is_of_client.then(|| Change::remove(ticket))))
+    }
+
+    fn seed(&self, rng: &mut dyn Rng) {
+        self.server.seed(rng);
     }
 }
 

@@ -108,7 +108,7 @@ fn write_table<const R: usize>(
 ) -> Result<(), NotSaved> {
     let (mut shared, mut packed) = (Shared::of_file(), Vec::new());
     for record in records {
-        packed.extend_from_slice(&record.map_err(|_| NotSaved)?.pack(&mut shared, |_| true));
+        packed.extend_from_slice(&record.map_err(|_| NotSaved)?.pack(&mut shared));
     }
     bytes.push(shared.values().len() as u8); // there are not more
     shared.values().iter().for_each(|value| bytes.extend_from_slice(value));
