@@ -1,16 +1,71 @@
-// What RFC 9147 leaves open, and BoringSSL's runner takes only as BoringSSL does it. The runner's own functions call
-// these, where terse.sed changes them.
+// What RFCs leave open, and BoringSSL's runner takes only as BoringSSL does it: in DTLS 1.3, and which alert is sent. The
+// runner's own functions call these, where terse.sed changes them.
 
 package runner
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/crypto/cryptobyte"
 )
+
+// otherError is what the shim ends a test with where BoringSSL ends it with another error or alert.
+type otherError struct {
+	// Error is printed by the shim. Empty: one of those that ErrorMap has for BoringSSL's.
+	Error string
+	// LocalError is the runner's, such as "remote error: " and an alert. Empty: the same as with BoringSSL.
+	LocalError string
+	// Reason says why.
+	Reason string
+}
+
+// otherErrorOf finds the entry of the shim's TestErrorMap whose pattern matches the name of test.
+func otherErrorOf(test *testCase) (found otherError) {
+	number := 0
+	for pattern, other := range shimConfig.TestErrorMap {
+		if matched, err := filepath.Match(pattern, test.name); err != nil || matched {
+			found = other
+			number++
+		}
+	}
+	if number > 1 {
+		panic("several patterns of TestErrorMap match " + test.name)
+	}
+	return found
+}
+
+// expectedErrorsOf are those that the shim may print.
+func expectedErrorsOf(test *testCase) []string {
+	if other := otherErrorOf(test); other.Error != "" {
+		return []string{other.Error}
+	}
+	return translateExpectedError(test.expectedError)
+}
+
+// expectedLocalErrorOf is the runner's own.
+func expectedLocalErrorOf(test *testCase) string {
+	if other := otherErrorOf(test); other.LocalError != "" {
+		return other.LocalError
+	}
+	return test.expectedLocalError
+}
+
+// earlyReply is what the shim says to the early data that it accepted, once the handshake is done.
+func earlyReply(config *Config, isResume bool) string {
+	if !isResume || !config.Bugs.ExpectEarlyDataAccepted || len(config.Bugs.ExpectHalfRTTData) > 0 {
+		return ""
+	}
+	reply := bytes.Join(config.Bugs.SendEarlyData, nil)
+	for i := range reply {
+		reply[i] ^= 0xff
+	}
+	return string(reply)
+}
 
 // takeUnifiedHeader reads the header of a protected record of DTLS 1.3, with a number of 8 or 16 bits and with a length
 // or without (RFC 9147, 4). BoringSSL always sends 16 bits and a length, and its runner reads no other.

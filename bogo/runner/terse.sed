@@ -33,3 +33,14 @@ s/^		c\.expectedACK = nil$/		c.forgetACK()/
 }
 # The header of a fragment has 12 bytes: a message is not split for less than 16 more.
 s/const handshakeBytesNeeded = 13/const handshakeBytesNeeded = 12 + 16/
+# Errors and alerts of single tests, from the file of the shim.
+s/^	MaxACKBuffer int$/&\
+\
+	\/\/ TestErrorMap is described in terse.go.\
+	TestErrorMap map[string]otherError/
+s/translateExpectedError(test\.expectedError)/expectedErrorsOf(test)/
+s/strings\.Contains(localErrString, test\.expectedLocalError)/strings.Contains(localErrString, expectedLocalErrorOf(test))/
+# A server sends nothing before it has verified the client's Finished (0.5-RTT): it answers early data afterwards.
+/^	messageCount := test\.messageCount$/i\
+	shimPrefix += earlyReply(config, isResume)
+s/ExpectHalfRTTData = \[\]\[\]byte{{254, 253, 252, 251}}/ExpectHalfRTTData = [][]byte{}/

@@ -65,7 +65,7 @@ impl Config {
 }
 
 fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
-    let credentials = identity::credentials(options, &seen.selected)?;
+    let mut credentials = identity::credentials(options, &seen.selected)?;
     let types = || credentials.iter().map(Credential::certificate_type);
     let available = &options.available_client_cert_types;
     let is_ours = types().all(|ours| available.contains(&ours.0))
@@ -73,6 +73,8 @@ fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
     if !available.is_empty() && !is_ours {
         return Err(Refusal::Unimplemented("-available-client-cert-types other than the credentials'".into()).into());
     }
+    // Terse offers the types in the order of its credentials, and chooses among those of the type that the server takes.
+    credentials.sort_by_key(|own| available.iter().position(|kind| *kind == own.certificate_type().0));
     let mut config = ClientConfig::new(&PROVIDER, identity::trust(options)?);
     config.psks = identity::pre_shared_keys(options)?;
     if !config.psks.is_empty() && !options.verify_peer {

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: an alert is handed to the socket before its error is returned.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
 
 use terse_net::OsRng;
@@ -149,7 +149,7 @@ impl Wire {
 
     fn take_input(&mut self) -> Result<(), Failure> {
         if self.input.is_empty() && self.unit == Unit::Datagram {
-            match packets::read(&mut self.socket)? {
+            match self.read_packet()? {
                 Some(Packet::Datagram(datagram)) => {
                     self.input = datagram;
                     if self.is_connected && self.connection.summary().version == Some(ProtocolVersion::TLS_1_2) {
@@ -176,6 +176,15 @@ impl Wire {
                 self.flush();
                 Err(error.into())
             }
+        }
+    }
+
+    /// The next packet. A runner that has all that it waits for ends without reading what is still on its way to it, such
+    /// as the acknowledgement of its last record, and its machine then resets the connection: an end like any other.
+    fn read_packet(&mut self) -> Result<Option<Packet>, Failure> {
+        match packets::read(&mut self.socket) {
+            Err(error) if error.kind() == ErrorKind::ConnectionReset && self.is_connected => Ok(None),
+            packet => Ok(packet?),
         }
     }
 

@@ -22,6 +22,13 @@ fn config() {
         assert!(reason.len() > 5, "{pattern}");
         assert!(!Pattern::new(pattern).unwrap().matches("Basic-Client-TLS-Sync"), "{pattern}");
     }
+    for (pattern, other) in config["TestErrorMap"].as_object().unwrap() {
+        assert!(Pattern::new(pattern).is_ok(), "{pattern}");
+        let text = |key: &str| other[key].as_str().unwrap_or_default();
+        assert!(text("Reason").len() > 5, "{pattern}");
+        assert!(!text("Error").is_empty() || !text("LocalError").is_empty(), "{pattern}");
+        assert!(other.as_object().unwrap().keys().all(|key| ["Error", "LocalError", "Reason"].contains(&&**key)));
+    }
     for (error, ours) in config["ErrorMap"].as_object().unwrap() {
         let ours = ours.as_array().unwrap();
         assert!(!ours.is_empty(), "{error}");

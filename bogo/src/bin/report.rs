@@ -28,17 +28,23 @@ fn main() -> ExitCode {
 
 /// Prints the tables. Returns how many tests failed.
 fn report(config: &Path, all: &Path, results: &Path, notes: &Path) -> Result<usize, String> {
-    let disabled = disabled_tests(&read(config)?)?;
+    let config = read(config)?;
+    let (disabled, others) = (disabled_tests(&config)?, other_errors(&config)?);
     let results = outcomes(&read(results)?)?;
     let notes = Notes::read(notes);
     let mut verdicts = Table::default();
     let (mut absent, mut otherwise, mut unimplemented) = (Table::default(), Table::default(), Table::default());
+    let mut other_error = Table::default();
     let mut failed = Vec::new();
     let all = outcomes(&read(all)?)?;
     for name in all.keys() {
         let column = column(name, &notes);
         let verdict = match results.get(name).map(String::as_str) {
-            Some("PASS") => "passed",
+            Some("PASS") => {
+                let other = others.iter().find(|(pattern, _)| pattern.matches(name));
+                other.iter().for_each(|(_, reason)| other_error.count(reason, column));
+                "passed"
+            }
             Some("SKIP") => {
                 unimplemented.count(notes.unimplemented.get(name).map_or("?", String::as_str), column);
                 "not implemented in the shim"
@@ -63,6 +69,7 @@ fn report(config: &Path, all: &Path, results: &Path, notes: &Path) -> Result<usi
         verdicts.count("all", column);
     }
     verdicts.print("tests");
+    other_error.print("passed, with another error or alert than BoringSSL's");
     absent.print("disabled: what Terse does not have");
     otherwise.print("disabled: what Terse does otherwise");
     unimplemented.print("not implemented in the shim");
@@ -85,6 +92,16 @@ fn disabled_tests(config: &Value) -> Result<Vec<(Pattern, Reason)>, String> {
             _ => return Err(format!("{pattern} has no reason")),
         };
         Ok((Pattern::new(pattern).map_err(|error| format!("{pattern}: {error}"))?, reason))
+    };
+    tests.iter().map(read).collect()
+}
+
+/// The tests that pass with another error or alert than BoringSSL's, and why.
+fn other_errors(config: &Value) -> Result<Vec<(Pattern, String)>, String> {
+    let tests = config["TestErrorMap"].as_object().ok_or("no TestErrorMap")?;
+    let read = |(pattern, other): (&String, &Value)| {
+        let reason = other["Reason"].as_str().ok_or_else(|| format!("{pattern} has no reason"))?;
+        Ok((Pattern::new(pattern).map_err(|error| format!("{pattern}: {error}"))?, reason.into()))
     };
     tests.iter().map(read).collect()
 }

@@ -247,6 +247,8 @@ pub enum PeerIncompatible {
     /// No pre-shared key, where there is no certificate (RFC 9846, 4.3.11). The peer cannot tell this from a wrong key
     /// under a known name.
     NoCommonPsk,
+    /// No pre-shared key with (EC)DHE, where there is no certificate (RFC 9846, 4.3.9).
+    NoCommonPskMode,
     /// The server chose TLS 1.2 although early data was sent (RFC 9846, E.3): connect again without.
     NoEarlyData,
 }
@@ -264,6 +266,7 @@ impl PeerIncompatible {
             | Self::NoCommonSignatureScheme
             | Self::NoCommonCurve(_)
             | Self::NoCommonAuthority
+            | Self::NoCommonPskMode
             | Self::NoExtendedMasterSecret
             | Self::NoSecureRenegotiation => AlertDescription::HANDSHAKE_FAILURE,
         }
@@ -285,6 +288,7 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonApplicationProtocol => "no application protocol (ALPN)",
             Self::NoCommonCertificateType => "no type of certificate (X.509 or raw public key)",
             Self::NoCommonPsk => "no pre-shared key",
+            Self::NoCommonPskMode => "no pre-shared key with (EC)DHE",
             Self::NoEarlyData => "no version with early data, and some may have been sent",
         })
     }

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::slice;
 
+use terse_testkit::fault;
 use terse_testkit::pair::{Pair, Side};
 use terse_testkit::setup::Setup;
 use terse_tls::resume::{ExternalPsk, MemoryPskStore, PskHash};
@@ -234,4 +235,24 @@ fn a_binder_proves_the_key() {
     let mut pair = world.pair(1);
     let _ = pair.run();
     assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(AlertDescription::DECRYPT_ERROR)));
+}
+
+/// A client that takes pre-shared keys without (EC)DHE alone, which Terse does not have: no parameters in common (RFC 9846,
+/// 4.2.1), whether the key is known or not.
+#[test]
+fn without_ecdhe_are_no_common_parameters() {
+    for name in [NAME, b"stranger"] {
+        let mut world = world(&[psk(name, 1)], &[psk(NAME, 1)]);
+        world.setup.server.credentials.clear();
+        world.setup.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, |hello| {
+            let psk_ke = [1, 0];
+            fault::edit_extensions(hello, |extensions| {
+                let modes = extensions.iter_mut().find(|(kind, _)| *kind == ExtensionType::PSK_KEY_EXCHANGE_MODES);
+                modes.expect("there are keys").1 = psk_ke.to_vec();
+            });
+        }));
+        let refused = world.refused(0);
+        assert_eq!((refused.side, &refused.error), (Side::Server, &PeerIncompatible::NoCommonPskMode.into()));
+        assert_eq!(refused.error.alert(), Some(AlertDescription::HANDSHAKE_FAILURE));
+    }
 }

@@ -207,7 +207,11 @@ fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherS
 /// (RFC 9846, 4.3.3).
 fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Authentication<'a>, Error> {
     if config.credentials.is_empty() {
-        return Err(PeerIncompatible::NoCommonPsk.into());
+        return Err(match offer.pre_shared_key {
+            Some(_) if !offer.takes_psks => PeerIncompatible::NoCommonPskMode, // RFC 9846, 4.2.1
+            _ => PeerIncompatible::NoCommonPsk,
+        }
+        .into());
     }
     let offered = offer.signature_algorithms.as_ref();
     let offered = offered.ok_or(PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS))?;
