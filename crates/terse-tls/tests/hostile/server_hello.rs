@@ -231,9 +231,7 @@ fn agreements() {
                 unsupported("session_ticket", Ext::SESSION_TICKET, |m| add_extension(m, Ext::SESSION_TICKET, b"")),
                 unsupported("points", Ext::EC_POINT_FORMATS, |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 0])),
                 misplaced("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
-                misplaced("supported_groups", Ext::SUPPORTED_GROUPS, |m| {
-                    add_extension(m, Ext::SUPPORTED_GROUPS, &[0, 2, 0, 0x1d]);
-                }),
+                misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, b"")),
             ],
             _ => [
                 unsupported("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
