@@ -7,6 +7,7 @@
 pub mod cache_entries;
 pub mod clock;
 mod compile;
+pub mod endpoint_sizes;
 pub mod lossy;
 pub mod measure;
 pub mod pair;

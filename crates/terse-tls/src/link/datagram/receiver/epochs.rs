@@ -112,6 +112,11 @@ impl Epochs {
         newest_of(&self.in_force).or_else(of_earlier)
     }
 
+    /// When [`Self::expire`] forgets one.
+    pub(super) fn forgets_at(&self) -> Option<Instant> {
+        self.earlier.iter().filter_map(|earlier| earlier.until).min()
+    }
+
     /// Time has passed.
     pub(super) fn expire(&mut self, now: Instant) {
         self.now = now;
