@@ -15,7 +15,8 @@ demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show wh
 	@$(CARGO) run --quiet --bin terse -- demo
 
 test: SECONDS = 3
-test: prepare lint product devices unit smoke fuzz interop ## Everything that must hold; ends with the interoperability matrix
+test: WITHOUT_GO = skip
+test: prepare lint product devices unit smoke fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -53,7 +54,9 @@ smoke: ## Whether the benchmarks run, not how fast anything is
 	$(CARGO) test -p terse-bench
 
 bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
-	@CARGO="$(CARGO)" BORINGSSL="$(BORINGSSL)" bogo/run
+	@if [ "$(WITHOUT_GO)" != skip ] || tools/prepare.sh has-go; then \
+		CARGO="$(CARGO)" BORINGSSL="$(BORINGSSL)" bogo/run; \
+	fi
 
 bytes: ## Record bytes of full and cached handshakes, ours and the peers', counted on the wire
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes

@@ -4,6 +4,7 @@
 #
 #   tools/prepare.sh                    install
 #   tools/prepare.sh has-target NAME    succeed if Rust can build for NAME
+#   tools/prepare.sh has-go             succeed if there is a Go, of whatever version
 set -eu
 
 missing() {
@@ -61,6 +62,11 @@ if [ "${1:-}" = has-target ]; then
     exit 0
 fi
 
+if [ "${1:-}" = has-go ]; then
+    has go || { missing "skipping BoringSSL's protocol tests: there is no Go, of whatever version (apt-get install golang-go)"; exit 1; }
+    exit 0
+fi
+
 install_package cc build-essential
 install_package cmake cmake
 install_package openssl openssl
@@ -74,6 +80,7 @@ install_package /usr/include/gnutls/gnutls.h libgnutls28-dev
 install_package javac default-jdk-headless
 install_package /usr/share/java/bctls.jar libbctls-java
 install_package mvn maven
+install_package go golang-go
 install_package tshark tshark
 install_package tcpdump tcpdump
 install_package ethtool ethtool
