@@ -95,12 +95,12 @@ pub fn render(entries: &[Entry]) -> String {
 
 /// What a connection left on both sides.
 #[derive(Clone)]
-struct Learned {
-    scope: Scope,
+pub(crate) struct Learned {
+    pub(crate) scope: Scope,
     /// With one ticket, and with two.
-    record: ScopeRecord,
+    pub(crate) record: ScopeRecord,
     twice: ScopeRecord,
-    row: Row,
+    pub(crate) row: Row,
 }
 
 /// Of one entry, on average.
@@ -112,7 +112,7 @@ struct Taken {
 const COUNT: u16 = 1000;
 
 impl Learned {
-    fn new(chain: &'static str, asks: Asks) -> Result<Self, String> {
+    pub(crate) fn new(chain: &'static str, asks: Asks) -> Result<Self, String> {
         let provider: &'static CryptoProvider = &terse_aws_lc::PROVIDER;
         let (client, server) = (Arc::new(MemoryClientStore::new(1)), Arc::new(MemoryServerStore::new(1)));
         let schemes = Schemes::COMPACT;
@@ -210,7 +210,7 @@ fn names(entry: &PeerEntry) -> usize {
 }
 
 /// A connection, after which the client knows that the server has its ticket if it `confirms`.
-fn connect(case: &Case, confirms: bool) -> Result<(), String> {
+pub(crate) fn connect(case: &Case, confirms: bool) -> Result<(), String> {
     let text = |error: terse_tls::Error| error.to_string();
     let now = clock::now();
     let mut client = Connection::client(case.client_config(), case.address(), now, &mut OsRng).map_err(text)?;

@@ -9,6 +9,8 @@ use terse_tls::{Instant, Now};
 
 thread_local! {
     static SIMULATED: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The machine's time, of the last call.
+    static LAST: Cell<Option<Now>> = const { Cell::new(None) };
 }
 
 /// As long as it lives, the time is what it was told to be.
@@ -36,7 +38,8 @@ impl Drop for Simulation {
 
 /// The time of a call, for Terse.
 pub fn now() -> Now {
-    let now = clock().now();
+    let now = clock().now_after(LAST.get().unwrap_or_else(|| clock().now()));
+    LAST.set(Some(now));
     SIMULATED.get().map_or(now, |milliseconds| Now { monotonic: Instant(milliseconds), ..now })
 }
 

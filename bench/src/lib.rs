@@ -7,6 +7,7 @@
 pub mod cache_entries;
 pub mod clock;
 mod compile;
+pub mod endpoint_sizes;
 pub mod lossy;
 pub mod measure;
 pub mod pair;
@@ -14,4 +15,5 @@ pub mod pipe;
 pub mod probe;
 pub mod stack;
 pub mod stacks;
+pub mod store_sizes;
 pub mod table;

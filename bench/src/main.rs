@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use terse_bench::measure::{Effort, Field, Sample, bulk, bytes, heap, instructions, rates, stack};
 use terse_bench::stack::{Mode, Profile, Setting, Side, Stack, Version};
-use terse_bench::{cache_entries, stacks, table};
+use terse_bench::{cache_entries, endpoint_sizes, stacks, store_sizes, table};
 
 mod caching;
 mod simulated;
@@ -57,6 +57,21 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// What handshakes and stores take beside many entries
+    StoreSizes {
+        /// How many entries there are, with commas
+        #[arg(long, value_delimiter = ',', default_values_t = [1, 10_000, 100_000, 1_000_000])]
+        sizes: Vec<u32>,
+        /// Handshakes and changes of each
+        #[arg(long, default_value_t = 501, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+    },
+    /// What datagrams take a server beside many connections and waiting events
+    EndpointSizes {
+        /// How many connections there are, with commas
+        #[arg(long, value_delimiter = ',', default_values_t = [100, 8_000])]
+        sizes: Vec<u32>,
+    },
     /// Simulate handshakes over a slow path with small packets, of which some are lost
     Lossy(simulated::Arguments),
     /// One connection after two to warm up, for a profiler
@@ -100,6 +115,10 @@ fn main() -> ExitCode {
             Ok(())
         }
         Some(Command::CacheEntries { json }) => cache_entries(json.as_deref()),
+        Some(Command::StoreSizes { sizes, rounds }) => {
+            store_sizes::measure(sizes, *rounds).map(|text| print!("{text}"))
+        }
+        Some(Command::EndpointSizes { sizes }) => endpoint_sizes::measure(sizes).map(|text| print!("{text}")),
         Some(Command::Lossy(arguments)) => simulated::run(arguments),
         Some(Command::Caching(arguments)) => caching::run(arguments),
         Some(Command::One { stack, version, profile, mode, client_chain, server_chain }) => {

@@ -124,6 +124,13 @@ impl Pair {
         Ok(self.to_client.total() + self.to_server.total())
     }
 
+    /// From now on both sides are driven as applications drive them.
+    pub fn as_applications(&mut self) {
+        for end in [&mut self.client, &mut self.server] {
+            *end = end.take().map(End::as_application);
+        }
+    }
+
     /// Carries `data` from the client to the server.
     pub fn carry(&mut self, data: &[u8], buffer: &mut [u8]) -> Result<(), String> {
         self.with(Side::Client, &mut Unwatched, |end, wire| end.write(wire, data))?;

@@ -108,7 +108,7 @@ pub const MTU: usize = 1_232;
 #[derive(Debug)]
 pub struct Wire<'a> {
     /// What the other side sent.
-    pub input: &'a mut Pipe,
+    pub input: &'a mut Box<Pipe>,
     /// What this side sends.
-    pub output: &'a mut Pipe,
+    pub output: &'a mut Box<Pipe>,
 }

@@ -140,6 +140,10 @@ pub trait End {
     /// Reads application data. 0: there is none now.
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String>;
 
+    /// The same end from now on as an application drives it, where that differs: with the buffers, the copies and the
+    /// readings of the clock that a program pays for.
+    fn as_application(self: Box<Self>) -> Box<dyn End>;
+
     /// Says goodbye.
     fn close(&mut self, _: Wire<'_>) -> Result<(), String> {
         Err("its end is not measured".into())

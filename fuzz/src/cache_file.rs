@@ -1,7 +1,8 @@
 //! The fuzz target `cache_file`: what a program finds in its files and stores after a restart. Any bytes; what loads can
 //! be written, and then loads as the same bytes again.
 //!
-//! The first byte chooses what the rest is: contents, or a file with or without a header and checksum that fit.
+//! The first byte chooses what the rest is: contents, a file with or without a header and checksum that fit, or
+//! a change in its journal.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -9,7 +10,8 @@ use std::fs;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use terse_net::{CacheFile, SessionFile};
-use terse_tls::cache::snapshot;
+use terse_tls::LearnedIssuers;
+use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
 use terse_tls::resume::{MemoryClientSessions, SessionRecord, StoredSession};
 
 /// Runs one input.
@@ -42,31 +44,49 @@ pub fn run(data: &[u8]) {
             assert_eq!(again.to_bytes(), record.to_bytes());
         }
         5 => open(bytes),
-        6 => open(&framed(b"terse$c\n", snapshot::VERSION, bytes)),
-        _ => open(&framed(b"terse$s\n", 2, bytes)),
+        6 if what & 0x10 == 0 => open(&framed(b"terse$c\n", snapshot::VERSION, bytes)),
+        6 => {
+            let (client, server) = (MemoryClientStore::new(0), MemoryServerStore::new(0));
+            let empty = snapshot::encode(&client, &server, &LearnedIssuers::new()).expect("less than 4 GiB");
+            open(&with_entry(framed(b"terse$c\n", snapshot::VERSION, &empty), bytes));
+        }
+        _ => open(&framed(b"terse$s\n", 3, bytes)),
     }
 }
 
 /// A file with a header and a checksum that fit.
 fn framed(magic: &[u8; 8], version: u16, body: &[u8]) -> Vec<u8> {
-    let version = version.to_be_bytes();
-    let sum = Sha256::new().chain_update(magic).chain_update(version).chain_update(body).finalize();
-    [&magic[..], &version, &sum, body].concat()
+    let (version, len) = (version.to_be_bytes(), (body.len() as u32).to_be_bytes());
+    let sum = Sha256::new().chain_update(magic).chain_update(version).chain_update(len).chain_update(body).finalize();
+    [&magic[..], &version, &len, &sum, body].concat()
 }
 
-/// Opens a file as either kind. One that is not damaged is as it was.
+/// This file with one change in its journal.
+fn with_entry(file: Vec<u8>, entry: &[u8]) -> Vec<u8> {
+    let place = (file.len() as u64).to_be_bytes();
+    let sum = Sha256::new().chain_update(&file[14..46]).chain_update(place).chain_update(entry).finalize();
+    [&file[..], &(entry.len() as u32).to_be_bytes(), &sum[..8], entry].concat()
+}
+
+/// Opens a file as either kind. One of another kind is refused; what the file has stays as it was.
 fn open(contents: &[u8]) {
     thread_local!(static DIRECTORY: OnceCell<TempDir> = const { OnceCell::new() });
     DIRECTORY.with(|directory| {
         let path = directory.get_or_init(|| TempDir::new().expect("a directory")).path().join("file");
         fs::write(&path, contents).expect("a file");
         restrict(&path);
-        let (cache, damage) = CacheFile::open(&path, 8).expect("a file");
-        assert!(!format!("{cache:?}").is_empty());
-        assert!(damage.is_none_or(|damage| !damage.to_string().is_empty()));
-        let (sessions, damage) = SessionFile::open(&path, 8).expect("a file");
-        assert!(!format!("{sessions:?}").is_empty());
-        assert!(damage.is_none_or(|damage| !damage.to_string().is_empty()));
+        let cache = CacheFile::open(&path, 8).map(|(cache, damage)| (format!("{cache:?}"), damage));
+        let sessions = SessionFile::open(&path, 8).map(|(sessions, damage)| (format!("{sessions:?}"), damage));
+        assert!(contents.is_empty() || cache.is_err() || sessions.is_err(), "it is one kind of file at most");
+        for opened in [cache, sessions] {
+            match opened {
+                Ok((shown, damage)) => {
+                    assert!(!shown.is_empty());
+                    assert!(damage.is_none_or(|damage| !damage.to_string().is_empty()));
+                }
+                Err(error) => assert!(error.to_string().contains("something else"), "{error}"),
+            }
+        }
         assert_eq!(fs::read(&path).expect("a file"), contents);
     });
 }

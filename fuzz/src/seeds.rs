@@ -273,6 +273,12 @@ fn files() -> Vec<Seed> {
     seeds.push(("issuer-6".into(), [&[6], &with_issuer[..]].concat()));
     seeds.push(("empty".into(), [&[0], &empty[..]].concat()));
     seeds.push(("file".into(), [&[5], &b"terse$c\n\0\x02"[..], &[0; 32]].concat()));
+    let changes = [
+        ("spend", [&[2], &[7; 8][..], &[192, 0, 2, 1]].concat()),
+        ("remove", [&[3], &[7; 8][..]].concat()),
+        ("issuers", [&[5], &with_issuer[..]].concat()),
+    ];
+    seeds.extend(changes.map(|(name, change)| (format!("journal-{name}"), [&[22], &change[..]].concat())));
     seeds
 }
 

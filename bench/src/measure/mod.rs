@@ -69,6 +69,7 @@ pub enum Metric {
     RateCompact,
     BulkLargeWrites,
     BulkDatagrams,
+    BulkMediumWrites,
     BulkSmallWrites,
 }
 
@@ -106,6 +107,7 @@ impl Metric {
             Self::RateCompact => "handshakes/CPU s, compact",
             Self::BulkLargeWrites => "MB/CPU s, writes of 16 kB",
             Self::BulkDatagrams => "MB/CPU s, datagrams of 1,200 B",
+            Self::BulkMediumWrites => "MB/CPU s, writes of 1 kB",
             Self::BulkSmallWrites => "MB/CPU s, writes of 128 B",
         }
     }
@@ -122,6 +124,7 @@ impl Metric {
                 | Self::RateCompact
                 | Self::BulkLargeWrites
                 | Self::BulkDatagrams
+                | Self::BulkMediumWrites
                 | Self::BulkSmallWrites
         )
     }
@@ -175,8 +178,12 @@ pub struct Warm {
 impl Warm {
     /// Makes the world, and the connections that later ones begin from.
     pub fn new(stack: &dyn Stack, setting: Setting) -> Result<Self, String> {
-        let mut warm =
-            Self { world: stack.world(setting)?, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
+        Self::of(stack.world(setting)?, setting)
+    }
+
+    /// The same in a world that is made.
+    pub fn of(world: Box<dyn World>, setting: Setting) -> Result<Self, String> {
+        let mut warm = Self { world, pair: Pair::new(setting.version.is_datagram()), mode: setting.mode };
         warm.pair.connect(warm.world.as_ref(), &mut Unwatched)?;
         let first = warm.pair.mode();
         warm.end(&mut Unwatched)?;
@@ -232,7 +239,7 @@ impl Warm {
 }
 
 /// CPU seconds of this thread.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

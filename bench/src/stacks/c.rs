@@ -178,7 +178,7 @@ impl PeerEnd {
 impl End for PeerEnd {
     fn handshake(&mut self, wire: Wire<'_>) -> Result<bool, String> {
         // SAFETY: as above.
-        match unsafe { (self.functions.handshake)(self.connection.as_ptr(), wire.input, wire.output) } {
+        match unsafe { (self.functions.handshake)(self.connection.as_ptr(), &mut **wire.input, &mut **wire.output) } {
             DONE => Ok(true),
             WAITS => Ok(false),
             _ => Err(self.error()),
@@ -190,10 +190,16 @@ impl End for PeerEnd {
         if unsafe { (self.functions.resumed)(self.connection.as_ptr()) } != 0 { Mode::Resumed } else { Mode::Full }
     }
 
+    fn as_application(self: Box<Self>) -> Box<dyn End> {
+        self
+    }
+
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
         let connection = self.connection.as_ptr();
         // SAFETY: as above.
-        match unsafe { (self.functions.write)(connection, wire.input, wire.output, data.as_ptr(), data.len()) } {
+        match unsafe {
+            (self.functions.write)(connection, &mut **wire.input, &mut **wire.output, data.as_ptr(), data.len())
+        } {
             DONE => Ok(()),
             _ => Err(self.error()),
         }
@@ -202,7 +208,9 @@ impl End for PeerEnd {
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         let connection = self.connection.as_ptr();
         // SAFETY: as above.
-        let len = unsafe { (self.functions.read)(connection, wire.input, wire.output, out.as_mut_ptr(), out.len()) };
+        let len = unsafe {
+            (self.functions.read)(connection, &mut **wire.input, &mut **wire.output, out.as_mut_ptr(), out.len())
+        };
         usize::try_from(len).map_err(|_| self.error())
     }
 
@@ -215,7 +223,7 @@ impl End for PeerEnd {
     fn expire(&mut self, wire: Wire<'_>) -> Result<(), String> {
         let Some(expire) = self.functions.expire else { return Ok(()) };
         // SAFETY: as above.
-        match unsafe { expire(self.connection.as_ptr(), wire.input, wire.output) } {
+        match unsafe { expire(self.connection.as_ptr(), &mut **wire.input, &mut **wire.output) } {
             FAILED => Err(self.error()),
             _ => Ok(()),
         }

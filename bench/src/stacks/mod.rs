@@ -5,7 +5,7 @@ use crate::stack::Stack;
 
 mod c;
 mod rustls;
-mod terse;
+pub(crate) mod terse;
 
 /// All of them, ours first.
 pub fn all() -> Vec<Box<dyn Stack>> {

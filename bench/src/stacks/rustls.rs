@@ -190,6 +190,10 @@ impl End for RustlsEnd {
         if self.0.handshake_kind() == Some(HandshakeKind::Resumed) { Mode::Resumed } else { Mode::Full }
     }
 
+    fn as_application(self: Box<Self>) -> Box<dyn End> {
+        self
+    }
+
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
         self.0.writer().write_all(data).map_err(text)?;
         self.turn(wire)

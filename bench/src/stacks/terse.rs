@@ -1,11 +1,13 @@
 //! Terse, with both providers: over streams a connection on each side, over datagrams an endpoint for the server.
 
+use core::hint::black_box;
 use std::sync::Arc;
 
 use terse_interop::case::{Case, Sessions};
 use terse_net::OsRng;
-use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
+use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, ServerStore};
 use terse_tls::crypto::CryptoProvider;
+use terse_tls::summary::Transport;
 use terse_tls::{
     CipherSuite, ClientConfig, Connection, Datagrams, Event, Instant, NamedGroup, ProtocolVersion, ServerAddress,
     ServerConfig, SignatureScheme, summary,
@@ -16,18 +18,20 @@ use crate::pipe::Wire;
 use crate::stack::{Chains, End, Mode, Profile, Setting, Side, Stack, Version, World};
 
 mod endpoint;
+mod stream;
 
 use endpoint::Server;
+use stream::StreamEnd;
 
 /// Terse with one provider.
-pub(super) struct Terse {
+pub(crate) struct Terse {
     name: &'static str,
     provider: &'static CryptoProvider,
     acknowledges: bool,
 }
 
 /// For servers.
-pub(super) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
+pub(crate) const AWS_LC: Terse = Terse { name: "terse-aws-lc", provider: &terse_aws_lc::PROVIDER, acknowledges: true };
 
 /// For devices.
 pub(super) const RUSTCRYPTO: Terse =
@@ -56,8 +60,22 @@ impl Stack for Terse {
     }
 
     fn world(&self, setting: Setting) -> Result<Box<dyn World>, String> {
-        let case = case(self.provider, setting);
-        let (mut client, mut server) = configs(&case, setting.chains);
+        self.world_of(&case(self.provider, setting), setting)
+    }
+}
+
+impl Terse {
+    /// A world whose server keeps its clients in `store`.
+    pub(crate) fn world_with(&self, store: Arc<dyn ServerStore>, setting: Setting) -> Result<Box<dyn World>, String> {
+        let mut case = case(self.provider, setting);
+        if let Some(cache) = &mut case.server_cache {
+            cache.store = store;
+        }
+        self.world_of(&case, setting)
+    }
+
+    fn world_of(&self, case: &Case, setting: Setting) -> Result<Box<dyn World>, String> {
+        let (mut client, mut server) = configs(case, setting.chains);
         if setting.version.is_datagram() {
             let datagrams = Some(self.datagrams(setting.mtu));
             Arc::make_mut(&mut client).common.datagrams = datagrams;
@@ -69,9 +87,7 @@ impl Stack for Terse {
         };
         Ok(Box::new(TerseWorld { client, server, address: case.address() }))
     }
-}
 
-impl Terse {
     fn datagrams(&self, max_datagram: usize) -> Datagrams {
         Datagrams {
             max_datagram,
@@ -156,31 +172,34 @@ impl World for TerseWorld {
                 Servers::Endpoint(server) => return Ok(Box::new(server.end())),
             },
         };
-        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false }))
+        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false, before_waiting: false }))
     }
 }
 
 struct TerseEnd {
     connection: Connection,
     is_connected: bool,
+    /// The clock is read before a datagram is waited for, as `terse_net::DatagramClient` does: how long may it take?
+    before_waiting: bool,
 }
 
 impl TerseEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
+        let now = clock::now();
         loop {
             let waiting = wire.input.waiting();
             if waiting.is_empty() {
                 break;
             }
             let len = waiting.len();
-            let taken = self.connection.handle_input(clock::now(), &mut OsRng, waiting).map_err(text)?;
+            let taken = self.connection.handle_input(now, &mut OsRng, waiting).map_err(text)?;
             wire.input.consume(taken);
             if taken < len {
                 break; // application data waits
             }
         }
-        while let Some(len) = self.connection.poll_transmit(clock::now(), wire.output.room()) {
+        while let Some(len) = self.connection.poll_transmit(now, wire.output.room()) {
             wire.output.produce(len);
         }
         Ok(())
@@ -200,6 +219,11 @@ impl End for TerseEnd {
         mode(&self.connection)
     }
 
+    fn as_application(mut self: Box<Self>) -> Box<dyn End> {
+        self.before_waiting = true;
+        if self.connection.summary().transport == Transport::Stream { Box::new(StreamEnd::new(*self)) } else { self }
+    }
+
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
         let taken = self.connection.send(data).map_err(text)?;
         if taken < data.len() {
@@ -211,6 +235,9 @@ impl End for TerseEnd {
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         match self.connection.recv(out) {
             0 => {
+                if self.before_waiting {
+                    black_box(clock::now());
+                }
                 self.turn(wire)?;
                 Ok(self.connection.recv(out))
             }

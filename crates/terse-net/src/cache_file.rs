@@ -1,9 +1,11 @@
 //! The cache of handshakes in a file: for devices with flash, and for the command line. Both tables of
-//! [`terse_tls::cache`] live in memory; the file holds a [`snapshot`] of them.
+//! [`terse_tls::cache`] live in memory; the file holds a [`snapshot`] of them, and the changes since.
 //!
-//! What must always hold: a commit that was confirmed is in the file.
+//! What must always hold: a commit of a client with a certificate that was confirmed is in the file. What a client without
+//! one does is never written: whoever connects could have the disk kept busy.
 
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::Poll;
 use std::path::Path;
 
@@ -12,8 +14,13 @@ use terse_tls::cache::{
     AddressId, ClientStore, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Save, Scope, ScopeRecord,
     ServerStore, Ticket, snapshot,
 };
+use terse_tls::crypto::Rng;
 
 use crate::saved_file::{Damage, Format, SavedFile, SavedFileError};
+
+mod change;
+
+use change::Change;
 
 /// A [`ClientStore`] and [`ServerStore`] that keeps its contents in a file, with mode 0600.
 ///
@@ -24,6 +31,8 @@ pub struct CacheFile {
     client: MemoryClientStore,
     server: MemoryServerStore,
     issuers: LearnedIssuers,
+    /// How many issuers were learned when they were last saved.
+    issuers_saved: AtomicU32,
 }
 
 static FORMAT: Format = Format { name: "cache file", magic: *b"terse$c\n", version: snapshot::VERSION, secret: false };
@@ -35,12 +44,17 @@ impl CacheFile {
     /// there was some; the file is then overwritten when there is something to save. A disk that is full or read-only is no
     /// error: [`Self::take_error`] tells of it.
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
-        let decode = |bytes: &[u8]| snapshot::decode(bytes, capacity).ok();
+        let decode = |bytes: &[u8], changes: &[&[u8]]| {
+            let mut contents = snapshot::decode(bytes, capacity).ok()?;
+            changes.iter().try_for_each(|change| Change::apply(change, &mut contents))?;
+            Some(contents)
+        };
         let (file, tables, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
         let (client, server, issuers) = tables.unwrap_or_else(|| {
             (MemoryClientStore::new(capacity), MemoryServerStore::new(capacity), LearnedIssuers::new())
         });
-        Ok((Self { file, client, server, issuers }, damage))
+        let issuers_saved = AtomicU32::new(issuers.learned());
+        Ok((Self { file, client, server, issuers, issuers_saved }, damage))
     }
 
     /// Where the file is.
@@ -68,8 +82,30 @@ impl CacheFile {
         &self.issuers
     }
 
-    fn save(&self) -> Result<(), NotSaved> {
-        self.file.save(|| snapshot::encode(&self.client, &self.server, &self.issuers))
+    /// Makes a change in memory that the journal has as `entry`. Saves it, unless it is none for the disk or may wait.
+    fn change<T>(
+        &self,
+        when: Save,
+        change: impl FnOnce() -> (Result<T, NotSaved>, Option<Change>),
+    ) -> Result<T, NotSaved> {
+        let (result, number) = self.file.change(|| {
+            let (result, entry) = change();
+            (result, entry.map(|entry| entry.0))
+        });
+        let result = result?;
+        if when == Save::Now {
+            self.save_issuers();
+            self.file.commit(number, || snapshot::encode_authenticated(&self.client, &self.server, &self.issuers))?;
+        }
+        Ok(result)
+    }
+
+    /// Has the issuers saved with the next change, if there are others than in the file.
+    fn save_issuers(&self) {
+        let learned = self.issuers.learned();
+        if self.issuers_saved.swap(learned, Ordering::SeqCst) != learned {
+            self.file.change(|| ((), Change::issuers(&self.issuers).map(|entry| entry.0)));
+        }
     }
 }
 
@@ -81,19 +117,33 @@ impl CacheFile {
 
     /// What [`ServerStore::commit`] does: this store does it at once.
     pub fn commit(&self, commit: Commit) -> Result<(), NotSaved> {
-        self.server.commit(commit)?;
-        self.save()
+        if commit.row.entry.is_none() {
+            return self.server.commit(commit);
+        }
+        self.change(Save::Now, || {
+            let entry = Change::commit(&commit);
+            (self.server.commit(commit), entry)
+        })
     }
 }
 
 impl ClientStore for CacheFile {
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved> {
         let mut save = Save::Later;
-        self.client.update(scope, &mut |record| {
-            save = change(record);
-            save
+        self.change(Save::Later, || {
+            let mut entry = None;
+            let result = self.client.update(scope, &mut |record| {
+                save = change(record);
+                entry = Change::record(scope, record).filter(|_| save == Save::Now);
+                save
+            });
+            (result, entry)
         })?;
-        if save == Save::Now { self.save() } else { Ok(()) }
+        if save == Save::Now { self.change(Save::Now, || (Ok(()), None)) } else { Ok(()) }
+    }
+
+    fn seed(&self, rng: &mut dyn Rng) {
+        self.client.seed(rng);
     }
 }
 
@@ -107,16 +157,28 @@ impl ServerStore for CacheFile {
     }
 
     fn spend(&self, ticket: &Ticket, address: AddressId) -> Result<bool, NotSaved> {
-        let is_proof = self.server.spend(ticket, address)?;
-        if is_proof {
-            self.save()?;
+        let mut is_saved = true;
+        let is_proof = self.change(Save::Later, || {
+            let result = self.server.spend(ticket, address);
+            // The ticket of a client without a certificate is not in the file, and proves nothing after a restart.
+            let is_of_client = self.server.find(ticket).is_some_and(|row| row.entry.is_some());
+            is_saved = result != Ok(true) || !is_of_client;
+            (result, (!is_saved).then(|| Change::spend(ticket, address)))
+        })?;
+        if !is_saved {
+            self.change(Save::Now, || (Ok(()), None))?;
         }
         Ok(is_proof)
     }
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {
-        self.server.remove(ticket)?;
-        self.save()
+        let is_of_client = self.server.find(ticket).is_some_and(|row| row.entry.is_some());
+        let when = if is_of_client { Save::Now } else { Save::Later };
+        self.change(when, || (self.server.remove(ticket), is_of_client.then(|| Change::remove(ticket))))
+    }
+
+    fn seed(&self, rng: &mut dyn Rng) {
+        self.server.seed(rng);
     }
 }
 

@@ -29,16 +29,41 @@ impl Clock {
 
     /// The time of a call.
     pub fn now(&self) -> Now {
-        let elapsed = self.start.elapsed();
-        let wall = match self.pretended {
+        let elapsed = self.elapsed();
+        Now { monotonic: milliseconds(elapsed), unix: self.wall(elapsed) }
+    }
+
+    /// The time of a call that comes after the one at `last`. The wall clock is read at most once in a second: nothing
+    /// that needs it counts in less.
+    pub fn now_after(&self, last: Now) -> Now {
+        let elapsed = self.elapsed();
+        let is_same_second = last.monotonic.0 / 1000 == elapsed.as_secs();
+        Now { monotonic: milliseconds(elapsed), unix: if is_same_second { last.unix } else { self.wall(elapsed) } }
+    }
+
+    fn elapsed(&self) -> Duration {
+        #[cfg(test)]
+        READINGS.set(READINGS.get() + 1);
+        self.start.elapsed()
+    }
+
+    fn wall(&self, elapsed: Duration) -> Option<UnixTime> {
+        let time = match self.pretended {
             Some(time) => Some(Duration::from_secs(time.as_secs()).saturating_add(elapsed)),
             None => SystemTime::now().duration_since(UNIX_EPOCH).ok(), // before 1970: the clock was never set
         };
-        Now {
-            monotonic: Instant(elapsed.as_millis() as u64), // 584 million years
-            unix: wall.map(UnixTime::since_unix_epoch),
-        }
+        time.map(UnixTime::since_unix_epoch)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read a clock.
+    pub(crate) static READINGS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
+}
+
+const fn milliseconds(elapsed: Duration) -> Instant {
+    Instant(elapsed.as_millis() as u64) // 584 million years
 }
 
 impl Default for Clock {

@@ -201,6 +201,9 @@ fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
         PeerIncompatible::NoCommonSignatureScheme => {
             "the peer must accept the kind of key that this side's certificate has"
         }
+        PeerIncompatible::NoCommonCurve(_) => {
+            "allow it on the client, where TLS 1.2 has it among the groups for key exchange; or use TLS 1.3"
+        }
         PeerIncompatible::NoCommonAuthority => {
             "the client must name the CA of this server, or the server take all clients"
         }

@@ -1,9 +1,12 @@
 //! What a program wants to have again after a restart, in a file: the part that is the same whatever it is. The contents
-//! live in memory; each change that matters writes the whole file anew. The file is a mark, the version of the format, a
-//! SHA-256 over everything else, and the contents.
+//! live in memory. The file is a mark, the version of the format, the contents as they once were, with their length and a
+//! SHA-256 over everything before them and them, and then a journal of the changes since ([`journal`]). A change that
+//! matters is appended there; once the journal has become longer than the contents, the whole file is written anew. So
+//! the cost of a change does not grow with the contents.
 //!
 //! What must always hold:
-//! - Power lost at any byte leaves the old file or the new one, whole. So does a disk that is full.
+//! - Power lost at any byte leaves the state before a change or after it. So does a disk that is full.
+//! - What is something else than such a file is never changed.
 //! - A disk that cannot be written to is reported once, until it can be; the contents in memory go on.
 //! - Content that is damaged, or that another user could have written, is reported and not used; nor are secrets that
 //!   another user could have read.
@@ -11,8 +14,7 @@
 
 use core::error::Error;
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +24,10 @@ use terse_tls::cache::NotSaved;
 use zeroize::Zeroizing;
 
 mod atomic;
+mod journal;
+
 use atomic::Owner;
+use journal::Tail;
 
 /// One kind of file.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,10 +48,26 @@ pub(crate) struct Format {
 pub(crate) struct SavedFile {
     format: &'static Format,
     path: PathBuf,
-    /// How many changes were made in memory, and how many of them the file has.
-    changes: AtomicU64,
-    saved: Mutex<u64>,
+    /// Changes that were made in memory, in order, and are not in the file yet.
+    pending: Mutex<Pending>,
+    saved: Mutex<Saved>,
     trouble: Mutex<Trouble>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    /// How many changes were made.
+    changes: u64,
+    entries: Vec<Vec<u8>>,
+}
+
+/// What the file has.
+#[derive(Debug, Default)]
+struct Saved {
+    /// How many of the changes.
+    changes: u64,
+    /// Where the next one can be appended; `None`: the whole file must be written.
+    tail: Option<Tail>,
 }
 
 /// What is to be told of a file that cannot be written.
@@ -58,14 +79,16 @@ struct Trouble {
 }
 
 impl SavedFile {
-    /// Opens the file, or prepares to create it. `decode` makes sense of the contents, or says that there is none.
+    /// Opens the file, or prepares to create it. `decode` makes sense of the contents and of the changes since, or says
+    /// that there is none.
     ///
-    /// An error says that the path cannot be used. Otherwise the third value says why the content was not used, if
-    /// there was some; the file is then overwritten when there is something to save.
+    /// An error says that the path cannot be used, or that it is some other file, which stays as it is. Otherwise the
+    /// third value says why the content was not used, if there was some; the file is then overwritten when there is
+    /// something to save.
     pub(crate) fn open<T>(
         format: &'static Format,
         path: &Path,
-        decode: impl FnOnce(&[u8]) -> Option<T>,
+        decode: impl FnOnce(&[u8], &[&[u8]]) -> Option<T>,
     ) -> Result<(Self, Option<T>, Option<Damage>), SavedFileError> {
         // A link stays, and what it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -76,13 +99,21 @@ impl SavedFile {
         let (owner, trouble) = atomic::probe(&path).map_err(error(Doing::Write))?;
         let trouble = Trouble { lasts: trouble.is_some(), untold: trouble.map(error(Doing::Write)) };
         let content = read(format, &path, owner).map_err(error(Doing::Read))?;
-        let decoded = content.map(|bytes| format.unwrap(&bytes?).and_then(|body| decode(body).ok_or(What::Content)));
+        let decoded = content.map(|bytes| {
+            let bytes = bytes?;
+            let (body, seal) = format.unwrap(&bytes)?;
+            let (entries, end) = journal::read(seal, &bytes, body);
+            let tail = (end == bytes.len()).then(|| Tail { seal, body: body.len(), len: bytes.len() as u64 });
+            decode(body, &entries).map(|decoded| (decoded, tail)).ok_or(What::Content)
+        });
         let (decoded, damage) = match decoded.transpose() {
             Ok(decoded) => (decoded, None),
+            Err(What::OtherFile) => return Err(error(Doing::Recognise)(io::ErrorKind::InvalidData.into())),
             Err(what) => (None, Some(Damage { format, path: path.clone(), what })),
         };
-        let file =
-            Self { format, path, changes: AtomicU64::new(0), saved: Mutex::new(0), trouble: Mutex::new(trouble) };
+        let (decoded, tail) = decoded.unzip();
+        let saved = Mutex::new(Saved { changes: 0, tail: tail.flatten() });
+        let file = Self { format, path, pending: Mutex::default(), saved, trouble: Mutex::new(trouble) };
         Ok((file, decoded, damage))
     }
 
@@ -99,23 +130,59 @@ impl SavedFile {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves what was changed in memory up to now, which `contents` collects, unless another thread has done so while
-    /// this one waited.
+    /// Saves the whole of what is in memory, which `contents` collects, unless another thread has done so while this one
+    /// waited.
     pub(crate) fn save<B: AsRef<[u8]>>(&self, contents: impl FnOnce() -> Result<B, NotSaved>) -> Result<(), NotSaved> {
-        let change = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
+        let ((), number) = self.change(|| ((), Some(Vec::new())));
+        self.flush(number, |_| false, contents)
+    }
+
+    /// Makes a change in memory, together with its entry for the journal, so that those of several threads come in the
+    /// same order. Returns what `change` does, and the number of the change; without an entry, there is nothing to save.
+    pub(crate) fn change<T>(&self, change: impl FnOnce() -> (T, Option<Vec<u8>>)) -> (T, u64) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let (result, entry) = change();
+        if let Some(entry) = entry {
+            pending.changes += 1;
+            pending.entries.push(entry);
+        }
+        (result, pending.changes)
+    }
+
+    /// Saves the changes up to this number, unless another thread has done so while this one waited: appended, or with
+    /// the whole of what is in memory, which `contents` collects.
+    pub(crate) fn commit<B: AsRef<[u8]>>(
+        &self,
+        number: u64,
+        contents: impl FnOnce() -> Result<B, NotSaved>,
+    ) -> Result<(), NotSaved> {
+        self.flush(number, |_| true, contents)
+    }
+
+    fn flush<B: AsRef<[u8]>>(
+        &self,
+        number: u64,
+        may_append: impl FnOnce(&Tail) -> bool,
+        contents: impl FnOnce() -> Result<B, NotSaved>,
+    ) -> Result<(), NotSaved> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        if *saved >= change {
+        if saved.changes >= number {
             return Ok(());
         }
-        let included = self.changes.load(Ordering::SeqCst);
-        let bytes = self.format.wrap(contents()?.as_ref());
-        let written = if bytes.len() as u64 > MAX_LEN {
-            Err(io::Error::new(io::ErrorKind::FileTooLarge, "more than 64 MiB, a lower capacity is needed"))
-        } else {
-            atomic::replace(&self.path, &bytes)
+        let (mut changes, entries) = self.take_pending(|| ()).0;
+        let appended = saved.tail.take().filter(may_append).and_then(|tail| tail.with(&entries));
+        let appended = appended.and_then(|(tail, bytes)| tail.append(&self.path, &bytes).ok()?);
+        let written = match appended {
+            Some(tail) => Ok(tail),
+            // There is nothing to append to, it failed, it is another file by now, or one that others can read.
+            None => {
+                let ((all, _), contents) = self.take_pending(contents);
+                changes = all;
+                self.replace(contents?.as_ref())
+            }
         };
         let mut trouble = self.trouble();
-        written.map_err(|source| {
+        let tail = written.map_err(|source| {
             if !trouble.lasts {
                 let (format, path) = (self.format, self.path.clone());
                 trouble.untold = Some(SavedFileError { format, path, doing: Doing::Write, source });
@@ -123,9 +190,30 @@ impl SavedFile {
             trouble.lasts = true;
             NotSaved
         })?;
+        saved.tail = Some(tail);
         trouble.lasts = false;
-        *saved = included;
+        saved.changes = changes;
         Ok(())
+    }
+
+    /// The changes that are not in the file yet, and how many there were; and what `contents` collects, with which they
+    /// agree: what is changed later has an entry later.
+    fn take_pending<C>(&self, contents: impl FnOnce() -> C) -> ((u64, Vec<Vec<u8>>), C) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        ((pending.changes, core::mem::take(&mut pending.entries)), contents())
+    }
+
+    /// Writes the whole file.
+    fn replace(&self, contents: &[u8]) -> io::Result<Tail> {
+        let bytes = self.format.wrap(contents);
+        if bytes.len() as u64 > MAX_LEN {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "more than 64 MiB, a lower capacity is needed"));
+        }
+        if !atomic::begins_with(&self.path, &self.format.magic)? {
+            return Err(io::Error::other(format!("it has become something else than a {}", self.format.name)));
+        }
+        atomic::replace(&self.path, &bytes)?;
+        Ok(Tail { seal: self.format.seal(contents), body: contents.len(), len: bytes.len() as u64 })
     }
 }
 
@@ -140,6 +228,7 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     TooLong,
+    /// This is an error, and no damage: nothing is started afresh there.
     OtherFile,
     OtherVersion(u16),
     Checksum,
@@ -185,6 +274,7 @@ pub struct SavedFileError {
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     Read,
+    Recognise,
     Write,
 }
 
@@ -194,6 +284,9 @@ impl fmt::Display for SavedFileError {
         let path = path.display();
         match doing {
             Doing::Read => write!(f, "{name} {path} cannot be read: {source}; remove it, or name another"),
+            Doing::Recognise => {
+                write!(f, "{path} is no {name} but something else, and is left as it is; name another file")
+            }
             Doing::Write => {
                 write!(f, "{name} {path} cannot be written: {source}; name one in a directory that you can write to")
             }
@@ -212,12 +305,21 @@ pub(crate) const MAX_LEN: u64 = 64 << 20;
 
 /// The bytes of the file, if there is one; the inner error says why they are not to be used.
 fn read(format: &Format, path: &Path, owner: Owner) -> io::Result<Option<Result<Zeroizing<Vec<u8>>, What>>> {
-    let metadata = match fs::metadata(path) {
+    let file = match atomic::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        metadata => metadata?,
+        file => file?,
     };
+    let metadata = file.metadata()?; // of what was opened, whatever the name stands for by now
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut magic = Vec::new();
+    (&file).take(format.magic.len() as u64).read_to_end(&mut magic)?;
+    if magic.is_empty() {
+        return Ok(None);
+    }
+    if magic != format.magic {
+        return Ok(Some(Err(What::OtherFile)));
     }
     if !owner.alone_writes(&metadata) {
         return Ok(Some(Err(What::WritableByOthers)));
@@ -230,29 +332,48 @@ fn read(format: &Format, path: &Path, owner: Owner) -> io::Result<Option<Result<
     }
     // Room for all of it, and one byte to see its end: growing would leave copies of secrets behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(metadata.len() as usize + 1)); // at most 64 MiB, see above
-    File::open(path)?.take(MAX_LEN + 1).read_to_end(&mut bytes)?;
+    bytes.extend_from_slice(&magic);
+    file.take(MAX_LEN + 1 - magic.len() as u64).read_to_end(&mut bytes)?;
     Ok(Some(if bytes.len() as u64 > MAX_LEN { Err(What::TooLong) } else { Ok(bytes) }))
 }
 
 impl Format {
-    /// The file that holds `body`.
+    /// The file that holds `body`, with an empty journal.
     pub(crate) fn wrap(&self, body: &[u8]) -> Zeroizing<Vec<u8>> {
+        let len = (body.len() as u32).to_be_bytes(); // files that are longer are not written
         let version = self.version.to_be_bytes();
-        Zeroizing::new([&self.magic[..], &version, &self.checksum(version, body), body].concat())
+        Zeroizing::new([&self.magic[..], &version, &len, &self.checksum(version, body), body].concat())
     }
 
-    /// What the file `bytes` holds.
-    fn unwrap<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], What> {
+    /// The contents in the file `bytes`, and what its journal is bound to.
+    fn unwrap<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], [u8; 32]), What> {
         let rest = bytes.strip_prefix(&self.magic).ok_or(What::OtherFile)?;
         let (version, rest) = rest.split_first_chunk().ok_or(What::Checksum)?;
         if *version != self.version.to_be_bytes() {
             return Err(What::OtherVersion(u16::from_be_bytes(*version)));
         }
-        let (sum, body) = rest.split_first_chunk().ok_or(What::Checksum)?;
-        if *sum == self.checksum(*version, body) { Ok(body) } else { Err(What::Checksum) }
+        let (len, rest) = rest.split_first_chunk().ok_or(What::Checksum)?;
+        let (sum, rest) = rest.split_first_chunk().ok_or(What::Checksum)?;
+        let body = rest.get(..u32::from_be_bytes(*len) as usize).ok_or(What::Checksum)?;
+        if *sum == self.checksum(*version, body) { Ok((body, *sum)) } else { Err(What::Checksum) }
+    }
+
+    /// What the journal after these contents is bound to.
+    fn seal(&self, body: &[u8]) -> [u8; 32] {
+        self.checksum(self.version.to_be_bytes(), body)
     }
 
     pub(crate) fn checksum(&self, version: [u8; 2], body: &[u8]) -> [u8; 32] {
-        Sha256::new().chain_update(self.magic).chain_update(version).chain_update(body).finalize().into()
+        let len = (body.len() as u32).to_be_bytes();
+        Sha256::new()
+            .chain_update(self.magic)
+            .chain_update(version)
+            .chain_update(len)
+            .chain_update(body)
+            .finalize()
+            .into()
     }
 }
+
+/// Where the contents begin: after the mark, the version, their length, and the checksum.
+const BODY_AT: usize = 8 + 2 + 4 + 32;

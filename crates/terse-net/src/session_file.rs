@@ -21,7 +21,7 @@ pub struct SessionFile {
     sessions: MemoryClientSessions,
 }
 
-static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 2, secret: true };
+static FORMAT: Format = Format { name: "session file", magic: *b"terse$s\n", version: 3, secret: true };
 
 impl SessionFile {
     /// Opens the file, or prepares to create it, for the sessions of at most `capacity` scopes.
@@ -29,7 +29,7 @@ impl SessionFile {
     /// An error says that the path cannot be used. Otherwise the second value says why the content was not used, if
     /// there was some; the file is then overwritten when there is something to save.
     pub fn open(path: impl AsRef<Path>, capacity: usize) -> Result<(Self, Option<Damage>), SavedFileError> {
-        let decode = |bytes: &[u8]| MemoryClientSessions::from_bytes(bytes, capacity).ok();
+        let decode = |bytes: &[u8], _: &[&[u8]]| MemoryClientSessions::from_bytes(bytes, capacity).ok();
         let (file, sessions, damage) = SavedFile::open(&FORMAT, path.as_ref(), decode)?;
         let sessions = sessions.unwrap_or_else(|| MemoryClientSessions::new(capacity));
         Ok((Self { file, sessions }, damage))

@@ -1,7 +1,9 @@
 //! Private keys outside of the program, such as in a secure element, asked on blocking transports.
 
 use terse_tls::crypto::{CryptoError, Rng};
-use terse_tls::{Connection, Error, Now, SignatureRequest};
+use terse_tls::{Connection, Error, SignatureRequest};
+
+use crate::Clock;
 
 /// Signs with a private key that is elsewhere and takes its time: a secure element, a key server.
 pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoError> + Send>;
@@ -10,12 +12,13 @@ pub type Signer = Box<dyn FnMut(&SignatureRequest) -> Result<Vec<u8>, CryptoErro
 pub(crate) fn sign(
     signer: &mut Option<Signer>,
     connection: &mut Connection,
-    now: Now,
+    clock: Clock,
     rng: &mut dyn Rng,
 ) -> Result<(), Error> {
     let signature = match (connection.signature_request(), signer) {
         (Some(request), Some(signer)) => signer(request),
         _ => Err(CryptoError::SigningFailed),
     };
-    connection.provide_signature(now, rng, signature.as_deref().map_err(|error| *error))
+    // The signer may have taken its time.
+    connection.provide_signature(clock.now(), rng, signature.as_deref().map_err(|error| *error))
 }

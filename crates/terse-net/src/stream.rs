@@ -1,13 +1,14 @@
 //! A connection over a blocking byte stream.
 //!
 //! What must always hold: nothing is waited for while something is left to send; a byte is written once, however often
-//! a time limit interrupts; after an error the alert has been handed to the transport if the transport took it.
+//! a time limit interrupts; after an error the alert has been handed to the transport if the transport took it; the clock
+//! is read once in each turn, which begins where a call may have waited, and never to send data.
 
 use core::ops::Range;
 use std::io::{self, ErrorKind, Read, Write};
 
 use terse_tls::cache::StoreAnswer;
-use terse_tls::{Connection, Error, Event};
+use terse_tls::{Connection, Error, Event, Now};
 
 use crate::signer::{Signer, sign};
 use crate::{Clock, NetError, OsRng};
@@ -20,6 +21,8 @@ pub struct Stream<S> {
     connection: Connection,
     transport: S,
     clock: Clock,
+    /// The time of this turn.
+    now: Now,
     rng: OsRng,
     input: Buffer,
     output: Buffer,
@@ -39,6 +42,7 @@ impl<S: Read + Write> Stream<S> {
             connection,
             transport,
             clock,
+            now: clock.now(),
             rng: OsRng,
             input,
             output,
@@ -98,6 +102,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     fn try_handshake(&mut self, data: &[u8]) -> Result<(), NetError> {
+        self.now = self.clock.now_after(self.now);
         let mut chunk = [0; 1024];
         while self.connection.is_handshaking() {
             let len = self.connection.recv_early_data(&mut chunk);
@@ -153,7 +158,8 @@ impl<S: Read + Write> Stream<S> {
 
     /// The application stops waiting for the peer (`caching`, rule 2).
     pub fn give_up(&mut self) {
-        self.connection.give_up(self.clock.now());
+        self.now = self.clock.now_after(self.now);
+        self.connection.give_up(self.now);
         let _ = self.flush_records(); // the peer is not answering; what it misses is at most an alert
     }
 
@@ -192,13 +198,15 @@ impl<S: Read + Write> Stream<S> {
     fn take_input(&mut self) -> Result<(), NetError> {
         if self.input.is_empty() {
             self.flush_records()?;
-            match self.input.fill_from(&mut self.transport) {
+            let filled = self.input.fill_from(&mut self.transport);
+            self.now = self.clock.now_after(self.now);
+            match filled {
                 Ok(0) => return self.end_of_input(),
                 Ok(_) => {}
                 Err(error) => return Err(self.io_error(error)),
             }
         }
-        let result = self.connection.handle_input(self.clock.now(), &mut self.rng, self.input.filled_mut());
+        let result = self.connection.handle_input(self.now, &mut self.rng, self.input.filled_mut());
         match result {
             Ok(taken) => self.input.consume(taken),
             Err(error) => return Err(self.failed(error)),
@@ -213,7 +221,7 @@ impl<S: Read + Write> Stream<S> {
 
     fn end_of_input(&mut self) -> Result<(), NetError> {
         let in_handshake = self.connection.is_handshaking();
-        match self.connection.handle_end_of_input(self.clock.now()) {
+        match self.connection.handle_end_of_input(self.now) {
             Ok(()) if self.peer_closed => Ok(()),
             Ok(()) => Err(Error::Truncated.into()), // after a failure; never to be taken for a proper end
             Err(Error::Truncated) if in_handshake => Err(NetError::ClosedInHandshake),
@@ -234,21 +242,22 @@ impl<S: Read + Write> Stream<S> {
     }
 
     fn sign(&mut self) -> Result<(), NetError> {
-        let result = sign(&mut self.signer, &mut self.connection, self.clock.now(), &mut self.rng);
+        let result = sign(&mut self.signer, &mut self.connection, self.clock, &mut self.rng);
+        self.now = self.clock.now_after(self.now);
         result.map_err(|error| self.failed(error))
     }
 
     /// Who blocks for bytes has nobody who could answer later.
     fn go_on_without_store(&mut self) -> Result<(), NetError> {
         let Some(answer) = self.connection.store_request().map(StoreAnswer::unavailable) else { return Ok(()) };
-        let result = self.connection.provide_store_answer(self.clock.now(), &mut self.rng, answer);
+        let result = self.connection.provide_store_answer(self.now, &mut self.rng, answer);
         result.map_err(|error| self.failed(error))
     }
 
     fn flush_records(&mut self) -> Result<(), NetError> {
         loop {
             if self.output.is_empty() {
-                let Some(len) = self.connection.poll_transmit(self.clock.now(), &mut self.output.bytes) else { break };
+                let Some(len) = self.connection.poll_transmit(self.now, &mut self.output.bytes) else { break };
                 self.output.range = 0..len;
             }
             match self.transport.write(self.output.filled_mut()) {
@@ -271,7 +280,7 @@ impl<S: Read + Write> Stream<S> {
             if self.input.is_empty() && !matches!(self.input.fill_from(&mut self.transport), Ok(1..)) {
                 return None;
             }
-            match self.connection.handle_input(self.clock.now(), &mut self.rng, self.input.filled_mut()) {
+            match self.connection.handle_input(self.now, &mut self.rng, self.input.filled_mut()) {
                 Ok(taken) => self.input.consume(taken),
                 Err(error @ Error::AlertReceived(_)) => return Some(error.into()),
                 Err(_) => return None,
@@ -354,4 +363,4 @@ impl Buffer {
 }
 
 #[cfg(all(test, unix))]
-mod tests;
+pub(crate) mod tests;

@@ -209,9 +209,10 @@ fn ca_params(name: String, validity: Validity) -> Result<CertificateParams, Erro
     Ok(params)
 }
 
-/// RFC 5280, 4.1.2.2: positive, and unique for the issuer. Four bytes always, so that sizes do not vary.
+/// RFC 5280, 4.1.2.2: positive, and unique for the issuer. Sixteen bytes always, so that sizes do not vary; 126 of their bits are random, so that no two
+/// certificates share one, though nobody keeps count.
 fn random_serial() -> Result<SerialNumber, Error> {
-    let mut serial = [0; 4];
+    let mut serial = [0; 16];
     aws_lc_rs::rand::fill(&mut serial)?;
     serial[0] = serial[0] & 0x7f | 0x40;
     Ok(serial.to_vec().into())

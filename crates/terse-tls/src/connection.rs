@@ -120,6 +120,9 @@ impl Connection {
         rng: &mut dyn Rng,
     ) -> Result<Self, Error> {
         config.check()?;
+        if let Some(cache) = &config.cache {
+            cache.store.seed(rng);
+        }
         let (cache, resumption) = begin(&config, &server, now);
         let (receiver, sender) = link::client(&config, rng)?;
         let mut connection = Self::new(Config::Client(config.clone()), receiver, sender, now);

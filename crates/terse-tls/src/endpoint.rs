@@ -13,7 +13,7 @@
 //! 6).
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -34,6 +34,7 @@ mod hellos;
 mod ids;
 mod limits;
 mod paths;
+mod tables;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
@@ -43,6 +44,7 @@ use hellos::{Hello, Hellos, Shown, Verdict};
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
 use paths::{Origin, Outcome};
+use tables::{ByHandle, Events, HashKey, Keyed};
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,10 +102,10 @@ pub struct Endpoint {
     config: Arc<ServerConfig>,
     limits: EndpointLimits,
     hellos: Hellos,
-    /// Boxed, since nodes of the map have room for more entries than are there.
-    connections: BTreeMap<ConnectionHandle, Box<Entry>>,
-    by_address: BTreeMap<SocketAddr, ConnectionHandle>,
-    by_cid: BTreeMap<Box<[u8]>, ConnectionHandle>,
+    /// Boxed, since the map has room for more entries than are there.
+    connections: ByHandle<Box<Entry>>,
+    by_address: Keyed<SocketAddr, ConnectionHandle>,
+    by_cid: Keyed<Box<[u8]>, ConnectionHandle>,
     /// Those whose handshake is not complete, the oldest first.
     half_open: BTreeSet<ConnectionHandle>,
     timers: BTreeSet<(Instant, ConnectionHandle)>,
@@ -111,9 +113,7 @@ pub struct Endpoint {
     touched: Vec<ConnectionHandle>,
     /// HelloVerifyRequests.
     replies: VecDeque<(SocketAddr, Vec<u8>)>,
-    events: VecDeque<(ConnectionHandle, EndpointEvent)>,
-    /// Bytes of application data among them.
-    received: usize,
+    events: Events,
     next_handle: u64,
     counters: EndpointCounters,
 }
@@ -128,19 +128,19 @@ impl Endpoint {
         if config.common.datagrams.is_none() {
             return Err(ApiMisuse::NoDatagrams.into());
         }
+        let key = HashKey::random(rng)?;
         Ok(Self {
             hellos: Hellos::new(&config.common, &limits, rng)?,
             config,
             limits,
-            connections: BTreeMap::new(),
-            by_address: BTreeMap::new(),
-            by_cid: BTreeMap::new(),
+            connections: ByHandle::with_hasher(key.of_handles()),
+            by_address: Keyed::with_hasher(key.clone()),
+            by_cid: Keyed::with_hasher(key),
             half_open: BTreeSet::new(),
             timers: BTreeSet::new(),
             touched: Vec::new(),
             replies: VecDeque::new(),
-            events: VecDeque::new(),
-            received: 0,
+            events: Events::default(),
             next_handle: 0,
             counters: EndpointCounters::default(),
         })
@@ -215,11 +215,18 @@ impl Endpoint {
 
     /// What happened since the last call, each thing once.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
-        let event = self.events.pop_front()?;
-        if let Some(data) = event.1.data() {
-            self.received -= data.len();
+        while let Some((handle, event)) = self.events.pop() {
+            match self.connections.get_mut(&handle) {
+                Some(entry) => entry.waiting -= u32::from(!event.outlives_connection()),
+                None if event.outlives_connection() => {}
+                None => {
+                    self.events.skipped();
+                    continue;
+                }
+            }
+            return Some((handle, event));
         }
-        Some(event)
+        None
     }
 
     /// When [`Endpoint::handle_timeout`] wants to be called. Ask again after each other call, once
@@ -236,6 +243,7 @@ impl Endpoint {
             entry.timer = None;
             self.check_expired(handle, now);
             let Some(entry) = self.connections.get_mut(&handle) else { continue };
+            entry.connection.forget(now);
             let result = entry.connection.handle_timeout(now).and_then(|()| entry.unheard(now, &self.limits));
             if let Err(error) = result {
                 self.failed(handle, error);
@@ -311,14 +319,7 @@ impl Endpoint {
             self.by_cid.remove(id);
         }
         self.half_open.remove(&handle);
-        let received = &mut self.received;
-        self.events.retain(|(of, event)| {
-            let is_dead = *of == handle && !matches!(event, EndpointEvent::Replaced | EndpointEvent::Evicted);
-            if let (true, Some(data)) = (is_dead, event.data()) {
-                *received -= data.len();
-            }
-            !is_dead
-        });
+        self.events.bury(entry.waiting as usize, |handle| self.connections.contains_key(handle));
     }
 
     /// Forgets a connection that makes room, and tells the application if it has heard of it.
@@ -327,7 +328,7 @@ impl Endpoint {
         let has_early_data = self.connections.get(&handle).is_some_and(|entry| entry.has_early_data);
         self.remove(handle);
         if is_complete || has_early_data {
-            self.events.push_back((handle, event));
+            self.events.push(handle, event);
         }
     }
 
@@ -437,13 +438,16 @@ impl Endpoint {
             }
             let (data, is_early) = entry.connection.take_received();
             let is_done = data.is_empty() && (rest.is_empty() || entry.connection.is_waiting());
-            if self.received + data.len() > self.limits.max_received {
+            if self.events.bytes() + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
-                self.received += data.len();
+                if !is_early && entry.connection.is_connected() && self.half_open.remove(&handle) {
+                    self.hellos.forget(&entry.address);
+                    entry.tell(&mut self.events, handle, EndpointEvent::Connected); // before the data that came with it
+                }
                 entry.has_early_data |= is_early;
                 let event = if is_early { EndpointEvent::EarlyData(data) } else { EndpointEvent::Data(data) };
-                self.events.push_back((handle, event));
+                entry.tell(&mut self.events, handle, event);
             }
             if is_done {
                 break;
@@ -471,7 +475,7 @@ impl Endpoint {
     fn failed(&mut self, handle: ConnectionHandle, error: Error) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         if !core::mem::replace(&mut entry.has_failed, true) {
-            self.events.push_back((handle, EndpointEvent::Failed(error)));
+            entry.tell(&mut self.events, handle, EndpointEvent::Failed(error));
         }
         self.half_open.remove(&handle);
     }
@@ -482,9 +486,11 @@ impl Endpoint {
         while let Some(event) = entry.connection.poll_event() {
             let event = match event {
                 Event::Connected => {
-                    self.half_open.remove(&handle);
-                    self.hellos.forget(&entry.address);
                     entry.proven();
+                    if !self.half_open.remove(&handle) {
+                        continue; // reported before data
+                    }
+                    self.hellos.forget(&entry.address);
                     EndpointEvent::Connected
                 }
                 Event::NeedSignature => EndpointEvent::NeedSignature,
@@ -492,12 +498,7 @@ impl Endpoint {
                 Event::PeerClosed => EndpointEvent::PeerClosed,
                 Event::EarlyData => continue, // reported with the data itself
             };
-            // Data that came with it goes after it.
-            let place = self.events.iter().position(|(of, event)| *of == handle && event.is_data());
-            match (place, &event) {
-                (Some(place), EndpointEvent::Connected) => self.events.insert(place, (handle, event)),
-                _ => self.events.push_back((handle, event)),
-            }
+            entry.tell(&mut self.events, handle, event);
         }
     }
 
@@ -530,8 +531,9 @@ fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {
 }
 
 impl EndpointEvent {
-    const fn is_data(&self) -> bool {
-        matches!(self, Self::Data(_))
+    /// Whether it is of a connection that is gone, and tells of that.
+    const fn outlives_connection(&self) -> bool {
+        matches!(self, Self::Replaced | Self::Evicted)
     }
 
     fn data(&self) -> Option<&[u8]> {

@@ -34,7 +34,8 @@ mod time;
 mod wire;
 
 pub use cert::{
-    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
+    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, PeerName, Revocation, Stapling, Trust, Validity,
+    VerifiedPeer,
 };
 #[cfg(feature = "testing")]
 pub use config::{CacheDefence, Defence, Fault};

@@ -98,8 +98,17 @@ impl Dropped {
     }
 
     /// All of them.
-    pub fn total(&self) -> u32 {
-        self.by_cause().iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    pub const fn total(&self) -> u32 {
+        let Self { malformed, wrong_epoch, replayed, not_authentic, .. } = *self;
+        let Self { unprotected_alert, bad_fragment, not_due, connection_id, .. } = *self;
+        malformed
+            .saturating_add(wrong_epoch)
+            .saturating_add(replayed)
+            .saturating_add(not_authentic)
+            .saturating_add(unprotected_alert)
+            .saturating_add(bad_fragment)
+            .saturating_add(not_due)
+            .saturating_add(connection_id)
     }
 }
 

@@ -270,7 +270,10 @@ fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result
     while data.len() < expected {
         let room = chunk.len().min(expected - data.len());
         match channel.receive(&mut chunk[..room]) {
-            Ok(0) => return Err(Trouble::TooLittle { received: data.len(), expected }),
+            Ok(0) => {
+                channel.close()?;
+                return Err(Trouble::TooLittle { received: data.len(), expected });
+            }
             Ok(len) => data.extend_from_slice(&chunk[..len]),
             Err(error) => {
                 if error.is_timeout() {

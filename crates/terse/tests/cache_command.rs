@@ -106,11 +106,13 @@ fn files_that_cannot_be_used_are_refused() {
     cache(&pki, "list @none.cache").refused(1, &["there is no cache file", "none.cache", "--cache-file"]);
     assert!(!pki.path("none.cache").exists());
     let before = fs::read(pki.path("client.cache")).unwrap();
-    for damaged in [&before[..before.len() - 1], b"something else"] {
-        fs::write(pki.path("client.cache"), damaged).unwrap();
+    let damaged = (&before[..45], ["client.cache: it", "afresh"]);
+    let something_else = (&b"something else"[..], ["client.cache is no cache file", "name another file"]);
+    for (content, message) in [damaged, something_else] {
+        fs::write(pki.path("client.cache"), content).unwrap();
         for command in ["list @client.cache", "drop @client.cache --all"] {
-            cache(&pki, command).refused(1, &["client.cache: it", "afresh"]);
-            assert_eq!(fs::read(pki.path("client.cache")).unwrap(), damaged, "left as it was");
+            cache(&pki, command).refused(1, &message);
+            assert_eq!(fs::read(pki.path("client.cache")).unwrap(), content, "left as it was");
         }
     }
     let outcome = cache(&pki, "drop @client.cache");

@@ -93,6 +93,10 @@ impl End for ServerEnd {
         connection.map_or(Mode::Full, |connection| super::mode(connection))
     }
 
+    fn as_application(self: Box<Self>) -> Box<dyn End> {
+        self // one reading of the clock for a datagram, as `terse_net::DatagramServer` has
+    }
+
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {
         let handle = self.handle.ok_or("not connected")?;
         let taken = match self.endpoint.borrow_mut().connection(handle) {

@@ -161,27 +161,179 @@ fn assert_damaged(path: &Path, bytes: &[u8], what: &str) {
     assert!(record_of(&file).is_empty() && file.find(&ticket(1)).is_none(), "{what}");
 }
 
+/// Where the journal of `bytes`, a cache file, begins.
+fn journal_of(bytes: &[u8]) -> usize {
+    let len: [u8; 4] = bytes[10..14].try_into().expect("its length");
+    10 + 4 + 32 + u32::from_be_bytes(len) as usize
+}
+
+/// Which of the tickets 1 and 2 a file has: none when the contents were written, then the first, then both.
+fn assert_earlier(path: &Path, bytes: &[u8], what: &str) {
+    fs::write(path, bytes).expect("writable");
+    let (file, damage) = open(path);
+    assert_eq!(damage, None, "{what}");
+    assert_eq!(record_of(&file), example().0, "{what}");
+    let found = [1, 2].map(|n| file.find(&ticket(n)).is_some());
+    assert!([[false, false], [true, false], [true, true]].contains(&found), "{what}: {found:?}");
+}
+
+/// In the contents it is reported; in the journal, what was there before counts.
 #[test]
-fn damage_at_every_byte_is_reported() {
+fn damage_at_every_byte_is_noticed() {
     let (_directory, path) = filled();
     let bytes = fs::read(&path).expect("readable");
-    for place in 0..bytes.len() {
+    let journal = journal_of(&bytes);
+    assert!(journal < bytes.len(), "two commits are in the journal");
+    for place in FORMAT.magic.len()..bytes.len() {
         for bit in [0x01, 0x80] {
             let mut damaged = bytes.clone();
             damaged[place] ^= bit;
-            assert_damaged(&path, &damaged, &format!("byte {place}"));
+            let what = format!("byte {place}");
+            if place < journal {
+                assert_damaged(&path, &damaged, &what);
+            } else {
+                assert_earlier(&path, &damaged, &what);
+            }
         }
     }
 }
 
+/// Whatever a lost power leaves of what was being appended, a state that there was is found, and the next change is saved.
 #[test]
-fn every_shorter_file_is_reported() {
+fn every_shorter_file_has_an_earlier_state() {
     let (_directory, path) = filled();
     let bytes = fs::read(&path).expect("readable");
-    for len in 0..bytes.len() {
+    let journal = journal_of(&bytes);
+    for len in FORMAT.magic.len()..journal {
         assert_damaged(&path, &bytes[..len], &format!("{len} bytes"));
     }
-    assert_damaged(&path, &[bytes.as_slice(), &[0]].concat(), "one byte more");
+    for len in journal..bytes.len() {
+        assert_earlier(&path, &bytes[..len], &format!("{len} bytes"));
+        open(&path)
+            .0
+            .commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None })
+            .expect("writable");
+        assert!(open(&path).0.find(&ticket(3)).is_some(), "{len} bytes");
+    }
+    assert_earlier(&path, &[bytes.as_slice(), &[0]].concat(), "one byte more");
+}
+
+/// A file with these bytes cannot be opened, and stays as it is.
+fn assert_left_alone(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("writable");
+    let error = CacheFile::open(path, 8).expect_err("something else").to_string();
+    let expected =
+        format!("{} is no cache file but something else, and is left as it is; name another file", path.display());
+    assert_eq!(error, expected);
+    assert_eq!(fs::read(path).expect("there"), bytes);
+}
+
+/// A typo names a private key: that must not be the end of it.
+#[test]
+fn what_is_something_else_is_never_overwritten() {
+    let (directory, path) = filled();
+    assert_left_alone(&path, b"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n");
+    assert_left_alone(&path, b"terse$c");
+    assert_left_alone(&path, b"terse$s\n of sessions");
+    fs::write(&path, b"").expect("writable");
+    assert_eq!(open(&path).1, None, "nothing is lost of an empty file");
+    // It becomes something else while it is in use, the journal may be appended to or not.
+    let (directory_2, path_2) = filled();
+    for (path, _directory) in [(path, directory), (path_2, directory_2)] {
+        let (file, _) = open(&path);
+        fs::write(&path, b"a letter").expect("writable");
+        assert!(file.commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None }).is_err());
+        let report = file.take_error().expect("a reason").to_string();
+        assert!(report.contains("it has become something else than a cache file"), "{report}");
+        assert_eq!(fs::read(&path).expect("there"), b"a letter");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    let error = CacheFile::open(&path, 8).expect_err("a pipe").to_string();
+    assert!(error.contains("it is not a regular file"), "{error}");
+}
+
+/// How many bytes a commit adds to the file, and whether the file is still the same one.
+#[test]
+fn what_a_change_costs_does_not_grow_with_the_contents() {
+    let directory = TempDir::new().expect("a directory");
+    let row = example().1;
+    for clients in [1, 100, 2_000] {
+        let path = directory.path().join(clients.to_string());
+        let (file, _) = CacheFile::open(&path, 20_000).expect("usable");
+        let commit = |n| file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None });
+        let mut written = 0;
+        let mut before = 0;
+        for n in 1..=clients {
+            commit(n).expect("writable");
+            let bytes = fs::metadata(&path).expect("there").len();
+            // Shorter, or very much longer: the whole file was written.
+            written += if bytes > before && bytes - before < 0x1000 { bytes - before } else { bytes };
+            before = bytes;
+        }
+        let each = written / clients;
+        assert!(each < 1_500, "{each} bytes a commit beside {clients} clients");
+        let (file, damage) = CacheFile::open(&path, 20_000).expect("usable");
+        assert_eq!((damage, file.server().len() as u64), (None, clients));
+    }
+}
+
+/// Whoever connects without a certificate has nothing written.
+#[test]
+fn strangers_cost_no_writes() {
+    let (_directory, path) = filled();
+    let (file, _) = open(&path);
+    let before = (fs::read(&path).expect("there"), fs::metadata(&path).expect("there").modified().expect("a time"));
+    let address = AddressId([1; 4]);
+    let row = Row { entry: None, seen: None, address: Some(address) };
+    for n in 1_000..1_100 {
+        let commit = Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None };
+        file.commit(commit).expect("in memory");
+    }
+    assert_eq!(file.spend(&ticket(1_099), address), Ok(true));
+    assert_eq!(file.spend(&ticket(1_099), address), Ok(false), "once");
+    file.remove(&ticket(1_099)).expect("in memory");
+    let after = (fs::read(&path).expect("there"), fs::metadata(&path).expect("there").modified().expect("a time"));
+    assert_eq!(before, after);
+    file.commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None }).expect("writable");
+    assert!(open(&path).0.find(&ticket(1_098)).is_none(), "nor with others' changes");
+}
+
+/// The journal and the contents say the same.
+#[test]
+fn the_journal_has_every_kind_of_change() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("cache");
+    let (file, _) = open(&path);
+    let (record, row) = example();
+    let here = AddressId([1; 4]);
+    let row = Row { address: Some(here), ..row };
+    let commit = |n, parent| file.commit(Commit { ticket: ticket(n), row: row.clone(), parent, time: None });
+    for n in 1..5 {
+        commit(n, None).expect("writable");
+    }
+    commit(5, Some(ticket(4))).expect("writable");
+    assert_eq!(file.spend(&ticket(2), here), Ok(true));
+    file.remove(&ticket(3)).expect("writable");
+    for saved in [record, ScopeRecord::default()] {
+        let change = &mut |record: &mut ScopeRecord| {
+            record.clone_from(&saved);
+            Save::Now
+        };
+        file.update(&scope(), change).expect("writable");
+        let bytes = fs::read(&path).expect("there");
+        assert!(bytes.len() > journal_of(&bytes) + 100, "it is the journal that is read");
+        let (again, damage) = open(&path);
+        assert_eq!(damage, None);
+        assert_eq!(record_of(&again), saved);
+        assert_eq!(again.server().lineages(), file.server().lineages());
+    }
 }
 
 #[test]
@@ -194,18 +346,21 @@ fn reports_say_what_is_wrong() {
     let good = fs::read(&path).expect("readable");
     let nothing = snapshot::encode(&MemoryClientStore::new(0), &MemoryServerStore::new(0), &LearnedIssuers::new())
         .expect("small");
-    let other = [&FORMAT.magic[..], &[0, 9], &FORMAT.checksum([0, 9], &nothing), &nothing].concat();
+    let len = (nothing.len() as u32).to_be_bytes();
+    let other = [&FORMAT.magic[..], &[0, 9], &len, &FORMAT.checksum([0, 9], &nothing), &nothing].concat();
     let mut flipped = good.clone();
-    flipped[60] ^= 1;
+    flipped[60] ^= 1; // in the contents
     assert_eq!(report(&good), None);
     assert_eq!(report(&FORMAT.wrap(&nothing)), None);
     for (bytes, expected) in [
-        (b"not a cache".as_slice(), "cache file FILE: it does not begin like a cache file; starting afresh"),
-        (&other, &format!("cache file FILE: its format is version 9, not {}; starting afresh", snapshot::VERSION)),
-        (&flipped, "cache file FILE: its checksum does not match; starting afresh"),
-        (&FORMAT.wrap(&[1]), "cache file FILE: its content makes no sense; starting afresh"),
+        (
+            other.as_slice(),
+            format!("cache file FILE: its format is version 9, not {}; starting afresh", snapshot::VERSION),
+        ),
+        (&flipped, "cache file FILE: its checksum does not match; starting afresh".into()),
+        (&FORMAT.wrap(&[1]), "cache file FILE: its content makes no sense; starting afresh".into()),
     ] {
-        assert_eq!(report(bytes).as_deref(), Some(expected));
+        assert_eq!(report(bytes), Some(expected));
     }
 }
 
@@ -221,7 +376,7 @@ fn longer_files_are_not_read() {
 #[test]
 fn damaged_file_is_replaced_by_the_next_change() {
     let (_directory, path) = filled();
-    fs::write(&path, b"rubbish").expect("writable");
+    fs::write(&path, [&FORMAT.magic[..], b"rubbish"].concat()).expect("writable");
     let (file, damage) = open(&path);
     assert!(damage.is_some());
     file.commit(Commit { ticket: ticket(5), row: example().1, parent: None, time: None }).expect("writable");

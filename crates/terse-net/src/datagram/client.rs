@@ -1,14 +1,15 @@
 //! A client's connection over datagrams: DTLS on a UDP socket.
 //!
 //! What must always hold: nothing is waited for while something is left to send; what the network says of datagrams
-//! (ICMP) ends nothing, since anybody can say it; however much comes in, time limits hold.
+//! (ICMP) ends nothing, since anybody can say it; however much comes in, time limits hold; the clock is read where a call
+//! begins or has waited, and nowhere else.
 
 use core::ops::Range;
 use core::time::Duration;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
-use terse_tls::{AlertDescription, ApiMisuse, Connection, Error, Event, Instant};
+use terse_tls::{AlertDescription, ApiMisuse, Connection, Error, Event, Instant, Now};
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
 use crate::error::NoAnswer;
@@ -24,6 +25,8 @@ pub struct DatagramClient {
     connection: Connection,
     socket: UdpSocket,
     clock: Clock,
+    /// The time of this turn.
+    now: Now,
     rng: OsRng,
     input: Box<[u8]>,
     /// What the connection has not taken yet of the datagram in `input`.
@@ -54,10 +57,12 @@ impl DatagramClient {
     /// Puts `connection`, which is configured for datagrams and has not sent anything yet, on `socket`, which is connected.
     /// Without a time limit yet: the handshake ends by [`terse_tls::Datagrams::max_retransmissions`].
     pub fn new(connection: Connection, socket: UdpSocket, clock: Clock) -> Self {
+        let now = clock.now();
         Self {
             connection,
             socket,
             clock,
+            now,
             rng: OsRng,
             input: vec![0; BUFFER_LEN].into(),
             rest: 0..0,
@@ -68,7 +73,7 @@ impl DatagramClient {
             peer_closed: false,
             signer: None,
             spare_ids: 0,
-            effort: Effort { since: clock.now().monotonic, asked: 1, network: None },
+            effort: Effort { since: now.monotonic, asked: 1, network: None },
         }
     }
 
@@ -86,7 +91,7 @@ impl DatagramClient {
 
     /// Calls fail with [`NetError::NoAnswer`] from `limit` after now on.
     pub fn set_limit(&mut self, limit: Duration) {
-        let now = self.clock.now().monotonic;
+        let now = self.turn();
         self.deadline = u64::try_from(limit.as_millis()).ok().and_then(|limit| now.0.checked_add(limit)).map(Instant);
         self.effort.since = now;
     }
@@ -94,7 +99,7 @@ impl DatagramClient {
     /// Completes the handshake. When the time limit passes, or the server does not answer however often it is asked, the
     /// connection is given up, and its cache knows (`caching`, rule 2).
     pub fn handshake(&mut self) -> Result<(), NetError> {
-        self.effort.since = self.clock.now().monotonic;
+        self.effort.since = self.turn();
         self.flush()?;
         while self.connection.is_handshaking() {
             let result = self.advance();
@@ -111,6 +116,7 @@ impl DatagramClient {
     /// none ([`Connection::send_early_data`]).
     pub fn send_early_data(&mut self, data: &[u8]) -> Result<usize, NetError> {
         let taken = self.connection.send_early_data(data)?;
+        self.turn();
         self.flush()?;
         Ok(taken)
     }
@@ -118,7 +124,7 @@ impl DatagramClient {
     /// Changes the key that this side sends with, and asks the server to do the same if `request_peer` (RFC 9147, 8). Waits
     /// until the server has acknowledged what must come before: the end of the handshake, or another change.
     pub fn update_keys(&mut self, request_peer: bool) -> Result<(), NetError> {
-        self.effort = Effort { since: self.clock.now().monotonic, asked: 1, network: self.effort.network };
+        self.effort = Effort { since: self.turn(), asked: 1, network: self.effort.network };
         loop {
             match self.connection.update_keys(request_peer) {
                 Err(Error::ApiMisuse(ApiMisuse::KeyUpdateUnderWay)) => self.advance()?,
@@ -133,7 +139,7 @@ impl DatagramClient {
     /// Waits for a message and copies it to `out`; what does not fit, the next call gives. 0: the server has closed the
     /// connection properly, or `out` is empty. After [`NetError::NoAnswer`] the call may be made again.
     pub fn receive(&mut self, out: &mut [u8]) -> Result<usize, NetError> {
-        self.effort = Effort { since: self.clock.now().monotonic, asked: 1, network: self.effort.network };
+        self.effort = Effort { since: self.turn(), asked: 1, network: self.effort.network };
         loop {
             let len = self.connection.recv(out);
             self.has_read |= len > 0;
@@ -146,6 +152,7 @@ impl DatagramClient {
 
     /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram.
     pub fn send(&mut self, message: &[u8]) -> Result<(), NetError> {
+        self.turn();
         while self.connection.send(message)? < message.len() {
             self.flush()?;
         }
@@ -155,12 +162,14 @@ impl DatagramClient {
     /// Tells the server that no more messages follow (`close_notify`). What the server still sends can be received.
     pub fn close(&mut self) -> Result<(), NetError> {
         self.connection.close();
+        self.turn();
         self.flush()
     }
 
     /// The application stops waiting for the server (`caching`, rule 2).
     pub fn give_up(&mut self) {
-        self.connection.give_up(self.clock.now());
+        self.turn();
+        self.connection.give_up(self.now);
         let _ = self.flush(); // the server is not answering; what it misses is at most an alert
     }
 
@@ -196,6 +205,12 @@ impl DatagramClient {
         }
     }
 
+    /// Begins a turn: what follows happens now.
+    fn turn(&mut self) -> Instant {
+        self.now = self.clock.now_after(self.now);
+        self.now.monotonic
+    }
+
     /// Hands the connection a datagram, or lets time pass.
     fn advance(&mut self) -> Result<(), NetError> {
         if self.rest.is_empty() && !core::mem::take(&mut self.has_read) {
@@ -205,13 +220,13 @@ impl DatagramClient {
             }
         }
         let heard = self.heard();
-        let (now, input) = (self.clock.now(), &mut self.input[self.rest.clone()]); // what came, or less
-        match self.connection.handle_input(now, &mut self.rng, input) {
+        let input = &mut self.input[self.rest.clone()]; // what came, or less
+        match self.connection.handle_input(self.now, &mut self.rng, input) {
             Ok(taken) => self.rest.start += taken, // of what was given
             Err(error) => return Err(self.failed(error)),
         }
         if self.heard() > heard {
-            self.effort = Effort { since: now.monotonic, asked: 1, network: None };
+            self.effort = Effort { since: self.now.monotonic, asked: 1, network: None };
         }
         self.take_events()?;
         self.flush()
@@ -224,7 +239,7 @@ impl DatagramClient {
 
     /// Waits for a datagram. `false`: none came yet.
     fn wait(&mut self) -> Result<bool, NetError> {
-        let now = self.clock.now().monotonic;
+        let now = self.now.monotonic;
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             return Err(self.no_answer(None));
         }
@@ -246,7 +261,9 @@ impl DatagramClient {
     /// Reads a datagram. `false`: none came in time.
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
-        match self.socket.recv(&mut self.input) {
+        let received = self.socket.recv(&mut self.input);
+        self.turn();
+        match received {
             Ok(len) => {
                 self.rest = 0..len;
                 Ok(true)
@@ -263,7 +280,7 @@ impl DatagramClient {
     fn ask_again(&mut self) -> Result<(), NetError> {
         let sent_again = |connection: &Connection| connection.summary().retransmissions;
         let before = sent_again(&self.connection);
-        match self.connection.handle_timeout(self.clock.now()) {
+        match self.connection.handle_timeout(self.now) {
             Ok(()) => {
                 self.flush()?;
                 self.effort.asked += u32::from(sent_again(&self.connection) > before);
@@ -281,7 +298,7 @@ impl DatagramClient {
             in_handshake: !self.connection.is_connected(),
             heard: summary.received.handshake_bytes > 0,
             asked: self.effort.asked,
-            waited: Duration::from_millis(self.clock.now().monotonic.since(self.effort.since)),
+            waited: Duration::from_millis(self.now.monotonic.since(self.effort.since)),
             alert,
             network: self.effort.network,
             dropped: summary.dropped.total(),
@@ -305,12 +322,13 @@ impl DatagramClient {
     }
 
     fn sign(&mut self) -> Result<(), NetError> {
-        let result = sign(&mut self.signer, &mut self.connection, self.clock.now(), &mut self.rng);
+        let result = sign(&mut self.signer, &mut self.connection, self.clock, &mut self.rng);
+        self.turn();
         result.map_err(|error| self.failed(error))
     }
 
     fn flush(&mut self) -> Result<(), NetError> {
-        while let Some(len) = self.connection.poll_transmit(self.clock.now(), &mut self.output) {
+        while let Some(len) = self.connection.poll_transmit(self.now, &mut self.output) {
             // A socket answers with what the network said of an earlier datagram, instead of sending this one.
             let mut said = 0;
             while let Err(error) = self.socket.send(&self.output[..len]) {

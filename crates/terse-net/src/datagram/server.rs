@@ -1,7 +1,8 @@
 //! A server for datagrams: one UDP socket, one thread, any number of clients.
 //!
 //! What must always hold: no datagram ends the server or makes it wait; what came is handled before more is taken, so
-//! that no more is kept than the endpoint's limits allow.
+//! that no more is kept than the endpoint's limits allow; the clock is read where a call begins or has waited, and before
+//! it waits, and nowhere else.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -13,7 +14,7 @@ use std::net::UdpSocket;
 use terse_tls::cache::StoreAnswer;
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits, Error, Instant,
-    ServerConfig,
+    Now, ServerConfig,
 };
 
 use super::{AT_ONCE, BUFFER_LEN, MAX_OVERDUE, is_interruption, is_of_network};
@@ -28,6 +29,8 @@ pub struct DatagramServer {
     endpoint: Endpoint,
     socket: UdpSocket,
     clock: Clock,
+    /// The time of this turn.
+    now: Now,
     rng: OsRng,
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -86,6 +89,7 @@ impl DatagramServer {
             endpoint: Endpoint::new(config, limits, &mut OsRng)?,
             socket,
             clock,
+            now: clock.now(),
             rng: OsRng,
             input: vec![0; BUFFER_LEN].into(),
             output: vec![0; BUFFER_LEN].into(),
@@ -119,17 +123,28 @@ impl DatagramServer {
         limit: Option<Duration>,
     ) -> Result<Option<(ConnectionHandle, DatagramEvent)>, NetError> {
         let limit = limit.and_then(|limit| u64::try_from(limit.as_millis()).ok());
-        let end = limit.map(|limit| Instant(self.clock.now().monotonic.0.saturating_add(limit)));
+        let mut end = None;
+        let end_after = |now: Instant| limit.map(|limit| Instant(now.0.saturating_add(limit)));
         loop {
-            self.flush();
+            // What waits here happened when the last datagram was handled, or the last timer.
             if let Some((handle, event)) = self.endpoint.poll_event() {
                 match self.event(handle, event) {
-                    Some(event) => return Ok(Some((handle, event))),
+                    Some(event) => {
+                        self.flush();
+                        return Ok(Some((handle, event)));
+                    }
                     None => continue,
                 }
             }
-            let now = self.clock.now().monotonic;
+            self.flush();
             let timer = [self.endpoint.poll_timeout(), self.idle.timeout()].into_iter().flatten().min();
+            let is_due = |time: Option<Instant>| time.is_some_and(|time| time <= self.now.monotonic);
+            if !is_due(timer) && !is_due(end.flatten()) && self.read_at_once()? {
+                end.get_or_insert(end_after(self.now.monotonic));
+                continue;
+            }
+            let now = self.turn();
+            let end = *end.get_or_insert(end_after(now));
             if timer.is_some_and(|timer| timer <= now) {
                 if self.overdue < MAX_OVERDUE && self.read(Some(AT_ONCE))? {
                     self.overdue += 1;
@@ -140,7 +155,7 @@ impl DatagramServer {
                     return Ok(Some((handle, DatagramEvent::Idle)));
                 }
                 self.watch(None);
-                self.endpoint.handle_timeout(self.clock.now());
+                self.endpoint.handle_timeout(self.now);
                 continue;
             }
             if end.is_some_and(|end| end <= now) {
@@ -157,9 +172,9 @@ impl DatagramServer {
     /// network lost ([`EndpointCounters::messages_refused`]).
     pub fn send(&mut self, handle: ConnectionHandle, message: &[u8]) -> Result<(), NetError> {
         let result = self.endpoint.send(handle, message);
-        self.flush();
+        self.begin_and_flush();
         result?;
-        self.idle.restart(handle, self.clock.now().monotonic);
+        self.idle.restart(handle, self.now.monotonic);
         Ok(())
     }
 
@@ -168,7 +183,7 @@ impl DatagramServer {
     pub fn update_keys(&mut self, handle: ConnectionHandle, request_peer: bool) -> Result<(), NetError> {
         let connection = self.endpoint.connection(handle).ok_or(Error::ApiMisuse(ApiMisuse::Closed))?;
         connection.update_keys(request_peer)?;
-        self.flush();
+        self.begin_and_flush();
         Ok(())
     }
 
@@ -177,7 +192,7 @@ impl DatagramServer {
         if let Some(connection) = self.endpoint.connection(handle) {
             connection.close();
         }
-        self.flush();
+        self.begin_and_flush();
         self.endpoint.remove(handle);
         self.idle.remove(handle);
     }
@@ -196,7 +211,7 @@ impl DatagramServer {
     /// ([`terse_tls::AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         self.endpoint.confirm_address(handle);
-        self.flush();
+        self.begin_and_flush();
     }
 
     /// What came that belongs to no connection, and what was refused.
@@ -211,7 +226,6 @@ impl DatagramServer {
 
     /// What `event` is to the application, if anything.
     fn event(&mut self, handle: ConnectionHandle, event: EndpointEvent) -> Option<DatagramEvent> {
-        let now = self.clock.now().monotonic;
         let event = match event {
             EndpointEvent::Connected => DatagramEvent::Connected,
             EndpointEvent::Data(data) => DatagramEvent::Data(data),
@@ -223,8 +237,9 @@ impl DatagramServer {
                 // Who blocks for datagrams has nobody who could answer later.
                 let request = self.endpoint.connection(handle)?.store_request();
                 let answer = request.map(StoreAnswer::unavailable)?;
-                let now = self.clock.now();
-                DatagramEvent::Failed(self.endpoint.provide_store_answer(now, &mut self.rng, handle, answer).err()?)
+                DatagramEvent::Failed(
+                    self.endpoint.provide_store_answer(self.now, &mut self.rng, handle, answer).err()?,
+                )
             }
             EndpointEvent::Failed(error) => DatagramEvent::Failed(error),
             EndpointEvent::Replaced | EndpointEvent::Evicted => {
@@ -234,22 +249,37 @@ impl DatagramServer {
             }
             _ => return None,
         };
-        self.idle.restart(handle, now);
+        self.idle.restart(handle, self.now.monotonic);
         Some(event)
     }
 
     fn sign(&mut self, handle: ConnectionHandle) -> Result<(), Error> {
         let Some(connection) = self.endpoint.connection(handle) else { return Ok(()) };
-        sign(&mut self.signer, connection, self.clock.now(), &mut self.rng)
+        let result = sign(&mut self.signer, connection, self.clock, &mut self.rng);
+        self.turn();
+        result
+    }
+
+    /// Reads a datagram that is there and hands it over. `false`: none is. While many come, each costs one call of the
+    /// system and one reading of the clock.
+    fn read_at_once(&mut self) -> Result<bool, NetError> {
+        let received = receive_at_once(&self.socket, &mut self.input);
+        self.received(received)
     }
 
     /// Reads a datagram and hands it over. `false`: none came in time.
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
-        match self.socket.recv_from(&mut self.input) {
+        let received = self.socket.recv_from(&mut self.input);
+        self.received(received)
+    }
+
+    fn received(&mut self, received: io::Result<(usize, SocketAddr)>) -> Result<bool, NetError> {
+        match received {
             Ok((len, from)) => {
                 self.watch(Some(from));
-                self.endpoint.handle_datagram(self.clock.now(), &mut self.rng, from, &mut self.input[..len]);
+                self.turn();
+                self.endpoint.handle_datagram(self.now, &mut self.rng, from, &mut self.input[..len]);
                 Ok(true)
             }
             Err(error) if is_interruption(&error) || is_of_network(&error) => Ok(false),
@@ -263,8 +293,20 @@ impl DatagramServer {
         }
     }
 
+    /// Sends what a call of the application leaves to be sent.
+    fn begin_and_flush(&mut self) {
+        self.turn();
+        self.flush();
+    }
+
+    /// Begins a turn: what follows happens now.
+    fn turn(&mut self) -> Instant {
+        self.now = self.clock.now_after(self.now);
+        self.now.monotonic
+    }
+
     fn flush(&mut self) {
-        while let Some((to, len)) = self.endpoint.poll_transmit(self.clock.now(), &mut self.output) {
+        while let Some((to, len)) = self.endpoint.poll_transmit(self.now, &mut self.output) {
             while let Err(error) = self.socket.send_to(&self.output[..len], to) {
                 if error.kind() != ErrorKind::Interrupted {
                     self.send_error = Some(error); // no client's network may stop the others
@@ -273,6 +315,21 @@ impl DatagramServer {
             }
         }
     }
+}
+
+/// A datagram that is there.
+#[cfg(unix)]
+fn receive_at_once(socket: &UdpSocket, out: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    use rustix::net::{RecvFlags, recvfrom};
+    let (len, _, from) = recvfrom(socket, out, RecvFlags::DONTWAIT)?;
+    let from = from.and_then(|from| from.try_into().ok()).ok_or(ErrorKind::InvalidData)?; // a UDP socket has no other
+    Ok((len, from))
+}
+
+/// The system has no call that does not wait at all: [`DatagramServer::read`] waits.
+#[cfg(not(unix))]
+fn receive_at_once(_: &UdpSocket, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    Err(ErrorKind::WouldBlock.into())
 }
 
 /// When the complete connections were last heard.

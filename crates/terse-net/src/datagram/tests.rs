@@ -1,4 +1,4 @@
-//! The sizes of packets.
+//! The sizes of packets, and how often the clock is read.
 
 use super::*;
 
@@ -8,4 +8,57 @@ fn a_packet_has_its_headers() {
     assert_eq!(sizes(1280), [1252, 1232, 1252]);
     assert_eq!(sizes(1500), [1472, 1452, 1472]);
     assert_eq!(sizes(20), [0, 0, 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_clock_is_read_once_for_a_message_and_twice_by_a_client_that_waits() {
+    use alloc::sync::Arc;
+    use std::net::UdpSocket;
+    use std::thread;
+
+    use terse_tls::{Connection, Datagrams, EndpointLimits, ServerAddress};
+
+    use crate::OsRng;
+    use crate::clock::READINGS;
+    use crate::stream::tests::{NAME, configs};
+
+    const MESSAGES: u32 = 100;
+    const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+    let (mut client, mut server, clock) = configs(true, |key| key);
+    for common in [&mut client.common, &mut server.common] {
+        common.datagrams = Some(Datagrams::default());
+    }
+    server.client_authentication = terse_tls::ClientAuthentication::None;
+    let [client_socket, server_socket] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    client_socket.connect(server_socket.local_addr().unwrap()).unwrap();
+    let mut server = DatagramServer::new(Arc::new(server), EndpointLimits::default(), server_socket, clock).unwrap();
+    let address = ServerAddress { name: NAME.try_into().unwrap(), port: 443 };
+    let connection = Connection::client(Arc::new(client), address, clock.now(), &mut OsRng).unwrap();
+    let mut client = DatagramClient::new(connection, client_socket, clock);
+    let mut client = thread::scope(|scope| {
+        let client = scope.spawn(move || client.handshake().map(|()| client));
+        while !matches!(server.next_event(PATIENCE).unwrap(), Some((_, DatagramEvent::Connected))) {}
+        client.join().unwrap().unwrap()
+    });
+    let mut received = [0; 200];
+    let (mut sent, mut taken, mut waited) = (0, 0, 0);
+    for _ in 0..MESSAGES {
+        READINGS.set(0);
+        client.send(&[7; 128]).unwrap();
+        sent += READINGS.get();
+        READINGS.set(0);
+        let Some((handle, DatagramEvent::Data(data))) = server.next_event(PATIENCE).unwrap() else { panic!("no data") };
+        taken += READINGS.get();
+        READINGS.set(0);
+        server.send(handle, &data).unwrap();
+        sent += READINGS.get();
+        READINGS.set(0);
+        assert_eq!(client.receive(&mut received).unwrap(), 128);
+        waited += READINGS.get();
+    }
+    assert_eq!(sent, 2 * MESSAGES);
+    // What the handshake left to be read and sent comes in between.
+    assert!((MESSAGES..=MESSAGES + 8).contains(&taken), "{taken}");
+    assert!((2 * MESSAGES..=2 * MESSAGES + 8).contains(&waited), "{waited}");
 }

@@ -48,10 +48,11 @@ fn a_staple_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn an_unknown_key_is_shown_by_its_end() {
+fn an_unknown_key_is_shown_by_its_hash() {
     assert_eq!(
-        line(Error::Certificate(CertificateError::UnknownPublicKey { end: [0x9f, 0x3c, 0x21, 0xaa] })),
-        "the raw public key …9f3c21aa of broker.plant.example is none that is trusted here; \
+        line(Error::Certificate(CertificateError::UnknownPublicKey { sha256: [0x9f; 32] })),
+        "the raw public key sha256:9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f of \
+         broker.plant.example is none that is trusted here; \
          trust the public key that the peer has now, once you know that it is the peer's"
     );
 }

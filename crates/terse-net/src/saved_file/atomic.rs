@@ -4,8 +4,57 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+/// Opens the file at `path` to read it. A link is not followed, and nothing is waited for if it is a pipe.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    with_flags(OpenOptions::new().read(true)).open(path)
+}
+
+/// Opens the file at `path` to read it and to write at its end.
+pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+    with_flags(OpenOptions::new().read(true).append(true)).open(path)
+}
+
+fn with_flags(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    }
+    options
+}
+
+/// Fills `out` from this place in `file` on.
+pub(super) fn read_at(mut file: &File, out: &mut [u8], place: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(place))?;
+    file.read_exact(out)
+}
+
+/// Whether the file at `path` begins with `magic`, or is empty, or there is none.
+pub(super) fn begins_with(path: &Path, magic: &[u8]) -> io::Result<bool> {
+    let file = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        file => file?,
+    };
+    let mut beginning = Vec::new();
+    file.take(magic.len() as u64).read_to_end(&mut beginning)?;
+    Ok(beginning.is_empty() || beginning == magic)
+}
+
+/// Whether nobody but its owner can read the file or write to it.
+#[cfg(unix)]
+pub(super) fn is_private(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::mode(metadata) & 0o077 == 0
+}
+
+/// Left to the directory's access list.
+#[cfg(not(unix))]
+pub(super) const fn is_private(_: &Metadata) -> bool {
+    true
+}
 
 /// Replaces the file at `path`, or creates it, with mode 0600.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

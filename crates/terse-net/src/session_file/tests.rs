@@ -74,8 +74,7 @@ fn damage_is_reported_and_replaced() {
     let (_directory, path) = filled();
     let good = fs::read(&path).expect("readable");
     for (place, expected) in [
-        (0, "it does not begin like a session file"),
-        (9, "its format is version 3, not 2"),
+        (9, "its format is version 2, not 3"),
         (20, "its checksum does not match"),
         (good.len() - 1, "its checksum does not match"),
     ] {

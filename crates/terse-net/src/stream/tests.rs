@@ -19,8 +19,9 @@ use terse_tls::{
 
 use super::*;
 use crate::Timed;
+use crate::clock::READINGS;
 
-const NAME: &str = "broker.example";
+pub(crate) const NAME: &str = "broker.example";
 
 /// A client, and a server that requires a certificate, which the client has unless `anonymous`.
 fn connections(anonymous: bool) -> (Connection, Connection, Clock) {
@@ -42,7 +43,7 @@ fn address() -> ServerAddress {
     ServerAddress { name: NAME.try_into().unwrap(), port: 443 }
 }
 
-fn configs(
+pub(crate) fn configs(
     anonymous: bool,
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
 ) -> (ClientConfig, ServerConfig, Clock) {
@@ -71,13 +72,14 @@ struct Quirky {
     writes_fail: Option<(bool, ErrorKind)>,
     /// How many writes moved anything.
     writes: usize,
+    reads: u32,
 }
 
 impl Quirky {
     fn pair(at_most: usize) -> (Self, Self) {
         let quirky = |socket: UnixStream| {
             socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap(); // what hangs, fails
-            Self { socket, at_most, interrupted: false, writes_fail: None, writes: 0 }
+            Self { socket, at_most, interrupted: false, writes_fail: None, writes: 0, reads: 0 }
         };
         let (a, b) = UnixStream::pair().unwrap();
         (quirky(a), quirky(b))
@@ -93,6 +95,7 @@ impl Read for Quirky {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.interrupt()?;
         let len = out.len().min(self.at_most);
+        self.reads += 1;
         self.socket.read(&mut out[..len])
     }
 }
@@ -133,6 +136,25 @@ fn bytes_one_at_a_time_and_interruptions() {
     let mut received = [0; 5];
     server.read_exact(&mut received).unwrap();
     assert_eq!(&received, b"hello");
+}
+
+#[test]
+fn the_clock_is_read_once_for_each_read_and_for_no_write() {
+    const MESSAGES: u32 = 100;
+    let (mut client, mut server) = connected(100_000);
+    READINGS.set(0);
+    for _ in 0..MESSAGES {
+        client.send(&[7; 128]).unwrap();
+    }
+    assert_eq!(READINGS.get(), 0);
+    let reads = server.transport.reads;
+    let mut received = [0; 128];
+    for _ in 0..MESSAGES {
+        server.read_exact(&mut received).unwrap();
+    }
+    let reads = server.transport.reads - reads;
+    assert_eq!(READINGS.get(), reads);
+    assert!(reads < MESSAGES, "several messages come with one read");
 }
 
 #[test]

@@ -5,12 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use pki_types::ServerName;
 use subtle::ConstantTimeEq;
 
-use crate::crypto::{Digest, Hash};
+use crate::crypto::{self, Digest};
 use crate::error::InvalidMessage;
 use crate::summary::Transport;
 use crate::wire::{Encode, Parse, Reader, Writer};
@@ -46,6 +47,12 @@ impl PartialEq for Ticket {
 impl Eq for Ticket {}
 
 /// For the index of a store.
+impl Hash for Ticket {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.0);
+    }
+}
+
 impl Ord for Ticket {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.cmp(&other.0)
@@ -99,7 +106,7 @@ pub struct AddressId(pub [u8; 4]);
 
 impl AddressId {
     /// Of `address`. A client of IPv4 has the same one at a server that takes both versions of IP on one socket.
-    pub(crate) fn new(address: IpAddr, hash: &dyn Hash) -> Self {
+    pub(crate) fn new(address: IpAddr, hash: &dyn crypto::Hash) -> Self {
         Self(first(match address.to_canonical() {
             IpAddr::V4(address) => hash.hash(&[&address.octets()]),
             IpAddr::V6(address) => hash.hash(&[&address.octets()]),

@@ -12,7 +12,6 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use super::shared::{Record, Value, View};
 use super::table::Kind;
@@ -127,8 +126,8 @@ impl Kind<SHARED> for Lineages {
         Ticket::parse(&mut reader).ok().filter(|_| has_it)
     }
 
-    fn compare(one: &Ticket, other: &Ticket) -> Ordering {
-        one.cmp(other)
+    fn equals(one: &Ticket, other: &Ticket) -> bool {
+        one == other
     }
 }
 

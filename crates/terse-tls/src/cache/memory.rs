@@ -1,10 +1,14 @@
 //! Stores in memory: for devices, for tests, and under the stores that save.
 //!
+//! They find by a keyed hash what others have a part in: a client makes tickets, and somebody may choose where a client
+//! connects to. The key is drawn by the first connection, or it is the application's (`with_hash_key`).
+//!
 //! What must always hold: never more than `capacity` scopes or clients, and as many tickets of clients without a
 //! certificate, nor more bytes than were set for them; the least recently used goes first.
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Poll;
 
 use spin::Mutex;
@@ -12,8 +16,9 @@ use spin::Mutex;
 use super::lineage::{self, Lineages, TicketRow};
 use super::record::{self, Scopes};
 use super::store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
-use super::table::{Place, Table, Use};
+use super::table::{HashKey, Place, Table, Use};
 use super::{AddressId, Lineage, Scope, ScopeRecord, Ticket};
+use crate::crypto::Rng;
 
 /// Bytes that a store has, if nothing else is said: of each entry what one takes with an RSA key of 4,096 bits and long
 /// names, and beside them what the largest takes.
@@ -26,6 +31,7 @@ const fn default_bytes(capacity: usize) -> usize {
 /// What a client keeps, in memory.
 pub struct MemoryClientStore {
     table: Mutex<ScopeTable>,
+    is_keyed: AtomicBool,
 }
 
 type ScopeTable = Table<Scopes, { record::SHARED }>;
@@ -34,13 +40,24 @@ impl MemoryClientStore {
     /// An empty store for at most `capacity` scopes, of 1 KiB each on average. It takes memory as it is filled, in
     /// small steps.
     pub fn new(capacity: usize) -> Self {
-        Self { table: Mutex::new(Table::new(capacity, default_bytes(capacity))) }
+        Self { table: Mutex::new(Table::new(capacity, default_bytes(capacity))), is_keyed: AtomicBool::new(false) }
     }
 
     /// The same, of `bytes` altogether, all of which it takes at once. A change then needs memory only while it is
     /// made.
     pub fn fixed(capacity: usize, bytes: usize) -> Self {
-        Self { table: Mutex::new(Table::fixed(capacity, bytes)) }
+        Self { table: Mutex::new(Table::fixed(capacity, bytes)), is_keyed: AtomicBool::new(false) }
+    }
+
+    /// Finds scopes by a hash with this key, which nobody else should know. Without, the first connection draws one.
+    pub fn with_hash_key(self, key: [u8; 16]) -> Self {
+        self.set_hash_key(key);
+        self
+    }
+
+    fn set_hash_key(&self, key: HashKey) {
+        self.table.lock().set_hash_key(key);
+        self.is_keyed.store(true, Ordering::Release);
     }
 
     /// How many scopes have a record.
@@ -87,6 +104,17 @@ impl ClientStore for MemoryClientStore {
         insert(&mut table, scope, &record);
         Ok(())
     }
+
+    fn seed(&self, rng: &mut dyn Rng) {
+        draw(rng, &self.is_keyed).into_iter().for_each(|key| self.set_hash_key(key));
+    }
+}
+
+/// A key for a store that has none. If there is no randomness, the next connection may have some.
+fn draw(rng: &mut dyn Rng, is_keyed: &AtomicBool) -> Option<HashKey> {
+    let mut key = HashKey::default();
+    let is_drawn = !is_keyed.load(Ordering::Acquire) && rng.fill(&mut key).is_ok();
+    is_drawn.then_some(key)
 }
 
 impl fmt::Debug for MemoryClientStore {
@@ -98,6 +126,7 @@ impl fmt::Debug for MemoryClientStore {
 /// What a server keeps, in memory.
 pub struct MemoryServerStore {
     tables: Mutex<Tables>,
+    is_keyed: AtomicBool,
 }
 
 /// Lineages by ticket.
@@ -146,7 +175,7 @@ impl MemoryServerStore {
     pub fn new(capacity: usize) -> Self {
         let clients = Table::new(capacity, default_bytes(capacity));
         let anonymous = Table::new(capacity, capacity.saturating_mul(BYTES_PER_ANONYMOUS));
-        Self { tables: Mutex::new(Tables { clients, anonymous }) }
+        Self { tables: Mutex::new(Tables { clients, anonymous }), is_keyed: AtomicBool::new(false) }
     }
 
     /// The same, of `bytes` altogether for clients and `anonymous` tickets without a client certificate, all of which
@@ -154,7 +183,20 @@ impl MemoryServerStore {
     pub fn fixed(capacity: usize, bytes: usize, anonymous: usize) -> Self {
         let clients = Table::fixed(capacity, bytes);
         let anonymous = Table::fixed(anonymous, anonymous.saturating_mul(BYTES_PER_ANONYMOUS));
-        Self { tables: Mutex::new(Tables { clients, anonymous }) }
+        Self { tables: Mutex::new(Tables { clients, anonymous }), is_keyed: AtomicBool::new(false) }
+    }
+
+    /// Finds tickets by a hash with this key, which nobody else should know. Without, the first connection draws one.
+    pub fn with_hash_key(self, key: [u8; 16]) -> Self {
+        self.set_hash_key(key);
+        self
+    }
+
+    fn set_hash_key(&self, key: HashKey) {
+        let mut tables = self.tables.lock();
+        tables.clients.set_hash_key(key);
+        tables.anonymous.set_hash_key(key);
+        self.is_keyed.store(true, Ordering::Release);
     }
 
     /// How many tickets are kept.
@@ -245,6 +287,9 @@ impl ServerStore for MemoryServerStore {
             _ => table.remove(place),
         }
         Ok(())
+    }
+    fn seed(&self, rng: &mut dyn Rng) {
+        draw(rng, &self.is_keyed).into_iter().for_each(|key| self.set_hash_key(key));
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) type Value = [u8; 32];
 #[derive(Debug)]
 pub(super) struct Shared {
     values: Vec<Value>,
+    /// How often each is used.
+    uses: Vec<u32>,
     limit: usize,
 }
 
@@ -42,17 +44,21 @@ impl Shared {
 
     /// For a table of `capacity` records.
     pub(super) fn new(capacity: usize) -> Self {
-        Self { values: Vec::new(), limit: (capacity / 32).clamp(8, Self::MAX) }
+        Self::of_at_most((capacity / 32).clamp(8, Self::MAX))
     }
 
     /// As many as there are numbers, in the order in which they come.
     pub(super) const fn of_file() -> Self {
-        Self { values: Vec::new(), limit: Self::MAX }
+        Self::of_at_most(Self::MAX)
     }
 
     /// None at all: each record carries its own.
     pub(super) const fn none() -> Self {
-        Self { values: Vec::new(), limit: 0 }
+        Self::of_at_most(0)
+    }
+
+    const fn of_at_most(limit: usize) -> Self {
+        Self { values: Vec::new(), uses: Vec::new(), limit }
     }
 
     /// The values that a file has.
@@ -76,22 +82,34 @@ impl Shared {
     /// Takes all memory that it will ever need.
     pub(super) fn reserve(&mut self) {
         self.values.reserve_exact(self.limit);
+        self.uses.reserve_exact(self.limit);
     }
 
-    /// The number of `value`: that of an unused one, if all are taken.
-    fn number(&mut self, value: &Value, is_used: impl Fn(u8) -> bool) -> u8 {
+    /// The number of `value`, which one more record has: that of an unused one, if all are taken.
+    fn number(&mut self, value: &Value) -> u8 {
         let known = self.values.iter().position(|known| known == value);
         let place = known.or_else(|| {
             if self.values.len() < self.limit {
                 self.values.reserve_exact(1);
                 self.values.push(*value);
+                self.uses.reserve_exact(1);
+                self.uses.push(0);
                 return Some(self.values.len() - 1);
             }
-            let unused = (0..self.values.len()).find(|place| !is_used(*place as u8 + 1))?;
+            let unused = self.uses.iter().position(|uses| *uses == 0)?;
             *self.values.get_mut(unused)? = *value;
             Some(unused)
         });
-        place.map_or(Self::OWN, |place| place as u8 + 1)
+        let Some(place) = place else { return Self::OWN };
+        self.uses.get_mut(place).into_iter().for_each(|uses| *uses += 1); // records are fewer than 2^32
+        place as u8 + 1
+    }
+
+    /// A record with these numbers is gone.
+    pub(super) fn release(&mut self, numbers: &[u8]) {
+        for number in numbers.iter().filter(|number| !matches!(**number, Self::NONE | Self::OWN)) {
+            self.uses.get_mut(usize::from(*number) - 1).into_iter().for_each(|uses| *uses -= 1);
+        }
     }
 }
 
@@ -111,23 +129,24 @@ const LEN: usize = 2;
 impl<const R: usize> Record<R> {
     /// The record as bytes that need nothing beside them, which [`View::of_one`] reads.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        self.pack(&mut Shared::none(), |_| true)
+        self.pack(&mut Shared::none())
     }
 
     /// The record as bytes: its length in two of them, the number of each shared value, those that have none, and the
     /// body. Nothing, if it is longer than 64 KiB.
-    pub(super) fn pack(&self, shared: &mut Shared, is_used: impl Fn(u8) -> bool) -> Vec<u8> {
+    pub(super) fn pack(&self, shared: &mut Shared) -> Vec<u8> {
         let mut numbers = [Shared::NONE; R];
-        for place in 0..R {
-            if let Some(value) = &self.shared[place] {
-                numbers[place] = shared.number(value, |number| numbers.contains(&number) || is_used(number));
-            }
+        for (number, value) in numbers.iter_mut().zip(&self.shared) {
+            *number = value.as_ref().map_or(Shared::NONE, |value| shared.number(value));
         }
         let own = self.shared.iter().zip(numbers).filter(|(_, number)| *number == Shared::OWN);
         let own: Vec<&Value> = own.filter_map(|(value, _)| value.as_ref()).collect();
         let len = LEN + R + own.len() * size_of::<Value>() + self.body.len();
         let mut bytes = Vec::with_capacity(len);
-        let Ok(len) = u16::try_from(len) else { return bytes };
+        let Ok(len) = u16::try_from(len) else {
+            shared.release(&numbers);
+            return bytes;
+        };
         bytes.extend_from_slice(&len.to_be_bytes());
         bytes.extend_from_slice(&numbers);
         own.into_iter().for_each(|value| bytes.extend_from_slice(value));

@@ -22,7 +22,7 @@ use crate::error::InvalidMessage;
 use crate::wire::{Encode, EncodeError, Parse, Reader};
 
 /// The version of the format. To be kept with the bytes, and compared before [`decode`].
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// What [`encode`] takes, and [`decode`] gives back.
 pub type Contents = (MemoryClientStore, MemoryServerStore, LearnedIssuers);
@@ -36,9 +36,31 @@ pub fn encode(
     server: &MemoryServerStore,
     issuers: &LearnedIssuers,
 ) -> Result<Vec<u8>, NotSaved> {
+    encode_rows(client, server, issuers, true)
+}
+
+/// The same without the tickets of clients that had no certificate: whoever connects makes those, and a store that saves
+/// may want to write nothing for them. After a restart they cost a full handshake each.
+pub fn encode_authenticated(
+    client: &MemoryClientStore,
+    server: &MemoryServerStore,
+    issuers: &LearnedIssuers,
+) -> Result<Vec<u8>, NotSaved> {
+    encode_rows(client, server, issuers, false)
+}
+
+fn encode_rows(
+    client: &MemoryClientStore,
+    server: &MemoryServerStore,
+    issuers: &LearnedIssuers,
+    with_anonymous: bool,
+) -> Result<Vec<u8>, NotSaved> {
     let scopes = client.records();
-    let (clients, anonymous): (Vec<_>, Vec<_>) =
+    let (clients, mut anonymous): (Vec<_>, Vec<_>) =
         server.lineages().into_iter().partition(|lineage| lineage.entry().is_some());
+    if !with_anonymous {
+        anonymous.clear();
+    }
     let mut bytes = Vec::new();
     write_table(scopes.iter().map(|(scope, record)| record.to_packed(scope)), &mut bytes)?;
     write_table(clients.iter().map(Lineage::to_packed), &mut bytes)?;
@@ -86,7 +108,7 @@ fn write_table<const R: usize>(
 ) -> Result<(), NotSaved> {
     let (mut shared, mut packed) = (Shared::of_file(), Vec::new());
     for record in records {
-        packed.extend_from_slice(&record.map_err(|_| NotSaved)?.pack(&mut shared, |_| true));
+        packed.extend_from_slice(&record.map_err(|_| NotSaved)?.pack(&mut shared));
     }
     bytes.push(shared.values().len() as u8); // there are not more
     shared.values().iter().for_each(|value| bytes.extend_from_slice(value));

@@ -19,6 +19,7 @@ use core::task::Poll;
 use pki_types::UnixTime;
 
 use super::{AddressId, Fingerprint, PeerEntry, Scope, ScopeRecord, Ticket};
+use crate::crypto::Rng;
 
 /// What a client keeps, by scope.
 pub trait ClientStore: Send + Sync {
@@ -29,6 +30,10 @@ pub trait ClientStore: Send + Sync {
     /// `change` does not call the store. An error says that the record is kept in memory but was not saved; a
     /// connection goes on without.
     fn update(&self, scope: &Scope, change: &mut dyn FnMut(&mut ScopeRecord) -> Save) -> Result<(), NotSaved>;
+
+    /// Lends randomness to a store that needs some. Each connection calls this before anything else; by default it does
+    /// nothing. A store that finds records by a hash takes the key of that from here.
+    fn seed(&self, _: &mut dyn Rng) {}
 }
 
 /// Whether a change must be saved at once.
@@ -68,6 +73,10 @@ pub trait ServerStore: Send + Sync {
 
     /// Deletes `ticket`, if it is there. A store may do it later: what expired or was revoked is not used either way.
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved>;
+
+    /// As [`ClientStore::seed`]. A client can try until it makes tickets that it likes: without a key in the hash, they
+    /// would all be found in one place.
+    fn seed(&self, _: &mut dyn Rng) {}
 }
 
 /// What a server keeps under one ticket.

@@ -1,27 +1,41 @@
-//! Records as bytes, one after the other: what the stores in memory are made of. A record has no pointer and no box of
-//! its own; what many have in common is kept once, beside them, and named by one byte.
+//! Records as bytes, in the order of use: what the stores in memory are made of. A record has no pointer and no box of
+//! its own; what many have in common is kept once, beside them, and named by one byte. An index finds them by a keyed
+//! hash, since peers have a part in what their keys are.
+//!
+//! A change takes the same time beside one record and beside a million: it writes its record to the end, and pays for the
+//! hole that the old one leaves by moving some others. But an index that grows is made anew, which happens each time that
+//! there are twice as many records.
 //!
 //! What must always hold:
 //! - Never more than `capacity` records, nor more than `max_bytes` of them; the least recently used goes first.
 //! - A table that was made with [`Table::fixed`] never allocates again, but for what it hands out.
 
-use alloc::vec::Vec;
-use core::cmp::Ordering;
+use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 
-use super::shared::{Record, Shared, View, length_of, numbers_of};
+use hashbrown::HashTable;
+use siphasher::sip::SipHasher13;
+
+use super::shared::{Record, Shared, View, numbers_of};
+
+mod log;
+
+use log::{Log, Moved};
 
 /// What a table is for: how its records are found. `R` is how many shared values a record has.
 pub(super) trait Kind<const R: usize> {
-    type Key<'a>;
+    type Key<'a>: Hash;
     /// How many keys a record has at most.
     const KEYS: usize;
 
     /// The key of this number, if the record has so many.
     fn key<'a>(view: &View<'a, R>, number: usize) -> Option<Self::Key<'a>>;
 
-    fn compare(one: &Self::Key<'_>, other: &Self::Key<'_>) -> Ordering;
+    fn equals(one: &Self::Key<'_>, other: &Self::Key<'_>) -> bool;
 }
+
+/// The key of the hash. Who knows it can make keys that are found slowly.
+pub(super) type HashKey = [u8; 16];
 
 /// Where a record begins. Good until the table changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +46,7 @@ pub(super) struct Place(u32);
 pub(super) enum Use {
     /// It becomes the most recently used.
     Now,
-    /// It stays as old as it is.
+    /// It stays as old as it is, unless it is longer than before.
     Same,
 }
 
@@ -40,11 +54,13 @@ pub(super) enum Use {
 pub(super) struct Table<K, const R: usize> {
     capacity: usize,
     max_bytes: usize,
-    bytes: Vec<u8>,
-    /// Where the records begin, least recently used first.
-    order: Vec<u32>,
-    /// The same in the order of the keys, each times [`Kind::KEYS`] and with the number of its key.
-    index: Vec<u32>,
+    log: Log,
+    len: usize,
+    /// Where the records begin, each times [`Kind::KEYS`] and with the number of its key.
+    index: HashTable<u32>,
+    /// Whether it has all its memory.
+    is_fixed: bool,
+    hash_key: HashKey,
     shared: Shared,
     kind: PhantomData<K>,
 }
@@ -53,159 +69,216 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
     /// An empty table for at most `capacity` records of `max_bytes` altogether, which takes memory as it is filled.
     pub(super) fn new(capacity: usize, max_bytes: usize) -> Self {
         let max_bytes = max_bytes.min(Self::MAX_BYTES);
-        let shared = Shared::new(capacity);
-        Self { capacity, max_bytes, bytes: Vec::new(), order: Vec::new(), index: Vec::new(), shared, kind: PhantomData }
+        let (log, shared) = (Log::new(max_bytes), Shared::new(capacity));
+        let (index, hash_key) = (HashTable::new(), HashKey::default());
+        Self { capacity, max_bytes, log, len: 0, index, is_fixed: false, hash_key, shared, kind: PhantomData }
     }
 
     /// The same, with all its memory from the start.
     pub(super) fn fixed(capacity: usize, max_bytes: usize) -> Self {
         let mut table = Self::new(capacity, max_bytes);
-        table.bytes.reserve_exact(table.max_bytes);
-        table.order.reserve_exact(capacity);
-        table.index.reserve_exact(capacity.saturating_mul(K::KEYS));
+        table.log.reserve();
+        // With more room than it needs, an index is not often made anew.
+        table.index = HashTable::with_capacity(capacity.saturating_mul(K::KEYS).saturating_mul(9) / 8);
+        table.is_fixed = true;
         table.shared.reserve();
         table
     }
 
+    /// Finds records by a hash with this key from now on.
+    pub(super) fn set_hash_key(&mut self, key: HashKey) {
+        self.hash_key = key;
+        self.index_all();
+    }
+
     /// How many records there are.
     pub(super) const fn len(&self) -> usize {
-        self.order.len()
+        self.len
     }
 
     /// How many keys they have.
-    pub(super) const fn keys(&self) -> usize {
+    pub(super) fn keys(&self) -> usize {
         self.index.len()
     }
 
     /// The record with `key`, and which of its keys that is.
     pub(super) fn find(&self, key: K::Key<'_>) -> Option<(Place, usize)> {
-        let place = self.index.binary_search_by(|entry| self.compare(*entry, &key)).ok()?;
-        self.index.get(place).map(|entry| (Place(entry / K::KEYS as u32), *entry as usize % K::KEYS))
+        let is_it = |entry: &u32| self.key(*entry).is_some_and(|own| K::equals(&own, &key));
+        let entry = *self.index.find(self.hash(&key), is_it)?;
+        Some((Place(entry / K::KEYS as u32), entry as usize % K::KEYS))
     }
 
     /// What is kept there.
     pub(super) fn view(&self, Place(place): Place) -> View<'_, R> {
-        let record = self.bytes.get(place as usize..).unwrap_or_default();
-        View::read(record, &self.shared).unwrap_or(View { shared: [None; R], body: &[] })
+        View::read(self.log.bytes(place), &self.shared).unwrap_or(View { shared: [None; R], body: &[] })
     }
 
     /// All records, least recently used first.
     pub(super) fn iter(&self) -> impl Iterator<Item = View<'_, R>> {
-        self.order.iter().map(|place| self.view(Place(*place)))
+        self.log.places().map(|place| self.view(Place(place)))
     }
 
     /// Keeps `record`, in the place of `old` if there is one, unless it is too large. Its keys must be those of no
     /// other record but `old`.
     pub(super) fn put(&mut self, old: Option<Place>, record: &Record<R>, used: Use) {
-        let record = self.pack(record);
-        let mut age = old.and_then(|Place(old)| self.order.iter().rposition(|place| *place == old));
-        // What would go first makes room for one of its length as well as an older one of the same record.
-        let oldest = || self.order.first().filter(|_| old.is_none() && !self.has_room(record.len())).map(|_| 0);
-        if let Some(position) = age.or_else(oldest)
-            && let Some(place) = self.order.get(position).copied()
-            && self.record_len(place) == record.len()
+        let record = record.pack(&mut self.shared);
+        let numbers = numbers_of::<R>(&record);
+        if let (Some(old), Use::Same) = (old, used)
+            && self.replace(old, &record)
         {
-            self.overwrite(place, &record);
-            if used == Use::Now || old.is_none() {
-                self.order.get_mut(position..).unwrap_or_default().rotate_left(1);
-            }
             return;
         }
-        old.into_iter().for_each(|old| self.remove(old));
-        if record.is_empty() || record.len() > self.max_bytes || self.capacity == 0 {
-            return;
+        let is_kept = !record.is_empty() && record.len() <= self.max_bytes.min(Log::MAX_RECORD) && self.capacity > 0;
+        let mut holes = old.map_or(0, |Place(old)| self.forget(old));
+        if is_kept {
+            holes += self.make_room(record.len());
         }
-        while !self.has_room(record.len()) {
-            let Some(oldest) = self.order.first() else { return };
-            self.remove(Place(*oldest));
-            age = age.map(|age| age.saturating_sub(1));
+        self.tidy(holes); // first, so that a device needs room for one record more at most
+        if is_kept {
+            let place = self.log.push(&record);
+            self.len += 1;
+            self.index_keys(place);
+        } else {
+            self.shared.release(numbers);
         }
-        let place = self.bytes.len() as u32; // at most MAX_BYTES
-        make_room(&mut self.bytes, record.len());
-        self.bytes.extend_from_slice(&record);
-        make_room(&mut self.order, 1);
-        match age {
-            Some(age) if used == Use::Same && age < self.order.len() => self.order.insert(age, place),
-            _ => self.order.push(place),
-        }
-        self.index_keys(place);
-    }
-
-    fn has_room(&self, len: usize) -> bool {
-        self.order.len() < self.capacity && self.bytes.len() + len <= self.max_bytes
-    }
-
-    /// Puts a record in the place of another one of its length.
-    fn overwrite(&mut self, place: u32, record: &[u8]) {
-        self.forget_keys(place);
-        if let Some(bytes) = self.bytes.get_mut(place as usize..place as usize + record.len()) {
-            bytes.copy_from_slice(record);
-        }
-        self.index_keys(place);
     }
 
     /// Forgets the record there.
     pub(super) fn remove(&mut self, Place(place): Place) {
-        let len = self.record_len(place);
-        self.bytes.drain(place as usize..place as usize + len);
-        let (keys, len) = (K::KEYS as u32, len as u32);
-        self.order.retain_mut(|other| {
-            let stays = *other != place;
-            *other -= if *other > place { len } else { 0 };
-            stays
-        });
-        self.index.retain_mut(|entry| {
-            let other = *entry / keys;
-            *entry -= if other > place { len * keys } else { 0 };
-            other != place
-        });
+        let hole = self.forget(place);
+        self.tidy(hole);
     }
 
-    /// So that an entry of the index has 32 bits.
-    const MAX_BYTES: usize = (u32::MAX as usize) / K::KEYS - u16::MAX as usize;
-
-    /// The record as bytes, with its shared values among the others; nothing if it is too long.
-    fn pack(&mut self, record: &Record<R>) -> Vec<u8> {
-        let (bytes, order) = (&self.bytes, &self.order);
-        let kept = || order.iter().flat_map(|place| numbers_of::<R>(bytes.get(*place as usize..).unwrap_or_default()));
-        record.pack(&mut self.shared, |number| kept().any(|used| *used == number))
+    /// Puts a record in the place of another one that is not shorter. False: nothing is done.
+    fn replace(&mut self, Place(place): Place, record: &[u8]) -> bool {
+        if record.is_empty() {
+            return false; // it is too long
+        }
+        let numbers: [u8; R] = numbers_of::<R>(self.log.bytes(place)).try_into().unwrap_or([0; R]);
+        self.forget_keys(place);
+        let is_done = self.log.replace(place, record);
+        if is_done {
+            self.shared.release(&numbers);
+        }
+        self.index_keys(place);
+        is_done
     }
 
-    fn record_len(&self, place: u32) -> usize {
-        self.bytes.get(place as usize..).map_or(0, length_of)
+    /// Makes room for a record of `len` bytes. Returns how many bytes of others had to go.
+    fn make_room(&mut self, len: usize) -> usize {
+        let mut forgotten = 0;
+        while self.len >= self.capacity || !self.log.has_room(len) {
+            let is_full = self.len >= self.capacity || self.log.live() + len > self.max_bytes - self.holes_allowed();
+            if !self.log.is_tidy() && (!is_full || self.len == 0) {
+                let mut everything = usize::MAX;
+                self.sweep(&mut everything);
+            } else {
+                let Some(oldest) = self.log.oldest() else { break };
+                forgotten += self.forget(oldest);
+            }
+        }
+        forgotten
     }
 
-    fn compare(&self, entry: u32, key: &K::Key<'_>) -> Ordering {
-        let (place, number) = (entry / K::KEYS as u32, entry as usize % K::KEYS);
-        let view = self.view(Place(place));
-        K::key(&view, number).map_or(Ordering::Less, |own| K::compare(&own, key))
+    /// Bytes that are left to holes: none in a table so small that all of it is swept at once.
+    const fn holes_allowed(&self) -> usize {
+        if self.max_bytes > SMALL { self.max_bytes / 6 } else { 0 }
     }
 
-    fn index_keys(&mut self, place: u32) {
-        for number in 0..K::KEYS {
-            let Some(position) = self.position(place, number) else { continue };
-            make_room(&mut self.index, 1);
-            self.index.insert(position, place * K::KEYS as u32 + number as u32);
+    /// Forgets a record. Returns its length.
+    fn forget(&mut self, place: u32) -> usize {
+        self.forget_keys(place);
+        self.shared.release(numbers_of::<R>(self.log.bytes(place)));
+        self.len -= 1;
+        self.log.remove(place)
+    }
+
+    /// `new` bytes more are holes: sweeps as much as keeps all of them to an eighth.
+    fn tidy(&mut self, new: usize) {
+        let mut budget = SWEPT * new;
+        while budget > 0 && (self.log.is_swept() || self.log.holes() * SWEPT > self.log.live()) {
+            self.sweep(&mut budget);
         }
     }
 
-    /// Where the key of this number belongs in the index, if the record has so many.
-    fn position(&self, place: u32, number: usize) -> Option<usize> {
-        let key = K::key(&self.view(Place(place)), number)?;
-        Some(self.index.partition_point(|entry| self.compare(*entry, &key) == Ordering::Less))
+    /// Sweeps until a sweep has reached the end, or the budget is spent.
+    fn sweep(&mut self, budget: &mut usize) {
+        while let Some(moved) = self.log.sweep(budget) {
+            self.moved(moved);
+        }
+    }
+
+    /// So that an entry of the index has 32 bits.
+    const MAX_BYTES: usize = (u32::MAX as usize) / K::KEYS - 0x2_0000;
+
+    fn hash(&self, key: &K::Key<'_>) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(&self.hash_key);
+        key.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The key of an entry of the index.
+    fn key(&self, entry: u32) -> Option<K::Key<'_>> {
+        K::key(&self.view(Place(entry / K::KEYS as u32)), entry as usize % K::KEYS)
+    }
+
+    /// The keys of a record: the entry of each in the index, and its hash.
+    fn entries(&self, place: u32) -> impl Iterator<Item = (u32, u64)> {
+        let entries = (0..K::KEYS as u32).map(move |number| place * K::KEYS as u32 + number);
+        entries.filter_map(|entry| self.key(entry).map(|key| (entry, self.hash(&key))))
+    }
+
+    /// Makes the index anew, in the memory that it has.
+    fn index_all(&mut self) {
+        let mut index = core::mem::take(&mut self.index);
+        index.clear();
+        self.log.places().for_each(|place| self.insert_keys(&mut index, place));
+        self.index = index;
+    }
+
+    fn index_keys(&mut self, place: u32) {
+        if self.is_fixed && self.index.capacity() - self.index.len() < K::KEYS {
+            return self.index_all(); // what was removed has left marks, with which it would grow
+        }
+        let mut index = core::mem::take(&mut self.index);
+        self.insert_keys(&mut index, place);
+        self.index = index;
+    }
+
+    fn insert_keys(&self, index: &mut HashTable<u32>, place: u32) {
+        let hash = |entry: &u32| self.key(*entry).map_or(0, |key| self.hash(&key));
+        for (entry, own) in self.entries(place) {
+            index.insert_unique(own, entry, hash);
+        }
     }
 
     fn forget_keys(&mut self, place: u32) {
-        self.index.retain(|entry| entry / K::KEYS as u32 != place);
+        let mut index = core::mem::take(&mut self.index);
+        for (entry, hash) in self.entries(place) {
+            if let Ok(found) = index.find_entry(hash, |other| *other == entry) {
+                found.remove();
+            }
+        }
+        self.index = index;
+    }
+
+    /// A record is somewhere else now.
+    fn moved(&mut self, Moved { from, to }: Moved) {
+        let mut index = core::mem::take(&mut self.index);
+        for (entry, hash) in self.entries(to) {
+            let number = entry % K::KEYS as u32;
+            let old = from * K::KEYS as u32 + number;
+            index.find_mut(hash, |other| *other == old).into_iter().for_each(|found| *found = entry);
+        }
+        self.index = index;
     }
 }
 
-/// Growing in small steps costs little, and leaves little over.
-fn make_room<T>(vector: &mut Vec<T>, additional: usize) {
-    if vector.capacity() - vector.len() < additional {
-        vector.reserve_exact(additional.max(vector.len() / 64));
-    }
-}
+/// So many bytes are swept for each byte of a hole.
+const SWEPT: usize = 16;
+
+/// Bytes of a table that is swept at once.
+const SMALL: usize = 0x1_0000;
 
 #[cfg(test)]
 mod tests;

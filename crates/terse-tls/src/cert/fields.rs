@@ -2,7 +2,7 @@
 //! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
 //! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
-use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
 use x509_cert::ext::pkix::KeyUsage;
 use x509_cert::time::{Time, Validity};
@@ -100,6 +100,19 @@ pub(super) struct CrlFields<'a> {
     pub(super) signature: &'a [u8],
 }
 
+/// Whether a SubjectPublicKeyInfo has an RSA key that nobody may sign with any more: of less than 2,048 bits. No provider
+/// verifies with one.
+pub(super) fn is_weak(spki: &[u8]) -> bool {
+    let Ok((algorithm, key)) = split_public_key(spki) else { return false };
+    let modulus =
+        || sequence(key).and_then(|contents| UintRef::from_der(tlv(&mut reader(contents)?)?).map_err(malformed));
+    let is_rsa = algorithm == pki_types::alg_id::RSA_ENCRYPTION.as_ref();
+    is_rsa && modulus().is_ok_and(|modulus| modulus.as_bytes().len() < MIN_MODULUS_LEN)
+}
+
+/// 2,048 bits.
+const MIN_MODULUS_LEN: usize = 256;
+
 impl<'a> CrlFields<'a> {
     pub(super) fn read(crl: &'a [u8]) -> Result<Self, CertificateError> {
         let mut list = reader(sequence(crl)?)?;
@@ -132,19 +145,6 @@ pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), Certificat
     let algorithm = sequence(tlv(&mut fields)?)?;
     let key = BitStringRef::from_der(tlv(&mut fields)?).map_err(malformed)?;
     Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
-}
-
-/// The end of the public key in a SubjectPublicKeyInfo, to tell keys apart in a report; of an RSA key the end of the
-/// modulus, as they all have the same exponent after it. Of bytes that are no SubjectPublicKeyInfo, their end.
-pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
-    let key = split_public_key(spki).map_or(spki, |(_, key)| key);
-    let modulus = sequence(key).and_then(|contents| tlv(&mut reader(contents)?));
-    let bytes = modulus.unwrap_or(key);
-    let mut end = [0; 4];
-    for (to, from) in end.iter_mut().rev().zip(bytes.iter().rev()) {
-        *to = *from;
-    }
-    end
 }
 
 /// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.

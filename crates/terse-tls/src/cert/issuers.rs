@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use spin::Mutex;
 
@@ -72,7 +73,7 @@ pub(crate) struct IssuerTable {
 /// ([`snapshot`](crate::cache::snapshot)). They are no trust: they name who signs CRLs and OCSP responses, and each
 /// link of a chain that was verified says which of them it means.
 #[derive(Clone)]
-pub struct LearnedIssuers(Arc<Mutex<Lru<IssuerId, Arc<Issuer>>>>);
+pub struct LearnedIssuers(Arc<Mutex<Lru<IssuerId, Arc<Issuer>>>>, Arc<AtomicU32>);
 
 /// How many CAs between leaves and trust anchors are remembered. One that is forgotten costs a full handshake.
 const MAX_LEARNED: usize = 64;
@@ -184,6 +185,7 @@ impl IssuerTable {
             let id = issuer.id(self.sha256);
             if self.find(id).is_none() {
                 self.learned.0.lock().insert(id, Arc::new(issuer.clone()));
+                self.learned.1.fetch_add(1, Ordering::SeqCst);
             }
         }
     }
@@ -192,7 +194,12 @@ impl IssuerTable {
 impl LearnedIssuers {
     /// None yet.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Lru::new(MAX_LEARNED))))
+        Self(Arc::new(Mutex::new(Lru::new(MAX_LEARNED))), Arc::default())
+    }
+
+    /// How many were learned so far, modulo 2^32, also those that are forgotten: whether there are others than before.
+    pub fn learned(&self) -> u32 {
+        self.1.load(Ordering::SeqCst)
     }
 
     /// How many there are.
@@ -249,7 +256,7 @@ impl Parse<'_> for LearnedIssuers {
             }
             issuers.insert(id, Arc::new(issuer));
         }
-        Ok(Self(Arc::new(Mutex::new(issuers))))
+        Ok(Self(Arc::new(Mutex::new(issuers)), Arc::default()))
     }
 }
 

@@ -6,6 +6,7 @@ mod crls;
 mod fields;
 mod fingerprint;
 mod issuers;
+mod name;
 mod ocsp;
 mod packed_key;
 mod path;
@@ -22,6 +23,7 @@ pub use credential::Credential;
 pub(crate) use fields::split_public_key;
 pub use issuers::LearnedIssuers;
 pub(crate) use issuers::Links;
+pub use name::PeerName;
 pub use ocsp::Stapling;
 #[cfg(feature = "testing")]
 pub(crate) use ocsp::can_staple;

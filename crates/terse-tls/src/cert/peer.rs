@@ -8,17 +8,11 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
-use core::fmt::Write as _;
 
 use pki_types::UnixTime;
-use x509_cert::der::Decode;
-use x509_cert::ext::pkix::SubjectAltName;
-use x509_cert::ext::pkix::name::GeneralName;
-use x509_cert::name::Name;
 
 use super::issuers::{Issued, Issuer, Link, Links};
-use super::{fields, packed_key};
+use super::packed_key;
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
@@ -248,52 +242,6 @@ impl PeerIdentity {
             }
             Self::RawPublicKey(key) => key.len(),
         }
-    }
-}
-
-/// That of a certificate; or `raw public key …9f3c21aa`, with the end of the key.
-impl fmt::Display for PeerIdentity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Certificate(identity) => identity.fmt(f),
-            Self::RawPublicKey(key) => {
-                write!(f, "raw public key …{:08x}", u32::from_be_bytes(fields::key_end(key)))
-            }
-        }
-    }
-}
-
-/// The first DNS name, else the common name, else the subject as RFC 4514 writes it.
-impl fmt::Display for CertificateIdentity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = SubjectAltName::from_der(&self.subject_alt_name);
-        let dns_name = names.iter().flat_map(|names| names.0.iter()).find_map(|name| match name {
-            GeneralName::DnsName(name) => Some(name.as_str()),
-            _ => None,
-        });
-        let mut f = Printable(f);
-        if let Some(name) = dns_name {
-            return f.write_str(name);
-        }
-        match Name::from_der(&self.subject) {
-            Ok(subject) if !subject.is_empty() => match subject.common_name() {
-                Ok(Some(name)) => f.write_str(&name.value()),
-                _ => write!(f, "{subject}"),
-            },
-            _ => f.write_str("unnamed"),
-        }
-    }
-}
-
-/// Escapes what a terminal or a log would obey: a peer chose its names.
-struct Printable<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl fmt::Write for Printable<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|character| match character {
-            '\'' | '"' | '\\' => self.0.write_char(character),
-            _ => write!(self.0, "{}", character.escape_debug()),
-        })
     }
 }
 

@@ -6,9 +6,14 @@ use alloc::vec::Vec;
 
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
-use super::{VerifiedPeer, fields, split_public_key};
+use super::{PeerName, VerifiedPeer, fields, split_public_key};
 use crate::crypto::{CryptoProvider, Digest};
 use crate::error::{ApiMisuse, CertificateError};
+
+/// Why `key`, which is not among those configured, is not believed.
+pub(super) fn unknown(key: &[u8]) -> CertificateError {
+    CertificateError::UnknownPublicKey { sha256: PeerName::sha256_of(key) }
+}
 
 /// The keys, and their hash.
 pub(super) struct RawPublicKeys {
@@ -58,7 +63,7 @@ impl RawPublicKeys {
         algorithms: &[&dyn SignatureVerificationAlgorithm],
     ) -> Result<VerifiedPeer, CertificateError> {
         if self.keys.binary_search_by(|known| known.as_ref().cmp(key)).is_err() {
-            return Err(CertificateError::UnknownPublicKey { end: fields::key_end(key) });
+            return Err(unknown(key));
         }
         if is_verifiable(key, algorithms) {
             Ok(VerifiedPeer::of_raw_public_key(key.into()))
@@ -69,8 +74,9 @@ impl RawPublicKeys {
 }
 
 fn is_verifiable(key: &[u8], algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
-    split_public_key(key)
-        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind))
+    let is_known = split_public_key(key)
+        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind));
+    is_known && !fields::is_weak(key)
 }
 
 #[cfg(test)]

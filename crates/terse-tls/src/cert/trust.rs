@@ -21,7 +21,7 @@ use super::fields::{self, Fields};
 use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
-use super::raw_public_keys::RawPublicKeys;
+use super::raw_public_keys::{RawPublicKeys, unknown};
 use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
 use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
@@ -268,14 +268,17 @@ impl Trust {
         if let PeerRole::Server(name) = role {
             end_entity.verify_is_valid_for_subject_name(name).map_err(|error| named_error(&error, chain))?;
         }
-        let fields = Fields::read(leaf)?;
+        let leaf_fields = Fields::read(leaf)?;
         // RFC 9846, 4.5.1.1
-        if fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
+        if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
             return Err(CertificateError::WrongUsage);
+        }
+        if fields::is_weak(end_entity.subject_public_key_info().as_ref()) {
+            return Err(CertificateError::UnsupportedAlgorithm);
         }
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
-            subject_alt_name: fields.subject_alt_name.into(),
+            subject_alt_name: leaf_fields.subject_alt_name.into(),
         };
         let public_key = end_entity.subject_public_key_info().as_ref().into();
         let peer = VerifiedPeer::of_chain(public_key, validity, identity, signatures).issued(issued);
@@ -289,8 +292,7 @@ impl Trust {
         key: &[u8],
         algorithms: &[&dyn SignatureVerificationAlgorithm],
     ) -> Result<VerifiedPeer, CertificateError> {
-        let unknown = CertificateError::UnknownPublicKey { end: fields::key_end(key) };
-        self.raw_public_keys.as_ref().ok_or(unknown)?.verify(key, algorithms)
+        self.raw_public_keys.as_ref().ok_or_else(|| unknown(key))?.verify(key, algorithms)
     }
 
     /// Judges the OCSP response that came with the certificate of `peer`, which was verified, now or before it entered

@@ -75,6 +75,17 @@ impl Connection {
         Ok(())
     }
 
+    /// When [`Self::forget`] frees something. Nothing else happens then, so it wakes no client.
+    pub(crate) fn forgets_at(&self) -> Option<Instant> {
+        self.receiver.forgets_at().into_iter().chain(self.sender.forgets_at()).min()
+    }
+
+    /// Forgets the last flight, and the keys of what came before, once they are of no use.
+    pub(crate) fn forget(&mut self, now: Now) {
+        self.receiver.forget(now.monotonic);
+        self.sender.forget(now.monotonic);
+    }
+
     /// Counts what was sent as datagrams of a flight.
     pub(super) fn count_sent(&mut self, sent: &Sent) {
         self.summary.retransmissions += sent.retransmissions;

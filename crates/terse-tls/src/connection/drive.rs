@@ -253,7 +253,12 @@ impl Connection {
                 }
                 Ok(())
             }
-            AlertDescription::USER_CANCELED => Ok(self.receiver.ignored()?), // close_notify follows
+            // close_notify follows. In TLS 1.2 a fatal one ends the connection (RFC 5246, 7.2.2).
+            AlertDescription::USER_CANCELED
+                if alert.level == Alert::WARNING || !self.may_speak(ProtocolVersion::TLS_1_2) =>
+            {
+                Ok(self.receiver.ignored()?)
+            }
             // It overtook the last flight, which will come again.
             AlertDescription::CLOSE_NOTIFY if self.is_datagram() => self.receiver.not_due(ContentType::ALERT),
             AlertDescription::CLOSE_NOTIFY => Err(Error::AlertReceived(alert.description)),
@@ -295,6 +300,11 @@ impl Connection {
 
     /// Sends the alert that is due for a fatal error.
     pub(super) fn tell_peer(&mut self, error: &Error) {
+        let is_closed = *error == Error::AlertReceived(AlertDescription::CLOSE_NOTIFY);
+        if is_closed && self.may_speak(ProtocolVersion::TLS_1_2) && !self.closed {
+            // RFC 5246, 7.2.1: it is answered, also in a handshake. RFC 9846, 6.1, does without.
+            self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
+        }
         if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }

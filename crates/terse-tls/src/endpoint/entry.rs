@@ -6,6 +6,8 @@ use core::net::SocketAddr;
 use super::hellos::{Hello, Shown};
 use super::limits::EndpointLimits;
 use super::paths::Check;
+use super::tables::Events;
+use super::{ConnectionHandle, EndpointEvent};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::time::{Instant, Now};
@@ -31,6 +33,8 @@ pub(super) struct Entry {
     /// As the endpoint knows it.
     pub(super) timer: Option<Instant>,
     pub(super) has_failed: bool,
+    /// How many events wait.
+    pub(super) waiting: u32,
     /// The application was told of early data.
     pub(super) has_early_data: bool,
     /// When a client is given up that has shown nothing, if it does not ask again.
@@ -55,6 +59,7 @@ impl Entry {
             budget: (shown != Shown::Cookie).then_some(0),
             timer: None,
             has_failed: false,
+            waiting: 0,
             has_early_data: false,
             give_up: None,
             random: hello.random,
@@ -121,7 +126,14 @@ impl Entry {
     /// When time has passed for the connection or for a check.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let check = self.check.as_ref().map(|check| check.deadline);
-        self.connection.poll_timeout().into_iter().chain(check).chain(self.give_up).min()
+        let forgets = self.connection.forgets_at();
+        self.connection.poll_timeout().into_iter().chain(check).chain(self.give_up).chain(forgets).min()
+    }
+
+    /// An event waits for the application.
+    pub(super) fn tell(&mut self, events: &mut Events, handle: ConnectionHandle, event: EndpointEvent) {
+        self.waiting = self.waiting.saturating_add(1);
+        events.push(handle, event);
     }
 
     /// The peer answered what was sent to the address.

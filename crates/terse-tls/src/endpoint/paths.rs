@@ -322,6 +322,8 @@ impl Endpoint {
             self.by_address.remove(&from);
         }
         self.by_address.entry(to).or_insert(handle);
-        self.events.push_back((handle, EndpointEvent::AddressChanged { from, to }));
+        if let Some(entry) = self.connections.get_mut(&handle) {
+            entry.tell(&mut self.events, handle, EndpointEvent::AddressChanged { from, to });
+        }
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use pki_types::UnixTime;
 
 use super::StapleError;
+use crate::cert::PeerName;
 use crate::wire::AlertDescription;
 
 /// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.
@@ -53,8 +54,8 @@ pub enum CertificateError {
     UnsupportedAlgorithm,
     /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
     UnknownPublicKey {
-        /// Its last bytes, to find it again.
-        end: [u8; 4],
+        /// The SHA-256 of its DER SubjectPublicKeyInfo, to find it again.
+        sha256: [u8; 32],
     },
     /// Anything else that path validation (RFC 5280) refuses.
     Invalid,
@@ -113,8 +114,8 @@ impl CertificateError {
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
             }
-            Self::UnknownPublicKey { end } => {
-                write!(f, "the raw public key …{:08x} of {name} is none that is trusted here", u32::from_be_bytes(*end))
+            Self::UnknownPublicKey { sha256 } => {
+                write!(f, "the {} of {name} is none that is trusted here", PeerName::RawPublicKey(*sha256))
             }
             Self::Invalid => write!(f, "the certificate chain of {name} is not valid"),
         })

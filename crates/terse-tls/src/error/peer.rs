@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
+use crate::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 
 /// Bytes that do not parse. Each is a `decode_error`, but for those that RFC 9846 gives an alert of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +229,8 @@ pub enum PeerIncompatible {
     NoCommonGroup,
     /// No signature scheme that this side's key can sign with.
     NoCommonSignatureScheme,
+    /// The client of TLS 1.2 does not support the curve of this side's key (RFC 8422, 5.3).
+    NoCommonCurve(NamedGroup),
     /// No CA that the client names issued a certificate of this side's, which are for those that name theirs (RFC 9846,
     /// 4.3.4).
     NoCommonAuthority,
@@ -262,6 +264,7 @@ impl PeerIncompatible {
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
             | Self::NoCommonSignatureScheme
+            | Self::NoCommonCurve(_)
             | Self::NoCommonAuthority
             | Self::NoCommonPskMode
             | Self::NoExtendedMasterSecret
@@ -273,6 +276,7 @@ impl PeerIncompatible {
 impl fmt::Display for PeerIncompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::NoCommonCurve(curve) => return write!(f, "no group {curve}, of the key of this side's certificate"),
             Self::NoCommonVersion => "no protocol version",
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",

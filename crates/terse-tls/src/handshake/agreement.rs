@@ -14,6 +14,9 @@ use crate::wire::{
 /// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
 const MAX_RECORD_SIZE_LIMIT: u16 = 0x4000;
 
+/// Refused in any `legacy_version`, whatever else is said (RFC 9846, E.5).
+pub(super) const SSL_3_0: ProtocolVersion = ProtocolVersion(0x0300);
+
 /// A client reads what the server agreed to.
 pub(super) fn read(
     config: &ClientConfig,
@@ -21,7 +24,7 @@ pub(super) fn read(
     version: ProtocolVersion,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    if let Some(ServerNameList::HostName(_)) = extensions.get()? {
+    if let Some(ServerNameList::HostName(_) | ServerNameList::OtherTypes) = extensions.get()? {
         return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
     }
     application_protocol(config, extensions.get()?, output)?;
@@ -52,9 +55,9 @@ pub(super) fn answer_connection_id(
     extensions: &mut ExtensionsBuilder,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let (Some(ConnectionId(theirs)), Some(ours)) = (offered.get()?, output.link.connection_id()) else {
-        return Ok(());
-    };
+    // Over a stream it means nothing (RFC 9146, 3), and what it holds is not looked at.
+    let Some(ours) = output.link.connection_id() else { return Ok(()) };
+    let Some(ConnectionId(theirs)) = offered.get()? else { return Ok(()) };
     extensions.push(&ConnectionId(ours))?;
     connection_ids(theirs, output);
     if output.link.checks_routability() && offered.get::<Rrc>()?.is_some() {
@@ -196,6 +199,6 @@ pub(super) fn server_name<'a>(offered: Extensions<'a>) -> Result<Option<&'a str>
     match offered.get()? {
         Some(ServerNameList::HostName(name)) => Ok(Some(name)),
         Some(ServerNameList::Acknowledged) => Err(InvalidMessage::Truncated.into()),
-        None => Ok(None),
+        Some(ServerNameList::OtherTypes) | None => Ok(None),
     }
 }

@@ -265,6 +265,7 @@ impl<'a> Offered<'a> {
     pub(super) fn look_up(&self, config: &ServerConfig, output: &mut Output<'_>) -> Option<Rows> {
         let mut rows = output.look_up.take().map_or_else(Rows::default, |known| known.rows);
         let Some(cache) = &config.cache else { return Some(rows) };
+        cache.store.seed(output.rng);
         let pending = match self.compact {
             Some(CompactOffer(ticket)) => rows.look_up(&*cache.store, ticket.map(Ticket).into_iter()),
             None => rows.look_up(&*cache.store, self.tickets().map(|(_, ticket)| ticket)),

@@ -197,6 +197,14 @@ pub(crate) trait Incoming: Send + Sync {
     /// Datagrams: the peer has this side's last flight, so it will not send its own again.
     fn last_flight_arrived(&mut self) {}
 
+    /// Datagrams: when [`Self::forget`] frees keys.
+    fn forgets_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Datagrams: forgets the keys of records that cannot come any more.
+    fn forget(&mut self, _: Instant) {}
+
     /// Datagrams: whether the peer should be asked for other keys, as there were too many forgeries. True once for
     /// each.
     fn key_is_worn(&mut self) -> bool {
@@ -281,6 +289,14 @@ pub(crate) trait Outgoing: Link + Send + Sync {
 
     /// All bytes of records so far.
     fn produced(&self) -> u64;
+
+    /// Datagrams: when [`Self::forget`] frees the last flight.
+    fn forgets_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Datagrams: forgets the last flight, if the peer has no more use for it.
+    fn forget(&mut self, _: Instant) {}
 
     /// Whether the key has protected nearly as much as it may.
     fn key_is_worn(&self) -> bool;

@@ -1,6 +1,7 @@
 //! Code points of the TLS registries: newtypes over integers, so that an unknown value survives.
 //!
-//! Names are the registry's. `NAME.name()` and `Type::from_name` convert to and from the registry's spelling.
+//! Names are the registry's. `NAME.name()` and `Type::from_name` convert to and from the registry's spelling. What is
+//! unknown prints as a number, in decimal and in hexadecimal, as registries have the one or the other.
 
 use core::fmt;
 
@@ -38,14 +39,17 @@ macro_rules! code_points {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {
                     Some(name) => f.write_str(name),
-                    None => write!(f, concat!(stringify!($type), "({:#x})"), self.0),
+                    None => write!(f, "{0} ({0:#x}, unknown)", self.0),
                 }
             }
         }
 
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
+                match self.name() {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, concat!(stringify!($type), "({:#x})"), self.0),
+                }
             }
         }
     };

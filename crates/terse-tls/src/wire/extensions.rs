@@ -45,7 +45,8 @@ impl ExtensionType {
             | Self::CLIENT_CACHED_INFO
             | Self::COMPACT_CACHE
             | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
-            Self::SUPPORTED_GROUPS => CH | EE,
+            // RFC 8422, 4, has it in ClientHellos alone, but old servers of TLS 1.2 answer it.
+            Self::SUPPORTED_GROUPS => CH | EE | SH12,
             Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,
             Self::SIGNATURE_ALGORITHMS | Self::SIGNATURE_ALGORITHMS_CERT | Self::CERTIFICATE_AUTHORITIES => CH | CR,
             Self::EC_POINT_FORMATS | Self::EXTENDED_MASTER_SECRET | Self::SESSION_TICKET | Self::RENEGOTIATION_INFO => {
@@ -396,24 +397,33 @@ impl Encode for ProtocolName<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerNameList<'a> {
     HostName(&'a str),
+    /// Names of types that are not known.
+    OtherTypes,
     Acknowledged,
 }
+
+/// A NameType (RFC 6066, 3).
+const HOST_NAME: u8 = 0;
 
 impl<'a> Parse<'a> for ServerNameList<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         if reader.is_empty() {
             return Ok(Self::Acknowledged);
         }
-        let mut list = Reader::new(reader.vec16()?);
-        if list.u8()? != 0 {
-            return Err(InvalidMessage::IllegalValue); // NameType host_name is the only one, and comes once
+        let mut list = Reader::new(non_empty(reader.vec16()?)?);
+        let mut names = Self::OtherTypes;
+        while !list.is_empty() {
+            // What another NameType stands for begins with a length of 16 bits as well, so that it can be skipped.
+            let (name_type, name) = (list.u8()?, list.vec16()?);
+            match (name_type, names) {
+                (HOST_NAME, Self::OtherTypes) if non_empty(name)?.iter().all(u8::is_ascii_graphic) => {
+                    names = core::str::from_utf8(name).map(Self::HostName).map_err(|_| InvalidMessage::IllegalValue)?;
+                }
+                (HOST_NAME, _) => return Err(InvalidMessage::IllegalValue), // it comes once
+                _ => {}
+            }
         }
-        let name = non_empty(list.vec16()?)?;
-        list.finish()?;
-        if !name.iter().all(u8::is_ascii_graphic) {
-            return Err(InvalidMessage::IllegalValue);
-        }
-        core::str::from_utf8(name).map(Self::HostName).map_err(|_| InvalidMessage::IllegalValue)
+        Ok(names)
     }
 }
 
@@ -421,7 +431,7 @@ impl Encode for ServerNameList<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
         if let Self::HostName(name) = self {
             writer.vec::<2>(|writer| {
-                writer.u8(0);
+                writer.u8(HOST_NAME);
                 writer.vec16(name.as_bytes());
             });
         }

@@ -10,6 +10,7 @@ use terse_testkit::pair::Side;
 use terse_tls::cache::{
     AddressId, Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerCache, ServerStore, Ticket,
 };
+use terse_tls::crypto::Rng;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ApiMisuse, ContentType, Error, HandshakeType};
 
@@ -195,11 +196,18 @@ struct Watched {
     rows: MemoryServerStore,
     saves: bool,
     commits: Mutex<Vec<Commit>>,
+    /// How often randomness was lent.
+    seeds: Mutex<usize>,
 }
 
 impl Watched {
     fn install(world: &mut World, saves: bool) -> Arc<Self> {
-        let store = Arc::new(Self { rows: MemoryServerStore::new(8), saves, commits: Mutex::default() });
+        let store = Arc::new(Self {
+            rows: MemoryServerStore::new(8),
+            saves,
+            commits: Mutex::default(),
+            seeds: Mutex::default(),
+        });
         world.server.cache = Some(ServerCache { store: store.clone(), schemes: world.setting().schemes });
         store
     }
@@ -225,6 +233,24 @@ impl ServerStore for Watched {
 
     fn remove(&self, ticket: &Ticket) -> Result<(), NotSaved> {
         self.rows.remove(ticket)
+    }
+
+    fn seed(&self, _: &mut dyn Rng) {
+        assert_eq!(*self.seeds.lock().unwrap(), self.commits());
+        *self.seeds.lock().unwrap() += 1;
+    }
+}
+
+/// A client can make tickets that it likes, so that a store must have the key of its hash before there is one.
+#[test]
+fn server_lends_its_store_randomness_before_each_row() {
+    for setting in SETTINGS {
+        let mut world = World::new(setting);
+        let store = Watched::install(&mut world, true);
+        for round in 1..4 {
+            world.connect().unwrap();
+            assert_eq!((*store.seeds.lock().unwrap(), store.commits()), (round, round));
+        }
     }
 }
 

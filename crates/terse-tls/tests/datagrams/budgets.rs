@@ -98,7 +98,8 @@ fn junk_in_a_datagram_costs_no_record_its_credit() {
 /// A ClientHello in fragments, from an attacker who names the address of a victim and repeats what brings nothing new.
 #[test]
 fn of_a_first_message_each_byte_counts_once() {
-    let attack = |disturb: &dyn Fn(&mut World, &[Vec<u8>], &[u8]) -> usize| {
+    type Disturb<'a> = &'a dyn Fn(&mut World, &[Vec<u8>], &[u8]) -> usize;
+    let attack = |disturb: Disturb<'_>| {
         let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
         let setup = sized(200, None);
         let mut whole = World::new(sized(1232, None), limits);
@@ -194,7 +195,7 @@ fn the_application_hears_when_early_data_is_of_no_connection_any_more() {
             world.hand_over(address(1, port), datagram);
         }
         world.answers(); // which nobody gets
-        early.extend(world.events.drain(..));
+        early.append(&mut world.events);
     }
     let of = |wanted: fn(&EndpointEvent) -> bool| -> Vec<ConnectionHandle> {
         early.iter().filter(|(_, event)| wanted(event)).map(|(handle, _)| *handle).collect()

@@ -186,6 +186,12 @@ impl World {
         self.endpoint.connection(handle).unwrap().send(data).unwrap();
     }
 
+    /// No timer of the server is set but the one with which it forgets last flights (RFC 9147, 5.8.1).
+    pub(crate) fn waits_for_nobody(&self) {
+        let timer = self.endpoint.poll_timeout();
+        assert!(timer.is_none_or(|time| time.0 >= 240_000), "{timer:?}");
+    }
+
     /// Until no timer is set; what the server sends is lost.
     pub(crate) fn wait_in_vain(&mut self) {
         self.answers();

@@ -4,6 +4,7 @@
 use alloc::sync::Arc;
 use std::sync::LazyLock;
 
+use sha2::{Digest as _, Sha256};
 use terse_pki::{KeyAlgorithm, LeafOptions, Usage};
 use terse_testkit::pair::{Failed, Side};
 use terse_testkit::pki::{Pki, SERVER_NAME, credential, validity};
@@ -140,16 +141,14 @@ fn the_certificate_type_that_the_server_takes() {
             assert_eq!(shown(&setup), Some(Shown::Raw(1)), "{version}");
             // Believed as well, and not there.
             setup.server.client_authentication = ClientAuthentication::Required(keys(2));
-            let error = Error::Certificate(CertificateError::UnknownPublicKey { end: end_of(&raw(1)) });
+            let error = Error::Certificate(CertificateError::UnknownPublicKey { sha256: sha256_of(&raw(1)) });
             assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }), "{version}");
         }
     }
 }
 
-fn end_of(credential: &Credential) -> [u8; 4] {
-    let key = credential.public_key();
-    let (_, end) = key.split_last_chunk().unwrap();
-    *end
+fn sha256_of(credential: &Credential) -> [u8; 32] {
+    Sha256::digest(credential.public_key()).into()
 }
 
 /// What none fits gets an empty Certificate, as with one credential, and the summary says why.

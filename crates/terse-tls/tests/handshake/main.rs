@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod authentication;
 mod certificates;
+mod choices;
 mod credentials;
 mod extended_master_secret;
 mod misuse;

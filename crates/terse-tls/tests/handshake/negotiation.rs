@@ -316,7 +316,7 @@ fn curves_of_tls12() {
 
         setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
         let failed = setup.pair(1).run().unwrap_err();
-        let error = PeerIncompatible::NoCommonSignatureScheme.into();
+        let error = PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1).into();
         assert_eq!(failed, Failed { side: Side::Server, error });
     }
 }

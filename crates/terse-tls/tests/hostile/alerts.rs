@@ -78,15 +78,19 @@ fn fatal() {
             // In one state some of those that nobody knows, in the next one others.
             let is_tried = |alert: &u8| *alert <= 120 || usize::from(*alert) % 8 == number % 8;
             let all = if level == 2 { 0..=255 } else { 40..=42 };
-            for alert in all.filter(is_tried).map(Alert).filter(|alert| *alert != Alert::USER_CANCELED) {
-                let is_close = alert == Alert::CLOSE_NOTIFY && matches!(state, State::Connected);
-                if is_close || (version, level) == (TLS12, 1) {
+            for alert in all.filter(is_tried).map(Alert) {
+                let is_close = alert == Alert::CLOSE_NOTIFY;
+                let is_proper_close = is_close && matches!(state, State::Connected);
+                let is_ignored = (version, alert) == (TLS13, Alert::USER_CANCELED) || (version, level) == (TLS12, 1);
+                if is_proper_close || is_ignored && !is_close {
                     continue;
                 }
                 let verdict = send(version, victim, state, &[[level, alert.0]]);
                 let context = format!("{version}, {victim:?}, {state:?}, {level}: {verdict:?}");
                 assert_eq!(verdict.error, Some(Error::AlertReceived(alert)), "{context}");
-                assert_eq!(verdict.alert, None, "{context}");
+                // RFC 5246, 7.2.1
+                let answer = (is_close && version == TLS12).then_some(Alert::CLOSE_NOTIFY);
+                assert_eq!(verdict.alert, answer, "{context}");
                 assert_eq!(verdict.connected, matches!(state, State::Connected), "{context}");
             }
         }
@@ -99,8 +103,10 @@ fn ignored() {
     let most = 32;
     // Under the keys it takes a number that an honest record needs, so that nothing can follow.
     for (version, victim, state) in states().filter(|(.., state)| !matches!(state, State::Connected)) {
-        let mut ignored = vec![[1, Alert::USER_CANCELED.0], [2, Alert::USER_CANCELED.0]];
-        if version == TLS12 {
+        let mut ignored = vec![[1, Alert::USER_CANCELED.0]];
+        if version == TLS13 {
+            ignored.push([2, Alert::USER_CANCELED.0]);
+        } else {
             ignored.extend([0, 10, 41, 90, 100, 112, 255].map(|alert| [1, alert]));
             ignored.retain(|alert| *alert != [1, Alert::CLOSE_NOTIFY.0]);
         }

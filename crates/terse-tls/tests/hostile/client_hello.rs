@@ -71,6 +71,35 @@ fn unusual_legacy_versions_of_tls13() {
     }
 }
 
+/// RFC 6066, 3: a server skips names of types that it does not know, whose contents begin with a length.
+#[test]
+fn server_names_of_unknown_types_are_skipped() {
+    let other = [1, 0, 2, b'?', 0];
+    let host = [&[0, 0, 20][..], b"broker.plant.example"].concat();
+    for names in [other.to_vec(), [&other[..], &host].concat(), [&host[..], &other, &other].concat()] {
+        for version in [TLS12, TLS13] {
+            let mut setup = rich(version);
+            let list = [&(names.len() as u16).to_be_bytes()[..], &names].concat();
+            setup.client.common.fault = Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &list)));
+            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
+            assert_eq!(verdict.error, None, "{names:?}, {version}: {verdict:?}");
+        }
+    }
+}
+
+/// RFC 9146, 3: connection_id means nothing over a stream, whatever it holds.
+#[test]
+fn connection_id_over_a_stream_is_not_looked_at() {
+    for content in [&b""[..], &[200, 1], &[1, 7]] {
+        for version in [TLS12, TLS13] {
+            let mut setup = rich(version);
+            setup.client.common.fault = Some(first(CH, move |m| add_extension(m, Ext::CONNECTION_ID, content)));
+            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
+            assert_eq!(verdict.error, None, "{content:?}, {version}: {verdict:?}");
+        }
+    }
+}
+
 /// What is unusual, and allowed: the server of TLS 1.2 goes on. What the client did not mean may still stop it.
 #[test]
 fn unusual_hellos_of_tls12() {
@@ -183,9 +212,14 @@ fn extensions() {
         decode("empty ALPN", |m| set_extension(m, ALPN, &[0, 0]), InvalidMessage::IllegalLength),
         decode("empty name in ALPN", |m| set_extension(m, ALPN, &[0, 1, 0]), InvalidMessage::IllegalLength),
         decode("empty server_name", |m| set_extension(m, Ext::SERVER_NAME, &[]), InvalidMessage::Truncated),
-        decode("no server_name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 0]), InvalidMessage::Truncated),
-        decode("two server names", two_server_names, InvalidMessage::TrailingData),
-        illegal("server name of another type", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 1, 0, 1, b'a'])),
+        decode("no server_name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 0]), InvalidMessage::IllegalLength),
+        illegal("two server names", two_server_names),
+        decode(
+            "empty host name",
+            |m| set_extension(m, Ext::SERVER_NAME, &[0, 3, 0, 0, 0]),
+            InvalidMessage::IllegalLength,
+        ),
+        decode("a cut name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 1, 0, 2, b'a']), InvalidMessage::Truncated),
         illegal("server name with a zero", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 0, 0, 1, 0])),
         illegal("record_size_limit 63", |m| set_extension(m, Ext::RECORD_SIZE_LIMIT, &[0, 63])),
         illegal("max_fragment_length 5", |m| set_extension(m, Ext::MAX_FRAGMENT_LENGTH, &[5])),

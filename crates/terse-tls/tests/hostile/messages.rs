@@ -272,6 +272,7 @@ fn is_free(scenario: &Scenario, sent: &Sent, place: usize) -> bool {
     let is_tls12 = scenario.version == TLS12;
     match (sent.kind, place) {
         (HandshakeType::CLIENT_HELLO | HandshakeType::CERTIFICATE_REQUEST, 4..) => true,
+        (HandshakeType::SERVER_HELLO, 4..=5) => !is_tls12, // legacy_version
         (HandshakeType::SERVER_HELLO, 6..=37) => true,
         (HandshakeType::SERVER_HELLO, 39..=70) => is_tls12,
         (HandshakeType::NEW_SESSION_TICKET, 4..) => is_tls12,

@@ -28,7 +28,7 @@ fn hello_cases() -> Vec<Case> {
     let version = |name, alter| case(name, SH, alter, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
     let selected = PeerMisbehaved::SelectedUnoffered(Ext::SUPPORTED_VERSIONS);
     vec![
-        version("legacy_version", |m| m[5] = 4),
+        version("legacy_version SSL 3.0", |m| m[5] = 0),
         version("no version", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS)),
         illegal("TLS 1.2", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 3]), selected),
         illegal("TLS 1.4", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 5]), selected),
@@ -53,6 +53,28 @@ fn hello_cases() -> Vec<Case> {
 }
 
 const SUITE: PeerMisbehaved = PeerMisbehaved::SelectedUnofferedSuite;
+
+/// RFC 9846, 4.3.1: where supported_versions speaks, legacy_version does not.
+#[test]
+fn unusual_legacy_versions_of_tls13() {
+    for legacy_version in [[3, 1], [3, 2], [3, 4], [0x12, 0x34]] {
+        for retry in [false, true] {
+            let mut setup = rich(TLS13);
+            if retry {
+                setup.server.common.groups = vec![terse_tls::NamedGroup::SECP256R1];
+                setup.client.common.groups = vec![terse_tls::NamedGroup::X25519, terse_tls::NamedGroup::SECP256R1];
+            }
+            let edit = move |m: &mut Vec<u8>| m[4..6].copy_from_slice(&legacy_version);
+            setup.server.common.fault = Some(first(SH, edit));
+            let mut retried = false;
+            let verdict = run(&setup, Side::Client, |pair| {
+                drop(pair.run());
+                retried = pair.client.summary().round_trips == 2;
+            });
+            assert_eq!((verdict.connected, retried), (true, retry), "{legacy_version:?}: {verdict:?}");
+        }
+    }
+}
 
 /// RFC 9846, 4.2.3 and 4.3.1
 #[test]
@@ -209,9 +231,7 @@ fn agreements() {
                 unsupported("session_ticket", Ext::SESSION_TICKET, |m| add_extension(m, Ext::SESSION_TICKET, b"")),
                 unsupported("points", Ext::EC_POINT_FORMATS, |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 0])),
                 misplaced("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
-                misplaced("supported_groups", Ext::SUPPORTED_GROUPS, |m| {
-                    add_extension(m, Ext::SUPPORTED_GROUPS, &[0, 2, 0, 0x1d]);
-                }),
+                misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, b"")),
             ],
             _ => [
                 unsupported("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),

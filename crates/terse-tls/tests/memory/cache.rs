@@ -111,7 +111,8 @@ fn server_entry(learned: &Learned) -> (usize, usize) {
     per_entry(heap.kept, file, learned.row.entry.as_ref().unwrap())
 }
 
-/// And a second ticket of a scope, which is there only until the server is known to have it, takes its 8 bytes.
+/// And a second ticket of a scope, which is there only until the server is known to have it, takes its 8 bytes and a
+/// little of what a table grows by.
 #[test]
 fn entries_are_as_small_as_they_are_said_to_be() {
     for (chain, most) in [("p256x3", 128), ("ed25519x3", 128), ("rsa2048x3", 340)] {
@@ -120,7 +121,7 @@ fn entries_are_as_small_as_they_are_said_to_be() {
         let server = server_entry(&Learned::new(chain, false, true));
         println!("{chain}: client {one:?}, second ticket {two:?}, request {with_request:?}; server {server:?}");
         assert!(one.0 <= most && server.0 <= most, "{chain}");
-        assert!(two.0 <= one.0 + 9 && with_request.0 <= one.0 + 60, "{chain}");
+        assert!(two.0 <= one.0 + 12 && with_request.0 <= one.0 + 63, "{chain}");
         assert!(one.1 <= one.0 && two.1 <= two.0 && server.1 <= server.0, "a file is not larger");
     }
 }
@@ -195,7 +196,7 @@ fn bytes_are_bounded() {
         learned.fill_client(&store, 1000);
         store
     });
-    assert!((5..10).contains(&store.len()) && heap.kept < 4_000 + 1000 * 8 + 32 * 40, "{} {heap:?}", store.len());
+    assert!((5..10).contains(&store.len()) && heap.kept < 4_000 + 1000 * 11 + 32 * 40, "{} {heap:?}", store.len());
     let (store, heap) = measure(|| {
         let store = MemoryClientStore::new(8);
         learned.fill_client(&store, 1000);

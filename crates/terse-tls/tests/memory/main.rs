@@ -5,6 +5,7 @@ extern crate alloc;
 mod cache;
 mod caching;
 mod datagrams;
+mod endpoint;
 mod strangers;
 
 use alloc::sync::Arc;

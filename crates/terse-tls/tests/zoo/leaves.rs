@@ -129,9 +129,17 @@ fn keys() {
             refused: Some((error.into(), alert)),
         };
         let kind = |name, der| leaf(name, der, PeerMisbehaved::IllegalSignatureScheme, Alert::ILLEGAL_PARAMETER);
+        let weak = root.leaf_of(role, &rsa, good);
+        let weak = Specimen::refused(
+            "RSA with 1024 bits",
+            vec![weak],
+            &root.der,
+            E::UnsupportedAlgorithm,
+            Alert::UNSUPPORTED_CERTIFICATE,
+        );
         let other = root.leaf_of(role, &leaf_key(role.other()), good);
         vec![
-            kind("RSA with 1024 bits", root.leaf_of(role, &rsa, good)),
+            weak,
             kind("P-521", root.leaf_of(role, &p521, good)),
             leaf("another key of the same kind", other, PeerMisbehaved::BadSignature, Alert::DECRYPT_ERROR),
         ]

@@ -47,20 +47,22 @@ fn commit(file: &CacheFile, n: u64) -> bool {
 /// What cannot be saved is told once, and the file that was there stays: then `mend` helps, and all that was learned
 /// meanwhile is saved.
 fn goes_on(disk: &Disk, file: &CacheFile, expected: &str, mend: impl FnOnce()) {
+    // In a page that the file has already there is still room.
+    (100..300).find(|n| !commit(file, *n)).expect("no room");
     let before = fs::read(disk.path()).expect("readable");
     assert!(!commit(file, 2) && !commit(file, 3));
     let report = file.take_error().expect("a reason").to_string();
     assert!(report.contains(&disk.path().display().to_string()) && report.contains(expected), "{report}");
     assert!(!commit(file, 4) && file.take_error().is_none(), "told once");
-    let known = |file: &CacheFile| [1, 2, 3, 4, 5].map(|n| file.find(&ticket(n)).is_some());
-    assert_eq!(known(file), [true, true, true, true, false]);
+    let known = |file: &CacheFile| [2, 3, 4, 5].map(|n| file.find(&ticket(n)).is_some());
+    assert_eq!(known(file), [true, true, true, false]);
     assert_eq!(fs::read(disk.path()).expect("readable"), before);
     let left: Vec<_> = names(&disk.directory).into_iter().filter(|name| name.ends_with(".tmp")).collect();
     assert!(left.is_empty(), "{left:?}");
     mend();
     assert!(commit(file, 5) && file.take_error().is_none());
     let (again, damage) = open(&disk.path());
-    assert_eq!((damage, known(&again)), (None, [true; 5]));
+    assert_eq!((damage, known(&again)), (None, [true; 4]));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::super::record::Slot;
 use super::super::test_data::*;
 use super::super::*;
+use crate::crypto::{CryptoError, Rng};
 
 fn learn(store: &MemoryClientStore, port: u16) {
     let slot = Slot { ticket: ticket(port.into()), own_certificate: Some(OWN), entries: None };
@@ -95,6 +96,41 @@ fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
     assert_eq!(store.remove(&ticket(19)), Ok(()));
     assert_eq!(store.find(&ticket(18)), Some(anonymous));
     assert_eq!(store.find(&ticket(19)), None);
+}
+
+/// Counts up, and how often it is asked.
+struct Counting(u8);
+
+impl Rng for Counting {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError> {
+        self.0 += 1;
+        out.fill(self.0);
+        Ok(())
+    }
+}
+
+/// And what was there before is found.
+#[test]
+fn stores_draw_the_key_of_their_hash_once() {
+    let (server, client) = (MemoryServerStore::new(4), MemoryClientStore::new(4));
+    let row = row(entry(OWN));
+    let commit = |n| server.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None });
+    assert_eq!(commit(1), Ok(()));
+    learn(&client, 1);
+    let mut rng = Counting(0);
+    for _ in 0..3 {
+        server.seed(&mut rng);
+        client.seed(&mut rng);
+    }
+    assert_eq!(rng.0, 2);
+    assert_eq!(commit(2), Ok(()));
+    assert!([1, 2].iter().all(|n| server.find(&ticket(*n)).is_some()) && server.find(&ticket(3)).is_none());
+    assert_eq!(client.len(), 1);
+    assert!(!update(&client, 1, |record| record.is_empty()));
+
+    MemoryServerStore::new(4).with_hash_key([7; 16]).seed(&mut rng);
+    MemoryClientStore::new(4).with_hash_key([7; 16]).seed(&mut rng);
+    assert_eq!(rng.0, 2, "they have one");
 }
 
 #[test]

@@ -13,7 +13,6 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use super::{Entries, History, ScopeRecord, Slot};
 use crate::cache::health::Health;
@@ -60,8 +59,8 @@ pub(in crate::cache) const SHARED: usize = 2;
 #[derive(Debug)]
 pub(in crate::cache) struct Scopes;
 
-/// A scope, in the order of the index.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+/// A scope, in the index.
+#[derive(PartialEq, Eq, Hash)]
 pub(in crate::cache) struct ScopeKey<'a> {
     server: &'a [u8],
     port: u16,
@@ -89,8 +88,8 @@ impl Kind<SHARED> for Scopes {
         Some(ScopeKey { server, port, is_datagram: kinds & DATAGRAM != 0, credential: view.shared[1] })
     }
 
-    fn compare(one: &ScopeKey<'_>, other: &ScopeKey<'_>) -> Ordering {
-        one.cmp(other)
+    fn equals(one: &ScopeKey<'_>, other: &ScopeKey<'_>) -> bool {
+        one == other
     }
 }
 

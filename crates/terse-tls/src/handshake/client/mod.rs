@@ -149,11 +149,12 @@ impl ExpectServerHello {
         (*self).server_hello(&hello, message, suite, output)
     }
 
-    /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3; without it the server speaks TLS 1.2 at most.
+    /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3, and legacy_version says nothing beside it; without the
+    /// extension the server speaks TLS 1.2 at most.
     fn select_version(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<ProtocolVersion, Error> {
         match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| protocol.version(version)) {
             Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
-                if hello.legacy_version != ProtocolVersion::TLS_1_2 {
+                if hello.legacy_version == agreement::SSL_3_0 {
                     return Err(PeerIncompatible::NoCommonVersion.into());
                 }
                 if self.verify_requests > 0 {

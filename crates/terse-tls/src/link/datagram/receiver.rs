@@ -398,6 +398,14 @@ fn drop_as(count: &mut u32) -> Received {
 }
 
 impl Incoming for Receiver {
+    fn forgets_at(&self) -> Option<Instant> {
+        self.epochs.forgets_at()
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.epochs.expire(now);
+    }
+
     fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.has_plaintext() {
             return Ok((0, Received::Nothing));

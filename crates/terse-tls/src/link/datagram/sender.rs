@@ -356,9 +356,7 @@ const KEPT: u64 = 240_000;
 impl Outgoing for Sender {
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
         if self.flight.todo.is_empty() && !self.acks.is_due() {
-            if self.flight.is_last && self.flight.last_sent.is_some_and(|sent| now.since(sent) > KEPT) {
-                self.flight = Flight { is_complete: true, ..Flight::default() };
-            }
+            self.forget(now);
             return self.queue.pop(out);
         }
         let has_flight = !self.flight.todo.is_empty();
@@ -380,6 +378,18 @@ impl Outgoing for Sender {
 
     fn produced(&self) -> u64 {
         self.produced
+    }
+
+    fn forgets_at(&self) -> Option<Instant> {
+        let sent = self.flight.last_sent.filter(|_| self.flight.is_last && self.flight.todo.is_empty())?;
+        Some(Instant(sent.0.saturating_add(KEPT + 1)))
+    }
+
+    fn forget(&mut self, now: Instant) {
+        if self.forgets_at().is_some_and(|time| time <= now) {
+            self.flight = Flight { is_complete: true, ..Flight::default() };
+            self.forget_epochs();
+        }
     }
 
     fn key_is_worn(&self) -> bool {

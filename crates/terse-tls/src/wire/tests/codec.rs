@@ -147,7 +147,7 @@ code_point_tests! {
 
 #[test]
 fn unknown_values_are_written_as_numbers() {
-    assert_eq!(CipherSuite(0xfafa).to_string(), "CipherSuite(0xfafa)");
+    assert_eq!(CipherSuite(0xfafa).to_string(), "64250 (0xfafa, unknown)");
     assert_eq!(format!("{:?}", ContentType(0)), "ContentType(0x0)");
     assert_eq!(CipherSuite::TLS_AES_128_CCM_SHA256.to_string(), "TLS_AES_128_CCM_SHA256");
 }

@@ -87,11 +87,22 @@ impl<'a> Offer<'a> {
         self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on
-    /// a curve of the client's too (RFC 8422, 5.3).
-    fn accepts(&self, scheme: SignatureScheme) -> bool {
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    fn names(&self, scheme: SignatureScheme) -> bool {
         let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
-        schemes.any(|accepted| accepted == scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
+        schemes.any(|accepted| accepted == scheme)
+    }
+
+    /// The key must be on a curve of the client's too (RFC 8422, 5.3).
+    fn accepts(&self, scheme: SignatureScheme) -> bool {
+        self.names(scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
+    }
+
+    /// The curve of a credential that only lacks the client's support of it.
+    fn missing_curve(&self, credentials: &[Credential], exchange: Tls12KeyExchange) -> Option<NamedGroup> {
+        let names = |scheme| key_exchange::fits(exchange, scheme) && self.names(scheme);
+        let schemes = credentials.iter().filter_map(|it| signature::choose(it, ProtocolVersion::TLS_1_2, names));
+        schemes.filter_map(SignatureScheme::curve).next()
     }
 
     /// How the server's credentials suit what the client says of issuers and chains.
@@ -161,7 +172,8 @@ fn select_suite(
                     None if config.credentials.is_empty() || !key_exchange.has_certificates() => reason,
                     None if !config.credentials.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,
                     None if !config.credentials.iter().any(|credential| fit(credential).is_some()) => {
-                        PeerIncompatible::NoCommonSignatureScheme
+                        let curve = offer.missing_curve(&config.credentials, key_exchange);
+                        curve.map_or(PeerIncompatible::NoCommonSignatureScheme, PeerIncompatible::NoCommonCurve)
                     }
                     None => PeerIncompatible::NoCommonAuthority,
                 };

@@ -103,10 +103,18 @@ impl Epochs {
     /// Epoch and number of the newest record that came under keys of this connection: early data does not, nor may
     /// anything have come yet under the keys that are in force.
     pub(super) fn newest(&self) -> Option<(u64, u64)> {
-        let all = self.earlier.iter().map(|earlier| &earlier.epoch).chain([&self.in_force]);
-        let under_keys =
-            all.filter(|epoch| epoch.is_protected() && !(epoch.is_dtls13() && epoch.epoch() == EARLY_DATA));
-        under_keys.filter_map(|epoch| epoch.newest().map(|number| (epoch.epoch(), number))).max()
+        let newest_of = |epoch: &ReadEpoch| {
+            let counts = epoch.is_protected() && !(epoch.is_dtls13() && epoch.epoch() == EARLY_DATA);
+            epoch.newest().filter(|_| counts).map(|number| (epoch.epoch(), number))
+        };
+        // No epoch is newer than that in force.
+        let of_earlier = || self.earlier.iter().filter_map(|earlier| newest_of(&earlier.epoch)).max();
+        newest_of(&self.in_force).or_else(of_earlier)
+    }
+
+    /// When [`Self::expire`] forgets one.
+    pub(super) fn forgets_at(&self) -> Option<Instant> {
+        self.earlier.iter().filter_map(|earlier| earlier.until).min()
     }
 
     /// Time has passed.

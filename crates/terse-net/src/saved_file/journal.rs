@@ -1,0 +1,98 @@
+//! The journal of a saved file: the changes since its contents were written, in order, each
+//! `length(4) || sum(8) || entry`, where `sum` begins a SHA-256 over what the journal is bound to (the checksum of the
+//! contents), the place of the entry in the file, and the entry.
+//!
+//! What must always hold: an entry counts only if it is whole and all entries before it are, so that every prefix of the
+//! file is a state that there once was; nothing is appended to a file that is not as it was left.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::{BODY_AT, MAX_LEN, atomic};
+
+/// The end of a file, as this process left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tail {
+    /// What the journal is bound to.
+    pub(super) seal: [u8; 32],
+    /// How long the contents are.
+    pub(super) body: usize,
+    /// How long the file is.
+    pub(super) len: u64,
+}
+
+/// A journal may always become as long as this, in bytes; then, as long as the contents.
+pub(super) const LEAST_LIMIT: usize = 0x4000;
+
+const HEADER_LEN: usize = 4 + 8;
+
+/// The entries in the file `bytes` after its contents, and where they end. What is left then was never written whole.
+pub(super) fn read<'a>(seal: [u8; 32], bytes: &'a [u8], body: &[u8]) -> (Vec<&'a [u8]>, usize) {
+    let mut entries = Vec::new();
+    let mut at = BODY_AT + body.len();
+    while let Some(entry) = bytes.get(at..).and_then(|rest| entry_at(seal, at, rest)) {
+        entries.push(entry);
+        at += HEADER_LEN + entry.len();
+    }
+    (entries, at)
+}
+
+fn entry_at(seal: [u8; 32], at: usize, rest: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = rest.split_first_chunk()?;
+    let (sum, rest) = rest.split_first_chunk()?;
+    let entry = rest.get(..u32::from_be_bytes(*len) as usize)?;
+    (*sum == self::sum(seal, at, entry)).then_some(entry)
+}
+
+fn sum(seal: [u8; 32], at: usize, entry: &[u8]) -> [u8; 8] {
+    let place = (at as u64).to_be_bytes();
+    let sum: [u8; 32] = Sha256::new().chain_update(seal).chain_update(place).chain_update(entry).finalize().into();
+    let [a, b, c, d, e, f, g, h, ..] = sum;
+    [a, b, c, d, e, f, g, h]
+}
+
+impl Tail {
+    /// The bytes of `entries` at this end, and the end after them; `None`: the journal would become too long.
+    pub(super) fn with(self, entries: &[Vec<u8>]) -> Option<(Self, Vec<u8>)> {
+        let mut bytes = Vec::new();
+        for entry in entries {
+            let at = usize::try_from(self.len).ok()? + bytes.len();
+            bytes.extend_from_slice(&u32::try_from(entry.len()).ok()?.to_be_bytes());
+            bytes.extend_from_slice(&sum(self.seal, at, entry));
+            bytes.extend_from_slice(entry);
+        }
+        let len = self.len + bytes.len() as u64;
+        let limit = BODY_AT + self.body + self.body.max(LEAST_LIMIT);
+        (len <= limit as u64 && len <= MAX_LEN).then_some((self, bytes))
+    }
+
+    /// Appends `bytes`, which are on the disk then. `None`: the file at `path` is not as it was left.
+    pub(super) fn append(self, path: &Path, bytes: &[u8]) -> io::Result<Option<Self>> {
+        let mut file = match atomic::open_to_append(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let metadata = file.metadata()?;
+        if metadata.len() != self.len || !metadata.is_file() || !atomic::is_private(&metadata) {
+            return Ok(None);
+        }
+        if !self.is_ours(&file)? {
+            return Ok(None);
+        }
+        if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_data()) {
+            let _ = file.set_len(self.len); // what is left of it does not count in any case
+            return Err(error);
+        }
+        Ok(Some(Self { len: self.len + bytes.len() as u64, ..self }))
+    }
+
+    /// Whether the contents of `file` are those that this end belongs to: another process may have replaced it.
+    fn is_ours(&self, file: &File) -> io::Result<bool> {
+        let mut sum = [0; 32];
+        atomic::read_at(file, &mut sum, (BODY_AT - 32) as u64)?;
+        Ok(sum == self.seal)
+    }
+}

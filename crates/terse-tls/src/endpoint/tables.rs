@@ -1,0 +1,175 @@
+//! The tables in which an endpoint finds its connections, and the events that wait.
+//!
+//! What must always hold: who sends datagrams chooses addresses, so they are found by a hash with a key that nobody
+//! outside knows; and no call takes longer because others wait.
+
+use alloc::collections::VecDeque;
+use core::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashMap;
+use siphasher::sip::SipHasher13;
+
+use super::{ConnectionHandle, EndpointEvent};
+use crate::crypto::{CryptoError, Rng};
+
+/// By what peers choose: addresses, and connection IDs, which they can at least keep.
+pub(super) type Keyed<K, V> = HashMap<K, V, HashKey>;
+
+/// By handle. These are counted, so a cheaper hash does; it has a key since peers choose which of them stay.
+pub(super) type ByHandle<V> = HashMap<ConnectionHandle, V, HandleKey>;
+
+/// The key of a hash.
+#[derive(Clone)]
+pub(super) struct HashKey([u8; 16]);
+
+impl HashKey {
+    pub(super) fn random(rng: &mut dyn Rng) -> Result<Self, CryptoError> {
+        let mut key = [0; 16];
+        rng.fill(&mut key)?;
+        Ok(Self(key))
+    }
+
+    /// One for handles.
+    pub(super) fn of_handles(&self) -> HandleKey {
+        HandleKey(self.hash_one(0_u64) | 1)
+    }
+}
+
+impl BuildHasher for HashKey {
+    type Hasher = SipHasher13;
+
+    fn build_hasher(&self) -> SipHasher13 {
+        SipHasher13::new_with_key(&self.0)
+    }
+}
+
+/// An odd number, to multiply with.
+#[derive(Clone, Copy)]
+pub(super) struct HandleKey(u64);
+
+/// The hash of one handle.
+pub(super) struct HandleHasher {
+    key: u64,
+    hash: u64,
+}
+
+impl BuildHasher for HandleKey {
+    type Hasher = HandleHasher;
+
+    fn build_hasher(&self) -> HandleHasher {
+        HandleHasher { key: self.0, hash: 0 }
+    }
+}
+
+impl Hasher for HandleHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let product = u128::from(self.hash ^ value) * u128::from(self.key);
+        self.hash = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.hash
+    }
+}
+
+/// Events that wait, in their order. Those of a connection that is gone stay until their turn, or until they are half of
+/// all.
+#[derive(Default)]
+pub(super) struct Events {
+    queue: VecDeque<(ConnectionHandle, EndpointEvent)>,
+    /// Bytes of application data among them.
+    bytes: usize,
+    /// How many are of connections that are gone.
+    dead: usize,
+}
+
+/// A queue with room for so many events keeps it.
+const KEPT: usize = 32;
+
+impl Events {
+    pub(super) fn push(&mut self, handle: ConnectionHandle, event: EndpointEvent) {
+        self.bytes += event.data().map_or(0, <[u8]>::len);
+        self.queue.push_back((handle, event));
+    }
+
+    /// The next one, of whatever connection.
+    pub(super) fn pop(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
+        let (handle, event) = self.queue.pop_front()?;
+        self.bytes -= event.data().map_or(0, <[u8]>::len);
+        if self.queue.capacity() > KEPT && self.queue.len() < self.queue.capacity() / 4 {
+            self.queue.shrink_to(self.queue.capacity() / 2);
+        }
+        Some((handle, event))
+    }
+
+    /// An event of a connection that is gone had its turn.
+    pub(super) fn skipped(&mut self) {
+        self.dead = self.dead.saturating_sub(1);
+    }
+
+    /// So many events are of a connection that is gone.
+    pub(super) fn bury(&mut self, events: usize, is_there: impl Fn(&ConnectionHandle) -> bool) {
+        self.dead += events;
+        if self.dead * 2 > self.queue.len() {
+            let bytes = &mut self.bytes;
+            self.queue.retain(|(handle, event)| {
+                let stays = event.outlives_connection() || is_there(handle);
+                *bytes -= event.data().filter(|_| !stays).map_or(0, <[u8]>::len);
+                stays
+            });
+            self.dead = 0;
+        }
+    }
+
+    /// Bytes of application data.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn data(len: usize) -> EndpointEvent {
+        EndpointEvent::Data(vec![7; len])
+    }
+
+    #[test]
+    fn events_of_the_dead_are_at_most_half_and_their_bytes_are_given_back() {
+        let mut events = Events::default();
+        for n in 0..100 {
+            events.push(ConnectionHandle(n), data(10));
+        }
+        for gone in 0..100 {
+            events.bury(1, |handle| handle.0 > gone);
+            let live = 99 - gone as usize;
+            assert!(events.queue.len() <= 2 * live + 1 && events.bytes() == 10 * events.queue.len());
+        }
+        assert_eq!((events.queue.len(), events.bytes()), (0, 0));
+        events.push(ConnectionHandle(1), EndpointEvent::Replaced);
+        events.bury(1, |_| false);
+        assert_eq!(
+            events.pop(),
+            Some((ConnectionHandle(1), EndpointEvent::Replaced)),
+            "it tells of a connection's end"
+        );
+    }
+
+    #[test]
+    fn queue_of_events_shrinks() {
+        let mut events = Events::default();
+        (0..10_000).for_each(|n| events.push(ConnectionHandle(n), data(1)));
+        for n in 0..10_000 {
+            assert_eq!(events.pop(), Some((ConnectionHandle(n), data(1))));
+            assert!(events.queue.capacity() <= KEPT.max(8 * events.queue.len() + 8));
+        }
+        assert!(events.pop().is_none() && events.queue.capacity() <= KEPT && events.bytes() == 0);
+    }
+}
