@@ -40,7 +40,7 @@ pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result
     };
     let common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
     let selected = common_versions.filter(|version| offers(*version)).max().ok_or(PeerIncompatible::NoCommonVersion)?;
-    if hello.legacy_version == SSL_3_0 {
+    if hello.legacy_version == ProtocolVersion::SSL_3_0 {
         return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
     }
     let fell_back = hello.cipher_suites.0.iter().any(|suite| suite == CipherSuite::TLS_FALLBACK_SCSV);
@@ -49,6 +49,3 @@ pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result
     }
     Ok(selected)
 }
-
-/// Refused whatever else is offered.
-const SSL_3_0: ProtocolVersion = ProtocolVersion(0x0300);

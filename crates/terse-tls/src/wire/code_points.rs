@@ -155,6 +155,11 @@ code_points! {
     }
 }
 
+impl ProtocolVersion {
+    /// Refused in a hello whatever else that offers or selects (RFC 9846, E.5).
+    pub(crate) const SSL_3_0: Self = Self(0x0300);
+}
+
 impl NamedGroup {
     /// Whether TLS 1.2 knows the group (RFC 8422, 5.1.1): not the hybrid ones.
     pub const fn is_elliptic_curve(self) -> bool {
