@@ -266,12 +266,13 @@ fn flipped() {
     });
 }
 
-/// Whether the sender may say something else here: it negotiates, or picks a random, a session id or a ticket. All else is
-/// checked.
+/// Whether the sender may say something else here: it negotiates, or picks a random, a session id or a ticket; or it is ignored.
+/// All else is checked.
 fn is_free(scenario: &Scenario, sent: &Sent, place: usize) -> bool {
     let is_tls12 = scenario.version == TLS12;
     match (sent.kind, place) {
         (HandshakeType::CLIENT_HELLO | HandshakeType::CERTIFICATE_REQUEST, 4..) => true,
+        (HandshakeType::SERVER_HELLO, 4..=5) => !is_tls12, // legacy_version
         (HandshakeType::SERVER_HELLO, 6..=37) => true,
         (HandshakeType::SERVER_HELLO, 39..=70) => is_tls12,
         (HandshakeType::NEW_SESSION_TICKET, 4..) => is_tls12,
