@@ -2,6 +2,7 @@
 //! the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
 //! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
+use pki_types::alg_id::RSA_ENCRYPTION;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
 use x509_cert::ext::pkix::KeyUsage;
@@ -142,6 +143,14 @@ pub(super) fn key_end(spki: &[u8]) -> [u8; 4] {
         *to = *from;
     }
     end
+}
+
+/// How many bits the modulus of an RSA key has.
+pub(super) fn rsa_bits(spki: &[u8]) -> Option<usize> {
+    let (_, key) = split_public_key(spki).ok().filter(|(kind, _)| *kind == RSA_ENCRYPTION.as_ref())?;
+    let modulus = AnyRef::from_der(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?).ok()?.value();
+    let significant = modulus.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &modulus[start..]);
+    Some(8 * significant.len() - significant.first().map_or(0, |byte| byte.leading_zeros() as usize))
 }
 
 /// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
+use super::trust::check_key_size;
 use super::{VerifiedPeer, fields, split_public_key};
 use crate::crypto::{CryptoProvider, Digest};
 use crate::error::{ApiMisuse, CertificateError};
@@ -26,7 +27,7 @@ impl RawPublicKeys {
     ) -> Result<Self, ApiMisuse> {
         for key in new {
             split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
-            if !is_verifiable(key, provider.signatures.all) {
+            if !is_verifiable(key, provider.signatures.all) || check_key_size(key, 0).is_err() {
                 return Err(ApiMisuse::UnsupportedPublicKey);
             }
         }

@@ -21,7 +21,7 @@ pub(super) fn read(
     version: ProtocolVersion,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    if let Some(ServerNameList::HostName(_)) = extensions.get()? {
+    if let Some(ServerNameList::Names(_)) = extensions.get()? {
         return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
     }
     application_protocol(config, extensions.get()?, output)?;
@@ -52,9 +52,9 @@ pub(super) fn answer_connection_id(
     extensions: &mut ExtensionsBuilder,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    let (Some(ConnectionId(theirs)), Some(ours)) = (offered.get()?, output.link.connection_id()) else {
-        return Ok(());
-    };
+    // Before they are parsed: on a stream they mean nothing, whatever is in them.
+    let Some(ours) = output.link.connection_id() else { return Ok(()) };
+    let Some(ConnectionId(theirs)) = offered.get()? else { return Ok(()) };
     extensions.push(&ConnectionId(ours))?;
     connection_ids(theirs, output);
     if output.link.checks_routability() && offered.get::<Rrc>()?.is_some() {
@@ -194,8 +194,8 @@ pub(super) fn answer_application_protocol(
 /// The host name that a client asks for.
 pub(super) fn server_name<'a>(offered: Extensions<'a>) -> Result<Option<&'a str>, Error> {
     match offered.get()? {
-        Some(ServerNameList::HostName(name)) => Ok(Some(name)),
         Some(ServerNameList::Acknowledged) => Err(InvalidMessage::Truncated.into()),
+        Some(names) => Ok(names.host_name()?),
         None => Ok(None),
     }
 }

@@ -49,10 +49,12 @@ codec_test!(
 codec_test!(protocol_name: ProtocolName<'_>, bytes(1..256), |name| ProtocolName(name));
 codec_test!(
     server_name_list: ServerNameList<'_>,
-    "[!-~]{1,300}",
-    |name| ServerNameList::HostName(name),
+    vec((any::<u8>(), bytes(1..60)), 1..4),
+    |names; items = names.iter().map(|(name_type, name)| ServerName { name_type: *name_type, name }).collect();|
+    ServerNameList::Names(List::Items(&items)),
     shorter |_, len| len == 0 // the server's acknowledgement
 );
+codec_test!(server_name: ServerName<'_>, "[!-~]{1,300}", |name| ServerName::host(name));
 codec_test!(acknowledged_server_name: ServerNameList<'_>, Just(()), |_unit| ServerNameList::Acknowledged);
 codec_test!(
     max_fragment_length: MaxFragmentLength,
@@ -170,7 +172,7 @@ fn lengths_outside_their_range_are_decode_errors() {
     assert_eq!(error::<KeyShareEntry<'_>>(&[0, 29, 0, 0]), IllegalLength);
     assert_eq!(error::<KeyShareClientHello<'_>>(&[0, 4, 0, 29, 0, 0]), IllegalLength);
     assert_eq!(error::<ServerNameList<'_>>(&[0, 3, 0, 0, 0]), IllegalLength);
-    assert_eq!(error::<ServerNameList<'_>>(&[0, 0]), Truncated);
+    assert_eq!(error::<ServerNameList<'_>>(&[0, 0]), IllegalLength);
     assert_eq!(error::<CachedInformation<'_>>(&[0, 0]), IllegalLength);
     assert_eq!(error::<CachedObject<'_>>(&[1, 0]), IllegalLength);
     assert_eq!(error::<SelectedInformation<'_>>(&[0, 0]), IllegalLength);
@@ -190,12 +192,13 @@ fn values_outside_their_range_are_illegal_parameters() {
     for limit in 0..64 {
         assert_eq!(error::<RecordSizeLimit>(&u16::to_be_bytes(limit)), illegal);
     }
-    assert_eq!(error::<ServerNameList<'_>>(&[0, 4, 1, 0, 1, b'a']), illegal, "no other NameType is defined");
+    let host_name = |list: &[u8]| ServerNameList::parse_all(list).unwrap().host_name().map(|name| name.is_some());
     for byte in (0..=0x20).chain(0x7f..=0xff) {
-        assert_eq!(error::<ServerNameList<'_>>(&[0, 5, 0, 0, 2, b'a', byte]), illegal, "in no DNS name, nor in a log");
+        assert_eq!(host_name(&[0, 5, 0, 0, 2, b'a', byte]), Err(illegal), "in no DNS name, nor in a log");
     }
-    let two_names = [0, 8, 0, 0, 1, b'a', 0, 0, 1, b'b'];
-    assert_eq!(error::<ServerNameList<'_>>(&two_names), InvalidMessage::TrailingData);
+    assert_eq!(host_name(&[0, 8, 0, 0, 1, b'a', 0, 0, 1, b'b']), Err(illegal), "two of one type");
+    assert_eq!(host_name(&[0, 9, 1, 0, 2, 9, 9, 0, 0, 1, b'b']), Ok(true), "the other one is skipped");
+    assert_eq!(host_name(&[0, 4, 1, 0, 1, 0]), Ok(false));
     assert_eq!(crate::Error::from(illegal).alert(), Some(AlertDescription::ILLEGAL_PARAMETER));
     assert_eq!(MaxFragmentLength::from_bytes(256), None);
     assert_eq!(MaxFragmentLength::Bytes512.bytes(), 512);
