@@ -203,6 +203,9 @@ fn incompatible_advice(error: &PeerIncompatible) -> Option<&'static str> {
         PeerIncompatible::NoCommonSignatureScheme => {
             "the peer must accept the kind of key that this side's certificate has"
         }
+        PeerIncompatible::NoCommonCurve(_) => {
+            "the client must offer that group too, or this side needs a certificate with another kind of key"
+        }
         _ => "allow more of them on one of the two sides",
     })
 }

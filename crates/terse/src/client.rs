@@ -179,6 +179,9 @@ impl Client {
             Ok((data, exported)) => self.report(number, channel.connection(), &data, exported.as_deref()),
             Err(error) => {
                 let summary = channel.connection().summary().clone();
+                if channel.connection().is_connected() {
+                    let _ = channel.close(); // the error to report is the one that there was
+                }
                 channel.linger(CLOSING_TIME);
                 let name = self.server.name.to_str();
                 let peer = match (&error, channel.address()) {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
+use crate::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 
 /// Bytes that do not parse. Each is a `decode_error`, but for those that RFC 9846 gives an alert of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl PeerMisbehaved {
 impl fmt::Display for PeerMisbehaved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnexpectedHandshakeMessage(message) => write!(f, "{message} is not due now"),
+            Self::UnexpectedHandshakeMessage(message) => write!(f, "the message {message} is not due now"),
             Self::UnexpectedRecord(record) => write!(f, "a record of type {record} is not due now"),
             Self::MessageCrossesKeyChange => f.write_str("a handshake message crosses a change of keys"),
             Self::EmptyFragment => f.write_str("a handshake or alert record is empty"),
@@ -229,6 +229,9 @@ pub enum PeerIncompatible {
     NoCommonGroup,
     /// No signature scheme that this side's key can sign with.
     NoCommonSignatureScheme,
+    /// The client names a scheme of this side's key, but not the curve that the key is on, as TLS 1.2 wants it
+    /// (RFC 8422, 5.3).
+    NoCommonCurve(NamedGroup),
     /// The peer does not know the extended master secret, which is required (RFC 7627, 5.2).
     NoExtendedMasterSecret,
     /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
@@ -257,6 +260,7 @@ impl PeerIncompatible {
             Self::NoCommonCipherSuite
             | Self::NoCommonGroup
             | Self::NoCommonSignatureScheme
+            | Self::NoCommonCurve(_)
             | Self::NoExtendedMasterSecret
             | Self::NoSecureRenegotiation => AlertDescription::HANDSHAKE_FAILURE,
         }
@@ -270,6 +274,12 @@ impl fmt::Display for PeerIncompatible {
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",
             Self::NoCommonSignatureScheme => "no signature scheme for the key of this side's certificate",
+            Self::NoCommonCurve(curve) => {
+                return write!(
+                    f,
+                    "the client does not offer the group {curve}, which the key of this side's certificate is of"
+                );
+            }
             Self::NoExtendedMasterSecret => "no extended master secret, which is required",
             Self::NoSecureRenegotiation => "no secure renegotiation, which is required of servers",
             Self::UnknownPskIdentity => "no pre-shared key of that identity",

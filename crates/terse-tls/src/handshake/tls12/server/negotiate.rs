@@ -81,11 +81,15 @@ impl<'a> Offer<'a> {
         self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question. The key must be on
-    /// a curve of the client's too (RFC 8422, 5.3).
-    fn accepts(&self, scheme: SignatureScheme) -> bool {
+    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    fn names(&self, scheme: SignatureScheme) -> bool {
         let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
-        schemes.any(|accepted| accepted == scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
+        schemes.any(|accepted| accepted == scheme)
+    }
+
+    /// The key must be on a curve of the client's too (RFC 8422, 5.3).
+    fn accepts(&self, scheme: SignatureScheme) -> bool {
+        self.names(scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
     }
 }
 
@@ -126,6 +130,7 @@ fn select_suite(
     has_group: bool,
 ) -> Result<(&'static Tls12Suite, Option<Signed>), Error> {
     let mut reason = PeerIncompatible::NoCommonCipherSuite;
+    let mut curve = None;
     for id in config.common.suites.iter().filter(|id| offer.offers(**id)) {
         let Some(suite) = config.common.provider.tls12_suite(*id) else { continue };
         match suite.key_exchange {
@@ -136,12 +141,33 @@ fn select_suite(
             key_exchange => match select_credential(config, offer, key_exchange)? {
                 Some(credential) => return Ok((suite, Some(credential))),
                 None if config.credentials.is_empty() || !key_exchange.has_certificates() => {}
-                None if client_takes_any(config, offer)? => reason = PeerIncompatible::NoCommonSignatureScheme,
+                None if client_takes_any(config, offer)? => {
+                    curve = curve.or(missing_curve(config, offer, key_exchange)?);
+                    reason = PeerIncompatible::NoCommonSignatureScheme;
+                }
                 None => reason = PeerIncompatible::NoCommonCertificateType,
             },
         }
     }
-    Err(reason.into())
+    Err(curve.map_or(reason, PeerIncompatible::NoCommonCurve).into())
+}
+
+/// The curve of a key that the client would take if it had named the curve as well.
+fn missing_curve(
+    config: &ServerConfig,
+    offer: &Offer<'_>,
+    key_exchange: Tls12KeyExchange,
+) -> Result<Option<NamedGroup>, Error> {
+    let names = |scheme| key_exchange::fits(key_exchange, scheme) && offer.names(scheme);
+    for credential in &config.credentials {
+        let scheme = signature::choose(credential, ProtocolVersion::TLS_1_2, names);
+        if let Some(curve) = scheme.and_then(SignatureScheme::curve)
+            && client_takes(offer.hello.extensions, credential)?
+        {
+            return Ok(Some(curve));
+        }
+    }
+    Ok(None)
 }
 
 fn client_takes_any(config: &ServerConfig, offer: &Offer<'_>) -> Result<bool, Error> {
