@@ -26,7 +26,8 @@ pub enum ApiMisuse {
     MalformedCertificate,
     /// A public key given as trusted, or that of an own key, does not parse.
     MalformedPublicKey,
-    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    /// A public key given as trusted is of a kind that the crypto provider does not verify, or an RSA key of fewer than
+    /// 2,048 bits.
     UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
@@ -99,7 +100,7 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
             Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
             Self::UnsupportedPublicKey => {
-                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+                f.write_str("a configured public key is of a kind or size that the crypto provider does not verify")
             }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::MalformedStaple => {

@@ -28,7 +28,7 @@ fn hello_cases() -> Vec<Case> {
     let version = |name, alter| case(name, SH, alter, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
     let selected = PeerMisbehaved::SelectedUnoffered(Ext::SUPPORTED_VERSIONS);
     vec![
-        version("legacy_version SSL 3.0", |m| m[5] = 0),
+        version("SSL 3.0", |m| m[5] = 0),
         version("no version", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS)),
         illegal("TLS 1.2", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 3]), selected),
         illegal("TLS 1.4", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 5]), selected),
@@ -109,6 +109,25 @@ fn server_hello() {
             ),
         ],
     );
+}
+
+/// RFC 9846, 4.3.1: where `supported_versions` selects TLS 1.3, `legacy_version` says nothing, but for SSL 3.0 (E.5).
+#[test]
+fn legacy_version_is_ignored() {
+    for (base, round_trips) in [(rich(TLS13), 1), (rich(TLS13).with_hello_retry(true), 2)] {
+        for legacy_version in [[3, 1], [3, 2], [3, 4], [3, 5], [0, 0], [2, 0], [4, 0], [0xfe, 0xfd], [0xff, 0xff]] {
+            let mut setup = base.clone();
+            setup.server.common.fault = Some(fault(move |_, kind, message| {
+                if kind == SH {
+                    message[4..6].copy_from_slice(&legacy_version);
+                }
+            }));
+            let mut pair = setup.pair(SEED);
+            pair.run().unwrap();
+            assert!(pair.client.is_connected() && pair.server.is_connected(), "{legacy_version:?}");
+            assert_eq!(pair.client.summary().round_trips, round_trips);
+        }
+    }
 }
 
 /// RFC 9846, 4.2.4
