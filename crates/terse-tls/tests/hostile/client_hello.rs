@@ -330,6 +330,19 @@ fn key_shares() {
     );
 }
 
+/// RFC 9846, 4.3.8: a server need not check the rules for shares of groups that it does not know: two of one group, or one
+/// that is not in supported_groups.
+#[test]
+fn key_shares_of_unknown_groups() {
+    const UNKNOWN: &[u8] = &[0x2a, 0x2a, 0, 1, 9];
+    for shares in [UNKNOWN.to_vec(), UNKNOWN.repeat(2)] {
+        let mut setup = rich(TLS13);
+        let edit = move |m: &mut Vec<u8>| edit_shares(m, |s| *s = [&shares, &s[..]].concat());
+        setup.client.common.fault = Some(first(CH, edit));
+        setup.pair(1).handshake().unwrap();
+    }
+}
+
 /// RFC 9846, 4.3.9 and 4.3.11: also by a server that never uses them.
 #[test]
 fn pre_shared_key() {

@@ -7,8 +7,8 @@ use terse_testkit::fault::{add_extension, edit_body, edit_extensions, fault, fir
 use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{
-    AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerIncompatible,
-    PeerMisbehaved,
+    AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, NamedGroup,
+    PeerIncompatible, PeerMisbehaved,
 };
 
 use crate::attack::{Case, SEED, case, check, rich, run};
@@ -228,9 +228,7 @@ fn agreements() {
                 unsupported("session_ticket", Ext::SESSION_TICKET, |m| add_extension(m, Ext::SESSION_TICKET, b"")),
                 unsupported("points", Ext::EC_POINT_FORMATS, |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 0])),
                 misplaced("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
-                misplaced("supported_groups", Ext::SUPPORTED_GROUPS, |m| {
-                    add_extension(m, Ext::SUPPORTED_GROUPS, &[0, 2, 0, 0x1d]);
-                }),
+                misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, &[0, 1, 1])),
             ],
             _ => [
                 unsupported("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
@@ -250,6 +248,18 @@ fn agreements() {
 
 const DUPLICATE: Error = Error::InvalidMessage(InvalidMessage::DuplicateExtension);
 const ILLEGAL_VALUE: Error = Error::InvalidMessage(InvalidMessage::IllegalValue);
+
+/// It is for clients to send, in TLS 1.2, but servers that are still there answer it.
+#[test]
+fn supported_groups_of_a_tls12_server_mean_nothing() {
+    for body in [&[][..], &[0, 2, 0, 0x1d], &[0, 2, 0, 0x17], b"whatever"] {
+        let mut setup = rich(TLS12);
+        setup.server.common.fault = Some(first(SH, move |m| add_extension(m, Ext::SUPPORTED_GROUPS, body)));
+        let mut pair = setup.pair(SEED);
+        pair.handshake().unwrap();
+        assert_eq!(pair.client.summary().group, Some(NamedGroup::X25519), "{body:?}");
+    }
+}
 
 /// RFC 5246, 7.4.1.3; RFC 5746, 3.4; RFC 7627, 5.2
 #[test]
