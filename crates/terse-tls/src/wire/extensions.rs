@@ -45,8 +45,7 @@ impl ExtensionType {
             | Self::CLIENT_CACHED_INFO
             | Self::COMPACT_CACHE
             | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
-            // RFC 8422, 4, has it in ClientHellos alone, but old servers of TLS 1.2 answer it.
-            Self::SUPPORTED_GROUPS => CH | EE | SH12,
+            Self::SUPPORTED_GROUPS => CH | EE | SH12, // old servers answer it, which means nothing
             Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,
             Self::SIGNATURE_ALGORITHMS | Self::SIGNATURE_ALGORITHMS_CERT | Self::CERTIFICATE_AUTHORITIES => CH | CR,
             Self::EC_POINT_FORMATS | Self::EXTENDED_MASTER_SECRET | Self::SESSION_TICKET | Self::RENEGOTIATION_INFO => {

@@ -75,35 +75,6 @@ fn unusual_legacy_versions_of_tls13() {
     }
 }
 
-/// RFC 6066, 3: a server skips names of types that it does not know, whose contents begin with a length.
-#[test]
-fn server_names_of_unknown_types_are_skipped() {
-    let other = [1, 0, 2, b'?', 0];
-    let host = [&[0, 0, 20][..], b"broker.plant.example"].concat();
-    for names in [other.to_vec(), [&other[..], &host].concat(), [&host[..], &other, &other].concat()] {
-        for version in [TLS12, TLS13] {
-            let mut setup = rich(version);
-            let list = [&(names.len() as u16).to_be_bytes()[..], &names].concat();
-            setup.client.common.fault = Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &list)));
-            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
-            assert_eq!(verdict.error, None, "{names:?}, {version}: {verdict:?}");
-        }
-    }
-}
-
-/// RFC 9146, 3: connection_id means nothing over a stream, whatever it holds.
-#[test]
-fn connection_id_over_a_stream_is_not_looked_at() {
-    for content in [&b""[..], &[200, 1], &[1, 7]] {
-        for version in [TLS12, TLS13] {
-            let mut setup = rich(version);
-            setup.client.common.fault = Some(first(CH, move |m| add_extension(m, Ext::CONNECTION_ID, content)));
-            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
-            assert_eq!(verdict.error, None, "{content:?}, {version}: {verdict:?}");
-        }
-    }
-}
-
 /// What is unusual, and allowed: the server of TLS 1.2 goes on. What the client did not mean may still stop it.
 #[test]
 fn unusual_hellos_of_tls12() {
@@ -357,6 +328,19 @@ fn key_shares() {
             ),
         ],
     );
+}
+
+/// RFC 9846, 4.3.8: a server need not check the rules for shares of groups that it does not know: two of one group, or one
+/// that is not in supported_groups.
+#[test]
+fn key_shares_of_unknown_groups() {
+    const UNKNOWN: &[u8] = &[0x2a, 0x2a, 0, 1, 9];
+    for shares in [UNKNOWN.to_vec(), UNKNOWN.repeat(2)] {
+        let mut setup = rich(TLS13);
+        let edit = move |m: &mut Vec<u8>| edit_shares(m, |s| *s = [&shares, &s[..]].concat());
+        setup.client.common.fault = Some(first(CH, edit));
+        setup.pair(1).handshake().unwrap();
+    }
 }
 
 /// RFC 9846, 4.3.9 and 4.3.11: also by a server that never uses them.

@@ -284,7 +284,7 @@ fn known_extensions_stand_where_the_table_says() {
         (0, &[CH, EE, CR, SH12]),
         (1, &[CH, EE, SH12]),
         (5, &[CH, CR, CT, SH12]),
-        (10, &[CH, EE, SH12]), // SH12: tolerated
+        (10, &[CH, EE, SH12]),
         (11, &[CH, SH12]),
         (13, &[CH, CR]),
         (16, &[CH, EE, SH12]),
