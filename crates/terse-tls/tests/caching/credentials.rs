@@ -140,3 +140,29 @@ fn the_other_credential_is_not_believed_for_the_cached_one() {
         assert!(!is_other(world.connect().unwrap().server.peer.identity.as_ref()));
     }
 }
+
+/// A server that selects the client's Certificate has chosen itself, whatever its request says by now: what it knows is
+/// proven, or nothing, and never another one.
+#[test]
+fn the_servers_selection_counts_for_more_than_its_request() {
+    let [first, second] = two();
+    let hidden = first.clone().only_for_named_authorities();
+    for setting in SETTINGS {
+        for (credentials, without_cache) in [
+            (vec![second.clone(), first.clone()], CertificateError::UnknownIssuer),
+            (vec![hidden.clone()], CertificateError::Required),
+        ] {
+            let mut world = World::new(setting).with_long_request();
+            world.client.credentials = credentials;
+            world.assert_full();
+            world.assert_cached();
+            world.server.certificate_authorities = false;
+            let done = world.connect().unwrap();
+            assert!(done.server.cached.contains(&CachedObject::ClientCertificate));
+            assert!(!is_other(done.server.peer.identity.as_ref()));
+            world.restart_server(false);
+            let failed = world.connect().map(|_| ()).unwrap_err();
+            assert_eq!(failed.error, without_cache.into());
+        }
+    }
+}

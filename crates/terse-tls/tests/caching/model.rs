@@ -32,7 +32,11 @@ pub(crate) const CHANGES: usize = 11;
 fn model_caching_changes_nothing_but_the_bytes() {
     let (mut connections, mut cached) = (0, 0);
     for seed in 0..SEQUENCES {
-        let mut model = Model::new(seed);
+        let mut model = Model { has_several: seed % 3 == 1, ..Model::new(seed) };
+        if model.has_several {
+            model.world.server.certificate_authorities = true;
+            model.world.client.credentials = CHOICES.clients[4 + seed as usize / 3 % 4].clone();
+        }
         (0..STEPS).for_each(|_| model.step());
         model.settle();
         connections += model.connections;
@@ -43,7 +47,8 @@ fn model_caching_changes_nothing_but_the_bytes() {
 
 /// What both sides may turn to. The first of each kind is where a sequence starts.
 struct Choices {
-    clients: Vec<Credential>,
+    /// One, or several, of which the server chooses.
+    clients: Vec<Vec<Credential>>,
     servers: Vec<Credential>,
     /// Of the other side's certificates, without revocation.
     trust: Vec<Trust>,
@@ -57,12 +62,26 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         let leaf = LeafOptions { usage, ..LeafOptions::new(name, pki::validity()) };
         let renewed = ours.authority.renew(usual, &leaf).unwrap();
         let rekeyed = ours.authority.issue(&leaf).unwrap();
-        [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued)).into()
+        [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued))
     };
     let trust = ours.trust(FAST);
+    // The identities differ, so that one that is taken for another one is seen.
+    let foreign_name = "valve-3.plant.example";
+    let foreign_client = LeafOptions { usage: Usage::Client, ..LeafOptions::new(foreign_name, pki::validity()) };
+    let foreign_client = other.authority.issue(&foreign_client).unwrap();
+    let [usual, renewed, rekeyed, foreign] = credentials(&ours.client, &foreign_client, CLIENT_NAME, Usage::Client);
     Choices {
-        clients: credentials(&ours.client, &other.client, CLIENT_NAME, Usage::Client),
-        servers: credentials(&ours.server, &other.server, SERVER_NAME, Usage::Server),
+        clients: vec![
+            vec![usual.clone()],
+            vec![renewed],
+            vec![rekeyed],
+            vec![foreign.clone()],
+            vec![usual.clone(), foreign.clone()],
+            vec![foreign.clone(), usual.clone()],
+            vec![foreign.clone().only_for_named_authorities(), usual.clone()],
+            vec![usual, foreign].into_iter().map(Credential::only_for_named_authorities).collect(),
+        ],
+        servers: credentials(&ours.server, &other.server, SERVER_NAME, Usage::Server).into(),
         trust: vec![
             trust.clone(),
             Trust::new(FAST, &[ours.root(), other.root()]).unwrap(),
@@ -93,6 +112,9 @@ pub(crate) struct Model {
     pub(crate) world: World,
     pub(crate) rng: SeededRng,
     seed: u64,
+    /// The client may have several credentials, and the server always names its CAs: that it ceases to is no change of its
+    /// policy, and a Certificate that it has cached stays selected.
+    has_several: bool,
     log: Vec<String>,
     /// With the CRLs that are in force, and shared by the sides that check revocation.
     checked: Trust,
@@ -113,7 +135,18 @@ impl Model {
             world.client.trust = checked.clone();
             world.server_trust(checked.clone());
         }
-        Self { world, rng, seed, log: Vec::new(), checked, crls: 0, time: 0, connections: 0, cached: 0 }
+        Self {
+            world,
+            rng,
+            seed,
+            has_several: false,
+            log: Vec::new(),
+            checked,
+            crls: 0,
+            time: 0,
+            connections: 0,
+            cached: 0,
+        }
     }
 
     /// Without revocation or with, and a clock or without.
@@ -146,7 +179,10 @@ impl Model {
     pub(crate) fn change(&mut self, nth: usize) {
         match nth {
             11 => self.world.server.credentials[0] = self.pick("server certificate", &CHOICES.servers),
-            12 => self.world.client.credentials = vec![self.pick("client certificate", &CHOICES.clients)],
+            12 => {
+                let choices = if self.has_several { &CHOICES.clients[..] } else { &CHOICES.clients[..4] };
+                self.world.client.credentials = self.pick("client certificates", choices);
+            }
             13 => self.world.client.trust = self.pick("client trust", &self.trusts()),
             14 => self.change_client_authentication(),
             15 => self.change_clocks(),
@@ -179,7 +215,9 @@ impl Model {
             ClientAuthentication::None,
         ];
         self.world.server.client_authentication = self.pick("client authentication", &policies);
-        self.world.server.certificate_authorities = self.pick("CA names", &[false, true]);
+        if !self.has_several {
+            self.world.server.certificate_authorities = self.pick("CA names", &[false, true]);
+        }
     }
 
     /// New CRLs, while configurations that check them stay in use.
@@ -319,7 +357,8 @@ impl Model {
         let world = &mut self.world;
         (world.client.trust, world.client.credentials) = (healthy.client.trust, healthy.client.credentials);
         (world.client.send_server_name, world.address) = (true, healthy.address);
-        (world.server.credentials, world.server.certificate_authorities) = (healthy.server.credentials, false);
+        (world.server.credentials, world.server.certificate_authorities) =
+            (healthy.server.credentials, self.has_several);
         world.server.client_authentication = healthy.server.client_authentication;
         if self.seed.is_multiple_of(3) {
             self.checked.revocation().unwrap().replace(&CHOICES.crls[0]).unwrap();

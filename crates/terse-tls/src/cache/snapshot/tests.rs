@@ -310,3 +310,19 @@ proptest! {
         }
     }
 }
+
+/// `docs/caching.md`: what a client with several credentials takes more.
+#[test]
+fn what_several_credentials_take() {
+    let len = |scope: &Scope, suited| {
+        let mut record = ScopeRecord::default();
+        record.learn_certificate(entry(SERVER));
+        record.learn_request(RequestEntry { suited, ..request(100) });
+        record.confirm(Slot { ticket: ticket(1), own_certificate: Some(OWN), entries: None });
+        record.to_bytes(scope).unwrap().len()
+    };
+    let one = Scope { credential: Some(OWN), ..scope() };
+    let several = Scope { credential: Some(fingerprint(77)), ..scope() };
+    assert_eq!(len(&several, Suited::default()) - len(&one, Suited::default()), 32);
+    assert_eq!(len(&several, Suited { issuers: 2, chains: 3 }) - len(&several, Suited::default()), 4);
+}
