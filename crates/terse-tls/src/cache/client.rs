@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::health::Health;
+use super::health::{Fingerprints, Health};
 use super::record::Slot;
 use super::{
     ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
@@ -238,6 +238,13 @@ impl ClientSession {
             record.health.succeeded(session.offer.is_some());
             if session.selection.any() {
                 record.history.used = session.begun;
+            }
+            if session.offered_certificate().is_some() || session.offered_request().is_some() {
+                let now = Some(u64::from(session.begun)).filter(|now| *now != 0);
+                record.fingerprints.answered(session.selection.scheme.is_some(), now);
+            }
+            if session.selection.scheme.is_some() {
+                record.fingerprints = Fingerprints::default();
             }
             if session.bithac || session.compact {
                 record.scheme = session.selection.scheme; // of a server that was asked

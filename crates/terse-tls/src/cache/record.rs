@@ -6,7 +6,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::health::Health;
+use super::health::{Fingerprints, Health};
 use super::{Fingerprint, Named, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket};
 use crate::wire::ProtocolVersion;
 
@@ -26,6 +26,7 @@ pub struct ScopeRecord {
     /// How many handshakes used `confirmed` since `newer` was first set; the most, if `newer` is to be used.
     confirmed_uses: u8,
     pub(super) health: Health,
+    pub(super) fingerprints: Fingerprints,
     pub(super) history: History,
     /// How many running connections hold a ticket. Never saved: it ends with the process.
     pub(super) holders: u32,
@@ -128,6 +129,7 @@ impl ScopeRecord {
     pub(super) fn learn_certificate(&mut self, entry: PeerEntry) {
         if self.server_certificate.as_ref().is_none_or(|known| known.fingerprint() != entry.fingerprint()) {
             self.drop_slots(|_| true);
+            self.fingerprints = Fingerprints::default(); // the server is not the same
         }
         self.server_certificate = Some(Arc::new(entry));
     }
