@@ -115,7 +115,9 @@ fn certificate_advice(error: &CertificateError) -> Option<&'static str> {
         CertificateError::WrongUsage => {
             "issue one whose extended key usage allows it: serverAuth for a server, clientAuth for a client"
         }
-        CertificateError::UnsupportedAlgorithm => "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits",
+        CertificateError::UnsupportedAlgorithm | CertificateError::ShortRsaKey { .. } => {
+            "use P-256, P-384, Ed25519, or RSA with 2048 to 4096 bits"
+        }
         CertificateError::BadSignature => {
             "check that it was the trusted CA that issued it, and not one of the same name"
         }

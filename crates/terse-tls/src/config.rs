@@ -70,13 +70,13 @@ pub struct Common {
     pub client_cached_info: ExtensionType,
     /// The code point of `compact_cache` (`docs/caching.md`), which is for private use as well: 0xff44.
     pub compact_cache: ExtensionType,
-    /// The largest handshake message that is accepted, in bytes. Nothing larger is ever buffered.
+    /// The largest handshake message that is accepted, in bytes, at least 1. Nothing larger is ever buffered.
     pub max_handshake_message: usize,
     /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one,
     /// by [`Self::record_size_limit`] or [`ClientConfig::max_fragment_length`]; those that cannot hold to it are
     /// refused, from the first record on, so that nothing larger is ever buffered.
     pub max_record: usize,
-    /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more.
+    /// How many bytes of records may wait to be sent before [`crate::Connection::send`] takes no more, at least 1.
     pub max_send_buffer: usize,
     /// Receives the secrets, for debugging (NSS key log format).
     pub key_log: Option<Arc<dyn KeyLog>>,
@@ -199,6 +199,8 @@ impl Common {
         if self.record_size_limit.is_some_and(|limit| !(64..=16385).contains(&limit)) {
             return Err(ApiMisuse::LimitOutOfRange);
         }
+        ApiMisuse::check_limit("max_handshake_message", self.max_handshake_message)?;
+        ApiMisuse::check_limit("max_send_buffer", self.max_send_buffer)?;
         if self.alpn_protocols.iter().any(|protocol| protocol.is_empty() || protocol.len() > 255) {
             return Err(ApiMisuse::NameTooLong);
         }

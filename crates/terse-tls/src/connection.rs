@@ -341,6 +341,9 @@ impl Connection {
         self.closed = true;
         let warning = |description| Alert { level: Alert::WARNING, description };
         if self.is_connected() {
+            if let Some(session) = &mut self.cache {
+                session.closed();
+            }
             return self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
         }
         // RFC 9846, 6.1: user_canceled, then close_notify. But that of a server would tell the client that its Finished

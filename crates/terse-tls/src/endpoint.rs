@@ -125,6 +125,7 @@ impl Endpoint {
     /// A server of `config`, which must be for datagrams ([`crate::Common::datagrams`]).
     pub fn new(config: Arc<ServerConfig>, limits: EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
         config.check()?;
+        limits.check()?;
         if config.common.datagrams.is_none() {
             return Err(ApiMisuse::NoDatagrams.into());
         }

@@ -180,6 +180,9 @@ impl Client {
             Ok((data, exported)) => self.report(number, channel.connection(), &data, exported.as_deref()),
             Err(error) => {
                 let summary = channel.connection().summary().clone();
+                if channel.connection().is_connected() {
+                    let _ = channel.close(); // the error to report is the one that there was
+                }
                 channel.linger(CLOSING_TIME);
                 let name = self.server.name.to_str();
                 let peer = match (&error, channel.address()) {
@@ -270,10 +273,7 @@ fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result
     while data.len() < expected {
         let room = chunk.len().min(expected - data.len());
         match channel.receive(&mut chunk[..room]) {
-            Ok(0) => {
-                channel.close()?;
-                return Err(Trouble::TooLittle { received: data.len(), expected });
-            }
+            Ok(0) => return Err(Trouble::TooLittle { received: data.len(), expected }),
             Ok(len) => data.extend_from_slice(&chunk[..len]),
             Err(error) => {
                 if error.is_timeout() {

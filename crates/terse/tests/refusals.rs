@@ -3,9 +3,14 @@
 mod common;
 
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
 
 use common::{CLIENT, Pki, SERVER, now, run, terse, validity};
+use terse_aws_lc::PROVIDER;
+use terse_net::{Clock, Stream};
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
+use terse_tls::{Connection, Credential, ServerConfig};
 
 #[test]
 fn an_expired_certificate() {
@@ -126,6 +131,38 @@ fn a_peer_that_does_not_answer() {
     pki.client(&server, "--timeout 1 --expect 5").refused(1, &["did not answer in time"]);
     let closing = pki.server("--reply abc");
     pki.client(&closing, "--timeout 1 --expect 5").refused(1, &["did not answer in time"]);
+}
+
+/// However a conversation goes wrong, a client that is connected says goodbye.
+#[test]
+fn a_server_that_closes_early_hears_close_notify() {
+    let pki = Pki::new();
+    let issued = pki.authority.issue(&LeafOptions::new(SERVER, validity())).unwrap();
+    let key = (PROVIDER.load_key)(issued.key()).unwrap();
+    let credential = Credential::new(&PROVIDER, issued.chain().to_vec(), key).unwrap();
+    let config = Arc::new(ServerConfig::new(&PROVIDER, credential));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    for (options, problem) in [
+        ("--expect 5", "closed the connection after 2 of 5 expected bytes"),
+        ("--tls 1.2 --key-update", "TLS 1.2"), // which the client finds out when it is connected
+    ] {
+        let outcome = thread::scope(|scope| {
+            let server = scope.spawn(|| {
+                let clock = Clock::new();
+                let connection = Connection::server(config.clone(), clock.now()).unwrap();
+                let mut stream = Stream::new(connection, listener.accept().unwrap().0, clock);
+                stream.handshake().unwrap();
+                stream.send(b"no").unwrap();
+                stream.close().unwrap();
+                stream.receive(&mut [0; 16])
+            });
+            let outcome = pki.client_at(&address, options);
+            assert_eq!(server.join().unwrap().unwrap(), 0, "{outcome:?}");
+            outcome
+        });
+        outcome.refused(1, &[problem]);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::health::Health;
+use super::health::{Fingerprints, Health};
 use super::record::Slot;
 use super::{
     ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
@@ -158,6 +158,8 @@ struct Finished {
     offered: Option<Box<Offered>>,
     /// This handshake's own ticket.
     own_ticket: Option<(Ticket, Named)>,
+    /// Once this side has closed: how often `confirmed` was used, in case the connection fails yet.
+    uses: Option<u8>,
 }
 
 impl ClientSession {
@@ -237,6 +239,13 @@ impl ClientSession {
             if session.selection.any() {
                 record.history.used = session.begun;
             }
+            if session.offered_certificate().is_some() || session.offered_request().is_some() {
+                let now = Some(u64::from(session.begun)).filter(|now| *now != 0);
+                record.fingerprints.answered(session.selection.scheme.is_some(), now);
+            }
+            if session.selection.scheme.is_some() {
+                record.fingerprints = Fingerprints::default();
+            }
             if session.bithac || session.compact {
                 record.scheme = session.selection.scheme; // of a server that was asked
             }
@@ -251,7 +260,7 @@ impl ClientSession {
             }
             let lacks_own = session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket();
             let offered = session.offer.as_deref().map(|offer| Box::new(offer.names()));
-            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own) };
+            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own), uses: None };
             if let Some(slot) = finished.own_slot(record) {
                 if session.defences.lack(CacheDefence::TwoSlots) {
                     record.confirm(slot);
@@ -287,17 +296,38 @@ impl ClientSession {
         });
     }
 
+    /// This side has said all that it wanted to, and nothing failed. The server will have this handshake's ticket then,
+    /// though it may never say so: the one that was shown is not shown again (`caching`, rule 3). If the last flight is
+    /// lost all the same, the next handshake is a full one.
+    pub(crate) fn closed(&mut self) {
+        let Stage::Finished(finished) = &self.stage else { return };
+        let Some((ticket, _)) = finished.own_ticket else { return };
+        self.change(|session, record| match (record.prefer_newer(ticket), &mut session.stage) {
+            (Some(uses), Stage::Finished(finished)) => {
+                finished.uses = Some(uses);
+                Save::Now
+            }
+            _ => Save::Later,
+        });
+    }
+
     /// The connection failed, before [`Self::confirmed`] was called; later, this does nothing but release the ticket.
     pub(crate) fn failed(&mut self, failure: Failure, now: Now) {
         let (stage, selection) = (core::mem::replace(&mut self.stage, Stage::Over), self.selection);
         self.release();
-        let (before, offered) = match stage {
+        let (before, offered, own) = match stage {
             Stage::Over => return,
-            Stage::Handshake => (None, self.offer.as_deref().map(Offer::names)),
-            Stage::Finished(finished) => (Some(finished.before), finished.offered.map(|offered| *offered)),
+            Stage::Handshake => (None, self.offer.as_deref().map(Offer::names), None),
+            Stage::Finished(finished) => {
+                let own = finished.own_ticket.zip(finished.uses);
+                (Some(finished.before), finished.offered.map(|offered| *offered), own)
+            }
         };
         self.change(|session, record| {
             let unchanged = record.clone();
+            if let Some(((ticket, _), uses)) = own {
+                record.prefer_confirmed(ticket, uses);
+            }
             record.health = before.unwrap_or(record.health);
             if !session.defences.lack(CacheDefence::Alternation) {
                 record.health.failed(offered.is_some(), now.unix.map(|time| time.as_secs()));

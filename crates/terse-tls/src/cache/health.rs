@@ -153,5 +153,76 @@ impl Health {
     }
 }
 
+/// Whether fingerprints are sent to a server that answers none: an observer learns from them which certificate a client
+/// knows, and nobody has anything from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fingerprints {
+    /// They are.
+    #[default]
+    Sent,
+    /// They are, but the last ones were not answered, with any scheme.
+    Ignored,
+    /// They are not until a wall-clock time in seconds.
+    HeldUntil(u64),
+    /// They are not for so many connections, where there is no such clock.
+    Held(u8),
+}
+
+impl Fingerprints {
+    /// Before a connection: whether they are sent. `now` is in seconds.
+    pub(super) fn are_sent(&mut self, now: Option<u64>) -> bool {
+        match (&mut *self, now) {
+            (Self::Sent | Self::Ignored | Self::Held(0), _) => true,
+            (Self::HeldUntil(until), Some(now)) => {
+                *until = (*until).min(now.saturating_add(Health::OFF)); // it was set under a clock that was ahead
+                now >= *until
+            }
+            (Self::HeldUntil(_), None) => false,
+            (Self::Held(connections), _) => {
+                *connections -= 1;
+                false
+            }
+        }
+    }
+
+    /// A server that was sent some answered with a scheme, or with none.
+    pub(super) fn answered(&mut self, with_scheme: bool, now: Option<u64>) {
+        *self = match (&self, now) {
+            _ if with_scheme => Self::Sent,
+            (Self::Sent, _) => Self::Ignored,
+            (_, Some(now)) => Self::HeldUntil(now.saturating_add(Health::OFF)),
+            (_, None) => Self::Held(Health::OFF_CONNECTIONS),
+        }
+    }
+
+    /// In a record: a number below 4, and for some of them more.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Self::Sent => 0,
+            Self::Ignored => 1,
+            Self::HeldUntil(_) => 2,
+            Self::Held(_) => 3,
+        }
+    }
+
+    /// What the number leaves open.
+    pub(super) fn encode_rest(self, writer: &mut Writer<'_>) {
+        match self {
+            Self::Sent | Self::Ignored => {}
+            Self::HeldUntil(until) => writer.u64(until),
+            Self::Held(connections) => writer.u8(connections),
+        }
+    }
+
+    pub(super) fn parse(number: u8, reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(match number {
+            0 => Self::Sent,
+            1 => Self::Ignored,
+            2 => Self::HeldUntil(reader.u64()?),
+            _ => Self::Held(reader.u8()?),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -30,11 +30,13 @@ pub enum Reason {
     CrlNotVerified,
     /// A staple could not be judged: its issuer was not learned, or forgotten.
     StapleIssuerUnknown,
+    /// It was sent fingerprints, and answered with no scheme.
+    FingerprintsIgnored,
 }
 
 impl Reason {
     /// All of them, in the order of their numbers, which files have: new ones come last.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::FirstContact,
         Self::NoTicket,
         Self::TicketInUse,
@@ -53,6 +55,7 @@ impl Reason {
         Self::IssuerUnknown,
         Self::CrlNotVerified,
         Self::StapleIssuerUnknown,
+        Self::FingerprintsIgnored,
     ];
 
     /// As in reports.
@@ -76,6 +79,7 @@ impl Reason {
             Self::IssuerUnknown => "issuer of the CRL unknown",
             Self::CrlNotVerified => "CRL not verified",
             Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
+            Self::FingerprintsIgnored => "the server answered no fingerprint",
         }
     }
 

@@ -6,7 +6,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::health::Health;
+use super::health::{Fingerprints, Health};
 use super::{Fingerprint, Named, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket};
 use crate::wire::ProtocolVersion;
 
@@ -23,9 +23,10 @@ pub struct ScopeRecord {
     pub(super) scheme: Option<Scheme>,
     confirmed: Option<Slot>,
     newer: Option<Slot>,
-    /// How many handshakes used `confirmed` since `newer` was first set.
+    /// How many handshakes used `confirmed` since `newer` was first set; the most, if `newer` is to be used.
     confirmed_uses: u8,
     pub(super) health: Health,
+    pub(super) fingerprints: Fingerprints,
     pub(super) history: History,
     /// How many running connections hold a ticket. Never saved: it ends with the process.
     pub(super) holders: u32,
@@ -61,7 +62,7 @@ pub(super) struct Entries {
 }
 
 impl ScopeRecord {
-    /// Uses of `confirmed` after which `newer` is tried.
+    /// Uses of `confirmed` after which `newer` is tried, though the connections that made it failed.
     const CONFIRMED_USES: u8 = 3;
     /// TLS 1.2 and 1.3, and as many again for versions to come.
     const MAX_REQUESTS: usize = 4;
@@ -128,6 +129,7 @@ impl ScopeRecord {
     pub(super) fn learn_certificate(&mut self, entry: PeerEntry) {
         if self.server_certificate.as_ref().is_none_or(|known| known.fingerprint() != entry.fingerprint()) {
             self.drop_slots(|_| true);
+            self.fingerprints = Fingerprints::default(); // the server is not the same
         }
         self.server_certificate = Some(Arc::new(entry));
     }
@@ -177,8 +179,8 @@ impl ScopeRecord {
         Some(Slot { ticket, own_certificate, entries })
     }
 
-    /// The ticket to offer, among those that can be: `newer` only if no `confirmed` can, or `confirmed` was used three
-    /// times since `newer` was first set.
+    /// The ticket to offer, among those that can be: `newer` only if no `confirmed` can, or the connection that made it
+    /// ended as it should, or `confirmed` was used three times since `newer` was first set.
     pub(super) fn ticket(&self, can_be_offered: impl Fn(&Slot) -> bool) -> Option<Slot> {
         let (confirmed, newer) = (self.confirmed.filter(&can_be_offered), self.newer.filter(&can_be_offered));
         if self.confirmed_uses >= Self::CONFIRMED_USES { newer.or(confirmed) } else { confirmed.or(newer) }
@@ -215,6 +217,21 @@ impl ScopeRecord {
         self.confirmed = Some(slot);
         self.newer = None;
         self.confirmed_uses = 0;
+    }
+
+    /// The connection that made `ticket` ended as it should: if that is `newer`, it is the one to use. Returns how often
+    /// `confirmed` was used till then, if that changed.
+    pub(super) fn prefer_newer(&mut self, ticket: Ticket) -> Option<u8> {
+        let is_other = self.confirmed.is_some() && self.confirmed_uses < Self::CONFIRMED_USES;
+        let is_newer = is_other && self.newer.is_some_and(|slot| slot.ticket == ticket);
+        is_newer.then(|| core::mem::replace(&mut self.confirmed_uses, Self::CONFIRMED_USES))
+    }
+
+    /// It failed after all.
+    pub(super) fn prefer_confirmed(&mut self, ticket: Ticket, uses: u8) {
+        if self.newer.is_some_and(|slot| slot.ticket == ticket) {
+            self.confirmed_uses = uses;
+        }
     }
 
     pub(super) fn drop_tickets(&mut self) {

@@ -2,7 +2,8 @@
 //! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
 //! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
 
-use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef, UintRef};
+use pki_types::alg_id::RSA_ENCRYPTION;
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagNumber};
 use x509_cert::ext::pkix::KeyUsage;
 use x509_cert::time::{Time, Validity};
@@ -100,19 +101,6 @@ pub(super) struct CrlFields<'a> {
     pub(super) signature: &'a [u8],
 }
 
-/// Whether a SubjectPublicKeyInfo has an RSA key that nobody may sign with any more: of less than 2,048 bits. No provider
-/// verifies with one.
-pub(super) fn is_weak(spki: &[u8]) -> bool {
-    let Ok((algorithm, key)) = split_public_key(spki) else { return false };
-    let modulus =
-        || sequence(key).and_then(|contents| UintRef::from_der(tlv(&mut reader(contents)?)?).map_err(malformed));
-    let is_rsa = algorithm == pki_types::alg_id::RSA_ENCRYPTION.as_ref();
-    is_rsa && modulus().is_ok_and(|modulus| modulus.as_bytes().len() < MIN_MODULUS_LEN)
-}
-
-/// 2,048 bits.
-const MIN_MODULUS_LEN: usize = 256;
-
 impl<'a> CrlFields<'a> {
     pub(super) fn read(crl: &'a [u8]) -> Result<Self, CertificateError> {
         let mut list = reader(sequence(crl)?)?;
@@ -145,6 +133,14 @@ pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), Certificat
     let algorithm = sequence(tlv(&mut fields)?)?;
     let key = BitStringRef::from_der(tlv(&mut fields)?).map_err(malformed)?;
     Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
+}
+
+/// How many bits the modulus of an RSA key has.
+pub(super) fn rsa_bits(spki: &[u8]) -> Option<usize> {
+    let (_, key) = split_public_key(spki).ok().filter(|(kind, _)| *kind == RSA_ENCRYPTION.as_ref())?;
+    let modulus = AnyRef::from_der(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?).ok()?.value();
+    let significant = modulus.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &modulus[start..]);
+    Some(8 * significant.len() - significant.first().map_or(0, |byte| byte.leading_zeros() as usize))
 }
 
 /// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.

@@ -16,7 +16,7 @@ use super::crls::{Crls, Findings};
 use super::fields::Fields;
 use super::issuers::{Issued, Issuer, IssuerTable};
 use super::signatures::Signatures;
-use super::trust::{anchor_as_issuer, named_error};
+use super::trust::{anchor_as_issuer, check_key_size, named_error};
 use super::{Revocation, Validity};
 use crate::error::CertificateError;
 
@@ -54,7 +54,8 @@ impl<'a> PathBuilder<'a> {
         time: Option<UnixTime>,
     ) -> Result<Path<'a>, CertificateError> {
         let signatures = Signatures::of(self.chain);
-        let path = signatures.verify(self.algorithms, |algorithms| self.build(end_entity, algorithms))?;
+        let path = signatures.verify(self.algorithms, |algorithms| self.build(end_entity, algorithms));
+        let path = path.map_err(|error| self.explain(error))?;
         if let Some(revocation) = revocation {
             self.check_revocation(end_entity, &path, &signatures, &revocation.in_force(), time)?;
         }
@@ -89,6 +90,20 @@ impl<'a> PathBuilder<'a> {
             anchor = Some(issuer);
         }
         Ok(Path { validity, signatures, issued, certificates, anchor })
+    }
+
+    /// A signature by a key that is too short is called wrong.
+    fn explain(&self, error: CertificateError) -> CertificateError {
+        if error != CertificateError::BadSignature {
+            return error;
+        }
+        let fields: Vec<_> = self.chain.iter().filter_map(|der| Fields::read(der).ok()).collect();
+        let of_chain =
+            fields.iter().enumerate().skip(1).map(|(depth, fields)| check_key_size(fields.public_key, depth));
+        let anchors = self.anchors.iter().filter_map(anchor_as_issuer);
+        let anchors = anchors.filter(|anchor| fields.iter().any(|fields| fields.issuer == anchor.name()));
+        let of_anchors = anchors.map(|anchor| check_key_size(anchor.public_key(), fields.len()));
+        of_chain.chain(of_anchors).find_map(Result::err).unwrap_or(error)
     }
 
     /// Whether no certificate of `path` is revoked: the leaf must be in the scope of a current list, and those above it

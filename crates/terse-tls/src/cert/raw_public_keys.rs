@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
-use super::{PeerName, VerifiedPeer, fields, split_public_key};
+use super::trust::check_key_size;
+use super::{PeerName, VerifiedPeer, split_public_key};
 use crate::crypto::{CryptoProvider, Digest};
 use crate::error::{ApiMisuse, CertificateError};
 
@@ -31,7 +32,7 @@ impl RawPublicKeys {
     ) -> Result<Self, ApiMisuse> {
         for key in new {
             split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
-            if !is_verifiable(key, provider.signatures.all) {
+            if !is_verifiable(key, provider.signatures.all) || check_key_size(key, 0).is_err() {
                 return Err(ApiMisuse::UnsupportedPublicKey);
             }
         }
@@ -74,9 +75,8 @@ impl RawPublicKeys {
 }
 
 fn is_verifiable(key: &[u8], algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
-    let is_known = split_public_key(key)
-        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind));
-    is_known && !fields::is_weak(key)
+    split_public_key(key)
+        .is_ok_and(|(kind, _)| algorithms.iter().any(|algorithm| algorithm.public_key_alg_id().as_ref() == kind))
 }
 
 #[cfg(test)]

@@ -280,7 +280,7 @@ fn errors_name_the_peer_and_the_day() {
         assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
         assert_eq!(expired.to_string(), "the certificate of the peer expired on 2026-03-01");
     }
-    let texts: [(CertificateError, &str); 18] = [
+    let texts: [(CertificateError, &str); 20] = [
         (CertificateError::Required, "broker.plant.example sent no certificate, and one is required"),
         (CertificateError::Malformed, "a certificate of broker.plant.example does not parse"),
         (
@@ -318,6 +318,15 @@ fn errors_name_the_peer_and_the_day() {
         (
             CertificateError::UnsupportedAlgorithm,
             "the chain of broker.plant.example uses an algorithm or key size that is refused",
+        ),
+        (
+            CertificateError::ShortRsaKey { depth: 0, bits: 1024 },
+            "the RSA key of broker.plant.example has 1024 bits, which is too short: 2048 are the least",
+        ),
+        (
+            CertificateError::ShortRsaKey { depth: 2, bits: 512 },
+            "the RSA key of a CA (number 2 above the leaf) of broker.plant.example has 512 bits, which is too short: \
+             2048 are the least",
         ),
         (
             CertificateError::UnknownPublicKey { sha256: [0x0f; 32] },

@@ -273,9 +273,7 @@ impl Trust {
         if leaf_fields.key_usage.is_some_and(|usage| !usage.digital_signature()) {
             return Err(CertificateError::WrongUsage);
         }
-        if fields::is_weak(end_entity.subject_public_key_info().as_ref()) {
-            return Err(CertificateError::UnsupportedAlgorithm);
-        }
+        check_key_size(leaf_fields.public_key, 0)?;
         let identity = CertificateIdentity {
             subject: name(end_entity.subject()).map_err(|_| CertificateError::Malformed)?.into(),
             subject_alt_name: leaf_fields.subject_alt_name.into(),
@@ -346,6 +344,17 @@ impl fmt::Debug for Trust {
 pub(super) fn anchor_as_issuer(anchor: &TrustAnchor<'_>) -> Option<Issuer> {
     Some(Issuer::new(&name(&anchor.subject).ok()?, &name(&anchor.subject_public_key_info).ok()?, true))
 }
+
+/// RSA keys must be as long as the algorithms of all providers want them: whatever a shorter one signs, they call wrong.
+/// `depth` is that of its certificate.
+pub(super) fn check_key_size(spki: &[u8], depth: usize) -> Result<(), CertificateError> {
+    match fields::rsa_bits(spki) {
+        Some(bits @ ..MIN_RSA_BITS) => Err(CertificateError::ShortRsaKey { depth, bits }),
+        _ => Ok(()),
+    }
+}
+
+const MIN_RSA_BITS: usize = 2_048;
 
 /// A DER `Name`, or another SEQUENCE, from its contents, which is what webpki gives.
 fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {

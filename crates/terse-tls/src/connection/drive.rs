@@ -253,18 +253,32 @@ impl Connection {
                 }
                 Ok(())
             }
-            // close_notify follows. In TLS 1.2 a fatal one ends the connection (RFC 5246, 7.2.2).
-            AlertDescription::USER_CANCELED
-                if alert.level == Alert::WARNING || !self.may_speak(ProtocolVersion::TLS_1_2) =>
-            {
-                Ok(self.receiver.ignored()?)
-            }
             // It overtook the last flight, which will come again.
             AlertDescription::CLOSE_NOTIFY if self.is_datagram() => self.receiver.not_due(ContentType::ALERT),
-            AlertDescription::CLOSE_NOTIFY => Err(Error::AlertReceived(alert.description)),
-            // In TLS 1.2 a warning is one (RFC 5246, 7.2.2); in TLS 1.3 the level says nothing.
-            _ if alert.level == Alert::WARNING && self.may_speak(ProtocolVersion::TLS_1_2) => self.receiver.ignored(),
+            AlertDescription::CLOSE_NOTIFY => {
+                self.answer_close();
+                Err(Error::AlertReceived(alert.description))
+            }
+            _ if self.is_warning(alert) => self.receiver.ignored(),
             description => Err(Error::AlertReceived(description)),
+        }
+    }
+
+    /// In TLS 1.2 the level says it (RFC 5246, 7.2.2); in TLS 1.3 it says nothing, and `user_canceled` alone is none of
+    /// the errors (RFC 9846, 6.1): close_notify follows.
+    fn is_warning(&self, alert: Alert) -> bool {
+        match self.may_speak(ProtocolVersion::TLS_1_2) {
+            true => alert.level == Alert::WARNING,
+            false => alert.description == AlertDescription::USER_CANCELED,
+        }
+    }
+
+    /// The peer closes in the middle of the handshake: close_notify answers close_notify (RFC 5246, 7.2.1; RFC 9846,
+    /// 6.1). But that of a server which has sent its Finished would tell the client that its own was verified (`caching`,
+    /// rule 2).
+    fn answer_close(&mut self) {
+        if !self.handshake.as_ref().is_some_and(Handshake::awaits_last_finished) {
+            self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
         }
     }
 
@@ -300,11 +314,6 @@ impl Connection {
 
     /// Sends the alert that is due for a fatal error.
     pub(super) fn tell_peer(&mut self, error: &Error) {
-        let is_closed = *error == Error::AlertReceived(AlertDescription::CLOSE_NOTIFY);
-        if is_closed && self.may_speak(ProtocolVersion::TLS_1_2) && !self.closed {
-            // RFC 5246, 7.2.1: it is answered, also in a handshake. RFC 9846, 6.1, does without.
-            self.send_alert(Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY });
-        }
         if let Some(description) = error.alert_in(self.summary.version).filter(|_| !self.closed) {
             self.send_alert(Alert { level: Alert::FATAL, description });
         }

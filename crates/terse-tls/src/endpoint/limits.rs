@@ -1,15 +1,17 @@
 //! How much an endpoint keeps, and whom it believes.
 
+use crate::error::ApiMisuse;
+
 /// The limits of an [`super::Endpoint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointLimits {
-    /// Connections at once, complete or not.
+    /// Connections at once, complete or not; at least 1.
     pub max_connections: usize,
-    /// Of them, those whose handshake is not complete; the oldest makes room for a new one.
+    /// Of them, those whose handshake is not complete, at least 1; the oldest makes room for a new one.
     pub max_half_open: usize,
-    /// Clients whose first message came in fragments that are not all there.
+    /// Clients whose first message came in fragments that are not all there; 0 serves none of those.
     pub max_first_messages: usize,
-    /// Bytes of application data that wait for [`super::Endpoint::poll_event`]; what exceeds them is dropped.
+    /// Bytes of application data that wait for [`super::Endpoint::poll_event`], at least 1; what exceeds them is dropped.
     pub max_received: usize,
     /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347,
     /// 4.2.1). Without, a handshake takes a round trip less, and until a client answers it gets at most three times
@@ -84,6 +86,12 @@ impl Default for EndpointLimits {
 }
 
 impl EndpointLimits {
+    pub(super) fn check(&self) -> Result<(), ApiMisuse> {
+        ApiMisuse::check_limit("max_connections", self.max_connections)?;
+        ApiMisuse::check_limit("max_half_open", self.max_half_open)?;
+        ApiMisuse::check_limit("max_received", self.max_received)
+    }
+
     pub(super) const fn takes_any_cookie(&self) -> bool {
         #[cfg(feature = "testing")]
         return self.undefended.cookie;

@@ -52,6 +52,13 @@ pub enum CertificateError {
     BadSignature,
     /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
+    /// An RSA key of fewer than 2,048 bits.
+    ShortRsaKey {
+        /// Which certificate of the chain; one more than it has for that of a trust anchor.
+        depth: usize,
+        /// The length of its modulus.
+        bits: usize,
+    },
     /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
     UnknownPublicKey {
         /// The SHA-256 of its DER SubjectPublicKeyInfo, to find it again.
@@ -74,7 +81,9 @@ impl CertificateError {
             Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
                 AlertDescription::CERTIFICATE_UNKNOWN
             }
-            Self::UnsupportedAlgorithm | Self::WrongUsage => AlertDescription::UNSUPPORTED_CERTIFICATE,
+            Self::UnsupportedAlgorithm | Self::ShortRsaKey { .. } | Self::WrongUsage => {
+                AlertDescription::UNSUPPORTED_CERTIFICATE
+            }
             Self::Malformed | Self::WrongName | Self::ConstraintViolated | Self::BadSignature | Self::Invalid => {
                 AlertDescription::BAD_CERTIFICATE
             }
@@ -114,6 +123,14 @@ impl CertificateError {
             Self::UnsupportedAlgorithm => {
                 write!(f, "the chain of {name} uses an algorithm or key size that is refused")
             }
+            Self::ShortRsaKey { depth: 0, bits } => {
+                write!(f, "the RSA key of {name} has {bits} bits, which is too short: 2048 are the least")
+            }
+            Self::ShortRsaKey { depth, bits } => write!(
+                f,
+                "the RSA key of a CA (number {depth} above the leaf) of {name} has {bits} bits, which is too short: \
+                 2048 are the least"
+            ),
             Self::UnknownPublicKey { sha256 } => {
                 write!(f, "the {} of {name} is none that is trusted here", PeerName::RawPublicKey(*sha256))
             }

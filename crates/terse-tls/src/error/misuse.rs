@@ -26,7 +26,8 @@ pub enum ApiMisuse {
     MalformedCertificate,
     /// A public key given as trusted, or that of an own key, does not parse.
     MalformedPublicKey,
-    /// A public key given as trusted is of a kind that the crypto provider does not verify.
+    /// A public key given as trusted is of a kind that the crypto provider does not verify, or an RSA key of fewer than
+    /// 2,048 bits.
     UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
@@ -36,6 +37,8 @@ pub enum ApiMisuse {
     StapleOfOtherCertificate,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
+    /// A limit that allows nothing at all, by its name.
+    ZeroLimit(&'static str),
     /// `max_record` is outside of 64 to 16,384, or larger records are invited than it allows.
     MaxRecordOutOfRange,
     /// A name is longer than the protocol can carry.
@@ -85,6 +88,13 @@ pub enum ApiMisuse {
     TimeoutsOutOfRange,
 }
 
+impl ApiMisuse {
+    /// Refuses a limit of 0 where a connection would wait for ever for what it does not allow.
+    pub(crate) const fn check_limit(name: &'static str, limit: usize) -> Result<(), Self> {
+        if limit == 0 { Err(Self::ZeroLimit(name)) } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for ApiMisuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,7 +109,7 @@ impl fmt::Display for ApiMisuse {
             Self::MalformedCertificate => f.write_str("a configured certificate does not parse"),
             Self::MalformedPublicKey => f.write_str("a configured public key does not parse"),
             Self::UnsupportedPublicKey => {
-                f.write_str("a configured public key is of a kind that the crypto provider does not verify")
+                f.write_str("a configured public key is of a kind or size that the crypto provider does not verify")
             }
             Self::MalformedCrl => f.write_str("a configured CRL does not parse"),
             Self::MalformedStaple => {
@@ -109,6 +119,7 @@ impl fmt::Display for ApiMisuse {
                 f.write_str("the OCSP response to be stapled is about another certificate than the first one of the chain")
             }
             Self::LimitOutOfRange => f.write_str("record_size_limit must be between 64 and 16385"),
+            Self::ZeroLimit(name) => write!(f, "{name} must not be 0, which allows nothing"),
             Self::MaxRecordOutOfRange => f.write_str(
                 "max_record must be between 64 and 16384, and peers must be told of less than 16384: set record_size_limit to \
                  it or less, or on a client max_fragment_length",

@@ -178,7 +178,7 @@ impl PeerMisbehaved {
 impl fmt::Display for PeerMisbehaved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnexpectedHandshakeMessage(message) => write!(f, "{message} is not due now"),
+            Self::UnexpectedHandshakeMessage(message) => write!(f, "the message {message} is not due now"),
             Self::UnexpectedRecord(record) => write!(f, "a record of type {record} is not due now"),
             Self::MessageCrossesKeyChange => f.write_str("a handshake message crosses a change of keys"),
             Self::EmptyFragment => f.write_str("a handshake or alert record is empty"),
@@ -276,7 +276,12 @@ impl PeerIncompatible {
 impl fmt::Display for PeerIncompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoCommonCurve(curve) => return write!(f, "no group {curve}, of the key of this side's certificate"),
+            Self::NoCommonCurve(curve) => {
+                return write!(
+                    f,
+                    "the client does not offer the group {curve}, which the key of this side's certificate is of"
+                );
+            }
             Self::NoCommonVersion => "no protocol version",
             Self::NoCommonCipherSuite => "no cipher suite",
             Self::NoCommonGroup => "no key exchange group",

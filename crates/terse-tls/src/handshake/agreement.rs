@@ -14,9 +14,6 @@ use crate::wire::{
 /// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
 const MAX_RECORD_SIZE_LIMIT: u16 = 0x4000;
 
-/// Refused in any `legacy_version`, whatever else is said (RFC 9846, E.5).
-pub(super) const SSL_3_0: ProtocolVersion = ProtocolVersion(0x0300);
-
 /// A client reads what the server agreed to.
 pub(super) fn read(
     config: &ClientConfig,
@@ -24,7 +21,7 @@ pub(super) fn read(
     version: ProtocolVersion,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    if let Some(ServerNameList::HostName(_) | ServerNameList::OtherTypes) = extensions.get()? {
+    if let Some(ServerNameList::Names(_)) = extensions.get()? {
         return Err(InvalidMessage::TrailingData.into()); // RFC 6066, 3: the answer is empty
     }
     application_protocol(config, extensions.get()?, output)?;
@@ -55,7 +52,7 @@ pub(super) fn answer_connection_id(
     extensions: &mut ExtensionsBuilder,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    // Over a stream it means nothing (RFC 9146, 3), and what it holds is not looked at.
+    // Before they are parsed: on a stream they mean nothing, whatever is in them.
     let Some(ours) = output.link.connection_id() else { return Ok(()) };
     let Some(ConnectionId(theirs)) = offered.get()? else { return Ok(()) };
     extensions.push(&ConnectionId(ours))?;
@@ -197,8 +194,8 @@ pub(super) fn answer_application_protocol(
 /// The host name that a client asks for.
 pub(super) fn server_name<'a>(offered: Extensions<'a>) -> Result<Option<&'a str>, Error> {
     match offered.get()? {
-        Some(ServerNameList::HostName(name)) => Ok(Some(name)),
         Some(ServerNameList::Acknowledged) => Err(InvalidMessage::Truncated.into()),
-        Some(ServerNameList::OtherTypes) | None => Ok(None),
+        Some(names) => Ok(names.host_name()?),
+        None => Ok(None),
     }
 }

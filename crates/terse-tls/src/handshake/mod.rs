@@ -237,6 +237,15 @@ impl Handshake {
         matches!(self, Self::Tls12Traffic(_) | Self::Tls13Traffic(_))
     }
 
+    /// Whether this is a server that has sent its Finished, and waits for the client's.
+    pub(crate) const fn awaits_last_finished(&self) -> bool {
+        match self {
+            Self::Tls12Server(state) => matches!(state, tls12::server::State::ResumedFinished(_)),
+            Self::Tls13Server(state) => !matches!(state, tls13::server::State::SecondClientHello(_)),
+            _ => false,
+        }
+    }
+
     /// Whether a ChangeCipherSpec of compatibility mode may come now (RFC 9846, 5): after the first ClientHello, before
     /// the peer's Finished.
     pub(crate) fn ignores_change_cipher_spec(&self) -> bool {

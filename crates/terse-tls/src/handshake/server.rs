@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::{Handshake, Message, Output, agreement, tls12, tls13};
+use super::{Handshake, Message, Output, tls12, tls13};
 use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{CipherSuite, ClientHello, Place, ProtocolVersion, SupportedVersions};
@@ -40,8 +40,8 @@ pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result
     };
     let common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));
     let selected = common_versions.filter(|version| offers(*version)).max().ok_or(PeerIncompatible::NoCommonVersion)?;
-    if hello.legacy_version == agreement::SSL_3_0 {
-        return Err(PeerIncompatible::NoCommonVersion.into());
+    if hello.legacy_version == ProtocolVersion::SSL_3_0 {
+        return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
     }
     let fell_back = hello.cipher_suites.0.iter().any(|suite| suite == CipherSuite::TLS_FALLBACK_SCSV);
     if fell_back && common.versions.iter().any(|version| *version > selected && common.enables(*version)) {

@@ -9,7 +9,7 @@ use super::codec::{Encode, Parse, Reader, Writer};
 use crate::error::InvalidMessage;
 
 macro_rules! code_points {
-    ($(#[$meta:meta])* $type:ident($int:ty) { $($(#[$doc:meta])* $name:ident = $value:literal $text:literal,)* }) => {
+    ($(#[$meta:meta])* $type:ident($int:ty, $unknown:literal) { $($(#[$doc:meta])* $name:ident = $value:literal $text:literal,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $type(pub $int);
@@ -35,15 +35,17 @@ macro_rules! code_points {
             }
         }
 
+        /// For users: the registry's name, or that the value is unknown, as the registry writes it.
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {
                     Some(name) => f.write_str(name),
-                    None => write!(f, "{0} ({0:#x}, unknown)", self.0),
+                    None => write!(f, concat!("unknown (", $unknown, ")"), self.0),
                 }
             }
         }
 
+        /// For programmers.
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {
@@ -57,7 +59,7 @@ macro_rules! code_points {
 
 code_points! {
     /// `ProtocolVersion` (RFC 9846, 4.3.1).
-    ProtocolVersion(u16) {
+    ProtocolVersion(u16, "{:#06x}") {
         TLS_1_2 = 0x0303 "TLS 1.2",
         TLS_1_3 = 0x0304 "TLS 1.3",
     }
@@ -65,7 +67,7 @@ code_points! {
 
 code_points! {
     /// `ContentType` of a record (RFC 9846, 5.1).
-    ContentType(u8) {
+    ContentType(u8, "{}") {
         CHANGE_CIPHER_SPEC = 20 "change_cipher_spec",
         ALERT = 21 "alert",
         HANDSHAKE = 22 "handshake",
@@ -81,7 +83,7 @@ code_points! {
 
 code_points! {
     /// `HandshakeType` (RFC 9846, 4; RFC 5246, 7.4).
-    HandshakeType(u8) {
+    HandshakeType(u8, "{}") {
         HELLO_REQUEST = 0 "HelloRequest",
         CLIENT_HELLO = 1 "ClientHello",
         SERVER_HELLO = 2 "ServerHello",
@@ -101,8 +103,10 @@ code_points! {
         CERTIFICATE_VERIFY = 15 "CertificateVerify",
         CLIENT_KEY_EXCHANGE = 16 "ClientKeyExchange",
         FINISHED = 20 "Finished",
+        CERTIFICATE_URL = 21 "CertificateURL",
         /// RFC 6066, 8
         CERTIFICATE_STATUS = 22 "CertificateStatus",
+        SUPPLEMENTAL_DATA = 23 "SupplementalData",
         KEY_UPDATE = 24 "KeyUpdate",
         COMPRESSED_CERTIFICATE = 25 "CompressedCertificate",
         MESSAGE_HASH = 254 "message_hash",
@@ -111,7 +115,7 @@ code_points! {
 
 code_points! {
     /// `CipherSuite` (RFC 9846, B.4, and for TLS 1.2 the suites' own documents).
-    CipherSuite(u16) {
+    CipherSuite(u16, "{:#06x}") {
         TLS_AES_128_GCM_SHA256 = 0x1301 "TLS_AES_128_GCM_SHA256",
         TLS_AES_256_GCM_SHA384 = 0x1302 "TLS_AES_256_GCM_SHA384",
         TLS_CHACHA20_POLY1305_SHA256 = 0x1303 "TLS_CHACHA20_POLY1305_SHA256",
@@ -136,7 +140,7 @@ code_points! {
 
 code_points! {
     /// `NamedGroup` (RFC 9846, 4.3.7).
-    NamedGroup(u16) {
+    NamedGroup(u16, "{:#06x}") {
         SECP256R1 = 0x0017 "secp256r1",
         SECP384R1 = 0x0018 "secp384r1",
         X25519 = 0x001d "x25519",
@@ -146,7 +150,7 @@ code_points! {
 
 code_points! {
     /// `SignatureScheme` (RFC 9846, 4.3.3).
-    SignatureScheme(u16) {
+    SignatureScheme(u16, "{:#06x}") {
         RSA_PKCS1_SHA256 = 0x0401 "rsa_pkcs1_sha256",
         RSA_PKCS1_SHA384 = 0x0501 "rsa_pkcs1_sha384",
         RSA_PKCS1_SHA512 = 0x0601 "rsa_pkcs1_sha512",
@@ -157,6 +161,11 @@ code_points! {
         RSA_PSS_RSAE_SHA512 = 0x0806 "rsa_pss_rsae_sha512",
         ED25519 = 0x0807 "ed25519",
     }
+}
+
+impl ProtocolVersion {
+    /// Refused in a hello whatever else that offers or selects (RFC 9846, E.5).
+    pub(crate) const SSL_3_0: Self = Self(0x0300);
 }
 
 impl NamedGroup {
@@ -210,21 +219,32 @@ impl SignatureScheme {
 }
 
 code_points! {
-    /// `ExtensionType` (RFC 9846, 4.3, and the extensions' own documents).
-    ExtensionType(u16) {
+    /// `ExtensionType` (RFC 9846, 4.3, and the extensions' own documents). Some have a name here and no more: what is
+    /// known stands in the table of `wire/extensions.rs`.
+    ExtensionType(u16, "{}") {
         SERVER_NAME = 0 "server_name",
         MAX_FRAGMENT_LENGTH = 1 "max_fragment_length",
+        CLIENT_CERTIFICATE_URL = 2 "client_certificate_url",
+        TRUSTED_CA_KEYS = 3 "trusted_ca_keys",
+        TRUNCATED_HMAC = 4 "truncated_hmac",
         STATUS_REQUEST = 5 "status_request",
         SUPPORTED_GROUPS = 10 "supported_groups",
         EC_POINT_FORMATS = 11 "ec_point_formats",
         SIGNATURE_ALGORITHMS = 13 "signature_algorithms",
+        USE_SRTP = 14 "use_srtp",
+        HEARTBEAT = 15 "heartbeat",
         APPLICATION_LAYER_PROTOCOL_NEGOTIATION = 16 "application_layer_protocol_negotiation",
+        STATUS_REQUEST_V2 = 17 "status_request_v2",
         SIGNED_CERTIFICATE_TIMESTAMP = 18 "signed_certificate_timestamp",
         CLIENT_CERTIFICATE_TYPE = 19 "client_certificate_type",
         SERVER_CERTIFICATE_TYPE = 20 "server_certificate_type",
+        PADDING = 21 "padding",
+        ENCRYPT_THEN_MAC = 22 "encrypt_then_mac",
         EXTENDED_MASTER_SECRET = 23 "extended_master_secret",
         CACHED_INFO = 25 "cached_info",
+        COMPRESS_CERTIFICATE = 27 "compress_certificate",
         RECORD_SIZE_LIMIT = 28 "record_size_limit",
+        DELEGATED_CREDENTIAL = 34 "delegated_credential",
         SESSION_TICKET = 35 "session_ticket",
         PRE_SHARED_KEY = 41 "pre_shared_key",
         EARLY_DATA = 42 "early_data",
@@ -237,7 +257,10 @@ code_points! {
         SIGNATURE_ALGORITHMS_CERT = 50 "signature_algorithms_cert",
         KEY_SHARE = 51 "key_share",
         CONNECTION_ID = 54 "connection_id",
+        QUIC_TRANSPORT_PARAMETERS = 57 "quic_transport_parameters",
+        TICKET_REQUEST = 58 "ticket_request",
         RRC = 61 "rrc",
+        ENCRYPTED_CLIENT_HELLO = 0xfe0d "encrypted_client_hello",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
         /// Private use: one ticket for everything static that both sides sent.
@@ -248,12 +271,15 @@ code_points! {
 
 code_points! {
     /// `AlertDescription` (RFC 9846, 6).
-    AlertDescription(u8) {
+    AlertDescription(u8, "{}") {
         CLOSE_NOTIFY = 0 "close_notify",
         UNEXPECTED_MESSAGE = 10 "unexpected_message",
         BAD_RECORD_MAC = 20 "bad_record_mac",
+        DECRYPTION_FAILED = 21 "decryption_failed",
         RECORD_OVERFLOW = 22 "record_overflow",
+        DECOMPRESSION_FAILURE = 30 "decompression_failure",
         HANDSHAKE_FAILURE = 40 "handshake_failure",
+        NO_CERTIFICATE = 41 "no_certificate",
         BAD_CERTIFICATE = 42 "bad_certificate",
         UNSUPPORTED_CERTIFICATE = 43 "unsupported_certificate",
         CERTIFICATE_REVOKED = 44 "certificate_revoked",
@@ -266,6 +292,7 @@ code_points! {
         DECRYPT_ERROR = 51 "decrypt_error",
         /// RFC 9147, 9
         TOO_MANY_CIDS_REQUESTED = 52 "too_many_cids_requested",
+        EXPORT_RESTRICTION = 60 "export_restriction",
         PROTOCOL_VERSION = 70 "protocol_version",
         INSUFFICIENT_SECURITY = 71 "insufficient_security",
         INTERNAL_ERROR = 80 "internal_error",
@@ -274,18 +301,21 @@ code_points! {
         NO_RENEGOTIATION = 100 "no_renegotiation",
         MISSING_EXTENSION = 109 "missing_extension",
         UNSUPPORTED_EXTENSION = 110 "unsupported_extension",
+        CERTIFICATE_UNOBTAINABLE = 111 "certificate_unobtainable",
         UNRECOGNIZED_NAME = 112 "unrecognized_name",
         BAD_CERTIFICATE_STATUS_RESPONSE = 113 "bad_certificate_status_response",
+        BAD_CERTIFICATE_HASH_VALUE = 114 "bad_certificate_hash_value",
         UNKNOWN_PSK_IDENTITY = 115 "unknown_psk_identity",
         CERTIFICATE_REQUIRED = 116 "certificate_required",
         GENERAL_ERROR = 117 "general_error",
         NO_APPLICATION_PROTOCOL = 120 "no_application_protocol",
+        ECH_REQUIRED = 121 "ech_required",
     }
 }
 
 code_points! {
     /// `CachedInformationType` (RFC 7924, 3).
-    CachedInformationType(u8) {
+    CachedInformationType(u8, "{}") {
         CERT = 1 "cert",
         CERT_REQ = 2 "cert_req",
     }
@@ -293,7 +323,7 @@ code_points! {
 
 code_points! {
     /// `CertificateType` (RFC 7250, 3, and RFC 6091).
-    CertificateType(u8) {
+    CertificateType(u8, "{}") {
         X509 = 0 "X509",
         RAW_PUBLIC_KEY = 2 "RawPublicKey",
     }
@@ -301,14 +331,14 @@ code_points! {
 
 code_points! {
     /// `CertificateStatusType` (RFC 6066, 8).
-    CertificateStatusType(u8) {
+    CertificateStatusType(u8, "{}") {
         OCSP = 1 "ocsp",
     }
 }
 
 code_points! {
     /// `ClientCertificateType` of a TLS 1.2 CertificateRequest (RFC 5246, 7.4.4; RFC 8422, 5.5).
-    ClientCertificateType(u8) {
+    ClientCertificateType(u8, "{}") {
         RSA_SIGN = 1 "rsa_sign",
         ECDSA_SIGN = 64 "ecdsa_sign",
     }
@@ -316,7 +346,7 @@ code_points! {
 
 code_points! {
     /// `PskKeyExchangeMode` (RFC 9846, 4.3.9).
-    PskKeyExchangeMode(u8) {
+    PskKeyExchangeMode(u8, "{}") {
         PSK_KE = 0 "psk_ke",
         PSK_DHE_KE = 1 "psk_dhe_ke",
     }

@@ -45,8 +45,7 @@ impl ExtensionType {
             | Self::CLIENT_CACHED_INFO
             | Self::COMPACT_CACHE
             | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
-            // RFC 8422, 4, has it in ClientHellos alone, but old servers of TLS 1.2 answer it.
-            Self::SUPPORTED_GROUPS => CH | EE | SH12,
+            Self::SUPPORTED_GROUPS => CH | EE | SH12, // old servers answer it, which means nothing
             Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,
             Self::SIGNATURE_ALGORITHMS | Self::SIGNATURE_ALGORITHMS_CERT | Self::CERTIFICATE_AUTHORITIES => CH | CR,
             Self::EC_POINT_FORMATS | Self::EXTENDED_MASTER_SECRET | Self::SESSION_TICKET | Self::RENEGOTIATION_INFO => {
@@ -393,53 +392,79 @@ impl Encode for ProtocolName<'_> {
     }
 }
 
-/// `server_name` (RFC 6066, 3): one host name from the client, nothing from the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// `server_name` (RFC 6066, 3): from the client names, each of another type, from the server nothing.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ServerNameList<'a> {
-    HostName(&'a str),
-    /// Names of types that are not known.
-    OtherTypes,
+    Names(List<'a, ServerName<'a>>),
     Acknowledged,
 }
 
-/// A NameType (RFC 6066, 3).
-const HOST_NAME: u8 = 0;
+impl<'a> ServerNameList<'a> {
+    /// The host name, if there is one: that type of name is the only one that is known.
+    pub(crate) fn host_name(&self) -> Result<Option<&'a str>, InvalidMessage> {
+        let Self::Names(names) = self else { return Ok(None) };
+        let mut host_names = names.iter().filter(|name| name.name_type == ServerName::HOST_NAME);
+        let Some(ServerName { name, .. }) = host_names.next() else { return Ok(None) };
+        if host_names.next().is_some() || !name.iter().all(u8::is_ascii_graphic) {
+            return Err(InvalidMessage::IllegalValue);
+        }
+        core::str::from_utf8(name).map(Some).map_err(|_| InvalidMessage::IllegalValue)
+    }
+}
 
 impl<'a> Parse<'a> for ServerNameList<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         if reader.is_empty() {
             return Ok(Self::Acknowledged);
         }
-        let mut list = Reader::new(non_empty(reader.vec16()?)?);
-        let mut names = Self::OtherTypes;
-        while !list.is_empty() {
-            // What another NameType stands for begins with a length of 16 bits as well, so that it can be skipped.
-            let (name_type, name) = (list.u8()?, list.vec16()?);
-            match (name_type, names) {
-                (HOST_NAME, Self::OtherTypes) if non_empty(name)?.iter().all(u8::is_ascii_graphic) => {
-                    names = core::str::from_utf8(name).map(Self::HostName).map_err(|_| InvalidMessage::IllegalValue)?;
-                }
-                (HOST_NAME, _) => return Err(InvalidMessage::IllegalValue), // it comes once
-                _ => {}
-            }
-        }
-        Ok(names)
+        List::new(non_empty(reader.vec16()?)?).map(Self::Names)
     }
 }
 
 impl Encode for ServerNameList<'_> {
     fn encode(&self, writer: &mut Writer<'_>) {
-        if let Self::HostName(name) = self {
-            writer.vec::<2>(|writer| {
-                writer.u8(HOST_NAME);
-                writer.vec16(name.as_bytes());
-            });
+        if let Self::Names(names) = self {
+            writer.vec::<2>(|writer| names.encode(writer));
         }
     }
 }
 
 impl<'a> Extension<'a> for ServerNameList<'a> {
     const TYPE: ExtensionType = ExtensionType::SERVER_NAME;
+}
+
+/// `ServerName` (RFC 6066, 3): the names of all types begin with a length of 16 bits, so that those of unknown types can
+/// be skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerName<'a> {
+    pub(crate) name_type: u8,
+    pub(crate) name: &'a [u8],
+}
+
+impl<'a> ServerName<'a> {
+    /// NameType `host_name`.
+    const HOST_NAME: u8 = 0;
+
+    pub(crate) const fn host(name: &'a str) -> Self {
+        Self { name_type: Self::HOST_NAME, name: name.as_bytes() }
+    }
+}
+
+impl<'a> Parse<'a> for ServerName<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        let (name_type, name) = (reader.u8()?, reader.vec16()?);
+        if name_type == Self::HOST_NAME {
+            non_empty(name)?;
+        }
+        Ok(Self { name_type, name })
+    }
+}
+
+impl Encode for ServerName<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.u8(self.name_type);
+        writer.vec16(self.name);
+    }
 }
 
 /// `max_fragment_length` (RFC 6066, 4).

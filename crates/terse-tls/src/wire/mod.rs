@@ -39,8 +39,8 @@ pub(crate) use connection_ids::{NewConnectionId, RequestConnectionId};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
     CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
-    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerNameList,
-    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerName,
+    ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};

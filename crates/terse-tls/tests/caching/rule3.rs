@@ -3,6 +3,8 @@
 use alloc::collections::BTreeSet;
 
 use terse_testkit::pair::Side;
+use terse_tls::cache::Schemes;
+use terse_tls::summary::Mode;
 
 use crate::world::*;
 
@@ -66,6 +68,63 @@ fn rule_3_ticket_is_shown_again_only_after_a_failure() {
         assert!(lost.is_some() && again == lost);
         assert_ne!(world.assert_cached().offer.ticket(), lost);
     }
+}
+
+/// A client that sends, closes, and never reads. In TLS 1.2 the server's Finished is part of its handshake; in TLS 1.3
+/// nothing tells it that the server has the new ticket.
+fn talk(world: &mut World, setting: Setting) -> Done {
+    let mut link = world.begin();
+    link.run_until(if setting.version == TLS13 { Until::Commit } else { Until::Finished }).unwrap();
+    link.pair.client.send(b"21.5").unwrap();
+    link.pair.client.close();
+    let flight = link.pair.transmit(Side::Client);
+    link.deliver(Side::Server, flight).unwrap();
+    link.done()
+}
+
+#[test]
+fn rule_3_client_that_only_talks_shows_each_ticket_once() {
+    for setting in SETTINGS {
+        let mut world = World::cached(setting);
+        let mut tickets = BTreeSet::new();
+        for _ in 0..12 {
+            let done = talk(&mut world, setting);
+            assert_ne!(done.client.mode, Mode::Full, "it costs no full handshake");
+            assert!(tickets.insert(done.offer.ticket().expect("a ticket")));
+        }
+        world.assert_cached();
+    }
+}
+
+/// Nobody told the client that its last flight was lost. It costs one full handshake, and no ticket is shown twice.
+#[test]
+fn rule_3_lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
+    let setting = Setting { version: TLS13, schemes: Schemes::COMPACT };
+    let mut world = World::cached(setting);
+    let mut link = world.begin();
+    link.run_until(Until::ClientFlight).unwrap();
+    link.pair.client.send(b"21.5").unwrap();
+    link.pair.client.close();
+    let lost = link.done().offer.ticket();
+    let mut talks = || {
+        let done = talk(&mut world, setting);
+        (done.client.mode, done.offer.ticket().expect("a ticket"))
+    };
+    let [full, next] = [talks(), talks()];
+    assert_eq!([full.0, next.0], [Mode::Full, Mode::Compact]);
+    assert!(lost.is_some_and(|lost| ![full.1, next.1].contains(&lost)) && full.1 != next.1);
+}
+
+/// It closes, and then waits for the server's close_notify in vain.
+#[test]
+fn rule_3_ticket_is_shown_again_if_the_connection_fails_after_it_was_closed() {
+    let mut world = World::cached(TLS13);
+    let mut link = world.begin();
+    link.run_until(Until::ClientFlight).unwrap();
+    link.pair.client.close();
+    link.time_out();
+    let shown = link.done().offer.ticket();
+    assert!(shown.is_some() && world.assert_cached().offer.ticket() == shown);
 }
 
 /// The ticket that a connection makes is in none of its bytes, and neither are the client's name nor its certificate

@@ -1,12 +1,15 @@
 //! Rule 8: caching against servers that know nothing of it, and through HelloRetryRequest.
 
 use terse_testkit::fault;
-use terse_testkit::pair::Side;
+use terse_testkit::pair::{Side, at};
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ExtensionType, HandshakeType, NamedGroup, PeerMisbehaved};
 
+use crate::issued::{issue, server_leaf};
 use crate::world::*;
+
+const DAY: u64 = 24 * 60 * 60;
 
 /// Without a cache, with caching switched off, and one that takes the extensions for something unknown.
 #[test]
@@ -70,13 +73,35 @@ fn rule_8_schemes_meet_in_what_both_have() {
     }
 }
 
+/// A fingerprint shows an observer which certificate the client knows. A server that answered none of two gets one a day.
+#[test]
+fn rule_8_fingerprints_are_not_sent_for_ever() {
+    for version in VERSIONS {
+        let mut world = World::new(version);
+        world.set_schemes(Schemes::BITHAC, Schemes::OFF);
+        let mut sent = || (0..4).map(|_| world.assert_full().offer.cached_info.is_some()).collect::<Vec<_>>();
+        assert_eq!(sent(), [false, true, true, false], "the first connection knows no certificate yet");
+        assert_eq!(sent(), [false; 4]);
+        for days in 1..3 {
+            world.client_clock = at(days * DAY);
+            let mut sent = || (0..3).map(|_| world.assert_full().offer.cached_info.is_some()).collect::<Vec<_>>();
+            assert_eq!(sent(), [true, false, false]);
+        }
+        // Another certificate may be another server's, and whoever answers with any scheme gets them at once.
+        world.server.credentials[0] = issue(&server_leaf());
+        assert_eq!([(); 3].map(|()| world.assert_full().offer.cached_info.is_some()), [false, true, true]);
+        world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
+        world.assert_full();
+        world.assert_cached();
+    }
+}
+
 /// A server that forgets how to, and learns it again.
 #[test]
 fn rule_8_server_that_stops_taking_part() {
     for version in VERSIONS {
         let mut world = World::cached(version);
         world.set_schemes(Schemes::BITHAC, Schemes::OFF);
-        world.assert_full();
         world.assert_full();
         world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
         assert_eq!(world.connect().unwrap().client.mode, Mode::Rfc7924);
@@ -100,7 +125,8 @@ fn rule_8_the_best_scheme_that_both_have() {
                 Schemes::RFC7924 => Mode::Rfc7924,
                 _ => Mode::Full,
             };
-            for schemes in [from, to, from] {
+            for (day, schemes) in (0..).zip([from, to, from]) {
+                world.client_clock = at(day * DAY); // a server that answers nothing is asked again after one
                 world.set_schemes(Schemes::COMPACT, schemes);
                 let modes: Vec<_> = (0..3)
                     .map(|_| {

@@ -256,6 +256,27 @@ fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
     }
 }
 
+/// A client that sends and closes, and never reads. That it is connected says that the server has the new ticket: by its
+/// Finished in DTLS 1.2, by its ACK in DTLS 1.3.
+#[test]
+fn rule_3_client_that_only_talks_shows_each_ticket_once() {
+    for version in BOTH_VERSIONS {
+        let mut world = World::after(version, Keeps::Certificates, 1);
+        let mut tickets = Vec::new();
+        for _ in 0..8 {
+            let mut pair = world.begin();
+            pair.run_well().unwrap();
+            assert!(pair.client.is_connected() && pair.client.summary().mode == Mode::Bithac);
+            pair.client.send(b"21.5").unwrap();
+            pair.client.close();
+            pair.transmit(Side::Client, &mut |datagram: &Datagram| datagram.arrives());
+            let shown = ticket(&pair.sent);
+            assert!(!tickets.contains(&shown), "D{version}");
+            tickets.push(shown);
+        }
+    }
+}
+
 /// Losses that are mended cost nothing at all.
 #[test]
 fn a_loss_that_is_mended_costs_no_full_handshake() {

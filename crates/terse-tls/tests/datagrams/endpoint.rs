@@ -501,6 +501,21 @@ fn an_endpoint_is_for_datagrams() {
     assert_eq!(endpoint.err(), Some(ApiMisuse::NoDatagrams.into()));
 }
 
+/// An endpoint that could serve nobody is not made.
+#[test]
+fn limits_of_nothing_are_refused() {
+    let config = Arc::new(setup(None).server);
+    let with = |spoil: fn(&mut EndpointLimits)| {
+        let mut limits = EndpointLimits::default();
+        spoil(&mut limits);
+        Endpoint::new(config.clone(), limits, &mut SeededRng::new(1)).err()
+    };
+    assert_eq!(with(|limits| limits.max_connections = 0), Some(ApiMisuse::ZeroLimit("max_connections").into()));
+    assert_eq!(with(|limits| limits.max_half_open = 0), Some(ApiMisuse::ZeroLimit("max_half_open").into()));
+    assert_eq!(with(|limits| limits.max_received = 0), Some(ApiMisuse::ZeroLimit("max_received").into()));
+    assert_eq!(with(|limits| limits.max_first_messages = 0), None, "whole ones are enough");
+}
+
 /// With IDs of one byte there are 256, and no client gets that of another one.
 #[test]
 fn there_are_no_more_connections_than_connection_ids() {

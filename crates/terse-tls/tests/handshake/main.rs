@@ -18,7 +18,6 @@ extern crate alloc;
 
 mod authentication;
 mod certificates;
-mod choices;
 mod credentials;
 mod extended_master_secret;
 mod misuse;

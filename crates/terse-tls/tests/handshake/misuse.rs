@@ -31,7 +31,7 @@ fn configurations() {
         c.groups = vec![NamedGroup::X25519MLKEM768];
     };
     type Spoil = fn(&mut Common);
-    let cases: [(Spoil, ApiMisuse); 16] = [
+    let cases: [(Spoil, ApiMisuse); 18] = [
         (|c| c.suites.clear(), empty("cipher suite")),
         (|c| c.groups.clear(), empty("group")),
         (tls12_without_curves, empty("group")),
@@ -45,6 +45,8 @@ fn configurations() {
         (|c| c.record_size_limit = Some(0), ApiMisuse::LimitOutOfRange),
         (|c| c.record_size_limit = Some(63), ApiMisuse::LimitOutOfRange),
         (|c| c.record_size_limit = Some(16386), ApiMisuse::LimitOutOfRange),
+        (|c| c.max_send_buffer = 0, ApiMisuse::ZeroLimit("max_send_buffer")),
+        (|c| c.max_handshake_message = 0, ApiMisuse::ZeroLimit("max_handshake_message")),
         (|c| c.alpn_protocols = vec![Vec::new()], ApiMisuse::NameTooLong),
         (|c| c.alpn_protocols = vec![vec![b'x'; 256]], ApiMisuse::NameTooLong),
         // Each name fits, all of them together do not. This is found when the ClientHello is made.
@@ -58,7 +60,7 @@ fn configurations() {
         let client =
             Connection::client(Arc::new(setup.client.clone()), server_address(), at(0), &mut SeededRng::new(1));
         assert_eq!(client.err(), Some(error.into()), "{nth}");
-        if nth < 15 {
+        if nth < 17 {
             assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)), "{nth}");
             assert_eq!(Connection::server(Arc::new(setup.server), at(0)).err(), Some(error.into()));
         }

@@ -12,7 +12,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange};
 use terse_tls::{
     AlertDescription, CipherSuite, ClientConfig, Error, ExtensionType, HandshakeType, InvalidMessage, NamedGroup,
-    PeerIncompatible, ProtocolVersion, ServerAddress,
+    PeerIncompatible, ProtocolVersion, ServerAddress, SignatureScheme,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
@@ -151,7 +151,7 @@ fn nothing_in_common() {
         setup.server.common.groups = vec![NamedGroup::SECP256R1];
         check_incompatible(&setup, PeerIncompatible::NoCommonGroup, failure);
         let mut setup = good();
-        setup.client.common.signature_schemes = vec![terse_tls::SignatureScheme::ECDSA_SECP256R1_SHA256];
+        setup.client.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
         check_incompatible(&setup, PeerIncompatible::NoCommonSignatureScheme, failure);
     }
     // RFC 8422, 2: the suites of RSA are not for other keys.
@@ -315,8 +315,17 @@ fn curves_of_tls12() {
         assert!(named && !hybrid);
 
         setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
-        let failed = setup.pair(1).run().unwrap_err();
-        let error = PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1).into();
-        assert_eq!(failed, Failed { side: Side::Server, error });
+        let missing = PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1);
+        check_incompatible(&setup, missing, AlertDescription::HANDSHAKE_FAILURE);
+        // Whatever comes first: the suites of ECDSA or those of RSA, this key or another one that does not fit either.
+        setup.server.common.suites.reverse();
+        setup.server.credentials.push(Pki::shared("ed25519x2").server(provider));
+        setup.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        check_incompatible(&setup, missing, AlertDescription::HANDSHAKE_FAILURE);
     }
+    let error = Error::from(PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1)).to_string();
+    assert!(
+        error
+            .ends_with("the client does not offer the group secp256r1, which the key of this side's certificate is of")
+    );
 }

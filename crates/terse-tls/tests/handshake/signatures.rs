@@ -122,6 +122,23 @@ fn pkcs1_alone() {
     }
 }
 
+/// In TLS 1.2 a scheme of ECDSA names the hash, and any curve goes with it (RFC 9846, 4.3.3). This side signs with the hash
+/// of its key's curve all the same, as in TLS 1.3.
+#[test]
+fn ecdsa_signs_with_the_hash_of_its_curve() {
+    let (p256, p384) = (SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::ECDSA_SECP384R1_SHA384);
+    for (version, provider) in VERSIONS.into_iter().flat_map(|version| PROVIDERS.map(|provider| (version, provider))) {
+        for (chain, own, other) in [("p256x2", p256, p384), ("p384x2", p384, p256)] {
+            let mut setup = Setup::new(provider, provider, chain).only(version);
+            setup.client.common.signature_schemes = vec![other, own];
+            assert_eq!(signed_with(setup.clone()).1, [(Side::Server, own)]);
+            setup.client.common.signature_schemes = vec![other];
+            let error = PeerIncompatible::NoCommonSignatureScheme.into();
+            assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }));
+        }
+    }
+}
+
 /// PSS goes before PKCS#1, which TLS 1.3 does not know.
 #[test]
 fn pss_is_preferred() {

@@ -1,17 +1,20 @@
 //! Every alert in every state of a handshake, and after it (RFC 9846, 6; RFC 5246, 7.2): in the clear as long as there
 //! are no keys, under the keys from then on.
 //!
-//! A fatal one ends the connection, is not answered, and is reported as it is. `user_canceled` only says that
-//! `close_notify` follows. In TLS 1.3 every other one is fatal whatever its level says; in TLS 1.2 a warning is not.
+//! A fatal one ends the connection, is not answered, and is reported as it is. In TLS 1.3 all are fatal whatever their
+//! level says, but for `user_canceled`, which only says that `close_notify` follows; in TLS 1.2 a warning is not. In
+//! mid-handshake `close_notify` is an end as well, and answered with another one, unless a client could take that for
+//! more.
 
 use terse_testkit::forge::{Forge, plaintext, records};
 use terse_testkit::pair::Side;
+use terse_testkit::setup::Setup;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{AlertDescription as Alert, ContentType, Error, PeerMisbehaved, ProtocolVersion};
 
 use crate::attack::{Verdict, run};
 use crate::change_cipher_spec::{by_client, by_server, spec};
-use crate::modes::{SCENARIOS, TLS12, TLS13, VERSIONS, mutual};
+use crate::modes::{CHAIN, SCENARIOS, TLS12, TLS13, VERSIONS, mutual};
 use crate::traffic::{after_handshake, within_handshake};
 use crate::wire::{attack, flights};
 
@@ -77,24 +80,27 @@ fn fatal() {
         for level in [2, 1, 0, 3, 255] {
             // In one state some of those that nobody knows, in the next one others.
             let is_tried = |alert: &u8| *alert <= 120 || usize::from(*alert) % 8 == number % 8;
+            let is_fatal = |alert: &Alert| version == TLS12 || *alert != Alert::USER_CANCELED;
             let all = if level == 2 { 0..=255 } else { 40..=42 };
-            for alert in all.filter(is_tried).map(Alert) {
-                let is_close = alert == Alert::CLOSE_NOTIFY;
-                let is_proper_close = is_close && matches!(state, State::Connected);
-                let is_ignored = (version, alert) == (TLS13, Alert::USER_CANCELED) || (version, level) == (TLS12, 1);
-                if is_proper_close || is_ignored && !is_close {
+            for alert in all.filter(is_tried).map(Alert).filter(is_fatal) {
+                let is_close = alert == Alert::CLOSE_NOTIFY && matches!(state, State::Connected);
+                if is_close || (version, level) == (TLS12, 1) {
                     continue;
                 }
                 let verdict = send(version, victim, state, &[[level, alert.0]]);
                 let context = format!("{version}, {victim:?}, {state:?}, {level}: {verdict:?}");
                 assert_eq!(verdict.error, Some(Error::AlertReceived(alert)), "{context}");
-                // RFC 5246, 7.2.1
-                let answer = (is_close && version == TLS12).then_some(Alert::CLOSE_NOTIFY);
-                assert_eq!(verdict.alert, answer, "{context}");
+                let is_answered = alert == Alert::CLOSE_NOTIFY && !has_sent_finished(version, victim, state);
+                assert_eq!(verdict.alert, is_answered.then_some(alert), "{context}");
                 assert_eq!(verdict.connected, matches!(state, State::Connected), "{context}");
             }
         }
     }
+}
+
+/// Of a server in a handshake of TLS 1.3, where the client comes last.
+fn has_sent_finished(version: ProtocolVersion, victim: Side, state: State) -> bool {
+    (version, victim) == (TLS13, Side::Server) && !matches!(state, State::Clear(0, _))
 }
 
 /// What is not fatal: the connection goes on, but not for ever.
@@ -105,7 +111,7 @@ fn ignored() {
     for (version, victim, state) in states().filter(|(.., state)| !matches!(state, State::Connected)) {
         let mut ignored = vec![[1, Alert::USER_CANCELED.0]];
         if version == TLS13 {
-            ignored.push([2, Alert::USER_CANCELED.0]);
+            ignored.extend([0, 2, 255].map(|level| [level, Alert::USER_CANCELED.0]));
         } else {
             ignored.extend([0, 10, 41, 90, 100, 112, 255].map(|alert| [1, alert]));
             ignored.retain(|alert| *alert != [1, Alert::CLOSE_NOTIFY.0]);
@@ -118,6 +124,44 @@ fn ignored() {
             let verdict = send(version, victim, state, &vec![alert; most + 1]);
             assert_eq!(verdict.error, Some(PeerMisbehaved::TooManyEmptyRecords.into()), "{context}");
             assert_eq!(verdict.alert, Some(Alert::UNEXPECTED_MESSAGE), "{context}");
+        }
+    }
+}
+
+/// A server that gives up before it has chosen a version means it.
+#[test]
+fn fatal_before_the_version_is_known() {
+    let setup = Setup::new(&terse_aws_lc::PROVIDER, &terse_aws_lc::PROVIDER, CHAIN);
+    for (level, error) in [(1, None), (2, Some(Error::AlertReceived(Alert::USER_CANCELED)))] {
+        let alert = plaintext(ContentType::ALERT, &[level, Alert::USER_CANCELED.0]);
+        let verdict = run(&setup, Side::Client, |pair| drop(pair.deliver(Side::Client, alert)));
+        assert_eq!(verdict.error, error);
+    }
+}
+
+/// RFC 5246, 7.2.1; RFC 9846, 6.1: close_notify has its answer in every mode, wherever it is believed. But a client that is
+/// connected would take a server's for the proof that its own Finished was verified (`caching`, rule 2), so that a
+/// server which has sent its Finished says nothing.
+#[test]
+fn close_notify_in_every_mode() {
+    let close = plaintext(ContentType::ALERT, &[1, Alert::CLOSE_NOTIFY.0]);
+    for scenario in SCENARIOS.iter() {
+        let flights = flights(&scenario.setup);
+        let last =
+            if scenario.version == TLS12 { ContentType::CHANGE_CIPHER_SPEC } else { ContentType::APPLICATION_DATA };
+        for (number, flight) in flights.iter().enumerate() {
+            let (verdict, _) = attack(&scenario.setup, number, |mut records| {
+                records.insert(0, close.clone());
+                records
+            });
+            let of_victim = flights[..number].iter().filter(|before| before.sender != flight.sender);
+            let sent_finished = of_victim.flat_map(|flight| &flight.records).any(|record| record[0] == last.0);
+            let is_answered = flight.sender == Side::Server || !sent_finished;
+            let context = format!("{}, {}, flight {number}: {verdict:?}", scenario.version, scenario.name);
+            if verdict.error == Some(Error::AlertReceived(Alert::CLOSE_NOTIFY)) {
+                assert_eq!(verdict.alert, is_answered.then_some(Alert::CLOSE_NOTIFY), "{context}");
+            }
+            assert!(!verdict.connected, "{context}");
         }
     }
 }

@@ -1,9 +1,13 @@
 //! What a server refuses in a ClientHello, and with which alert.
 
+use alloc::sync::Arc;
+use std::sync::Mutex;
+
 use terse_testkit::fault::{
     add_extension, edit_body, edit_extensions, first, fix_length, nth, remove_extension, set_extension,
 };
 use terse_testkit::pair::Side;
+use terse_testkit::pki::SERVER_NAME;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{
     AlertDescription as Alert, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerIncompatible, PeerMisbehaved,
@@ -68,35 +72,6 @@ fn unusual_legacy_versions_of_tls13() {
         setup.client.common.fault = Some(first(CH, edit));
         let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
         assert!(verdict.connected, "{legacy_version:?}: {verdict:?}");
-    }
-}
-
-/// RFC 6066, 3: a server skips names of types that it does not know, whose contents begin with a length.
-#[test]
-fn server_names_of_unknown_types_are_skipped() {
-    let other = [1, 0, 2, b'?', 0];
-    let host = [&[0, 0, 20][..], b"broker.plant.example"].concat();
-    for names in [other.to_vec(), [&other[..], &host].concat(), [&host[..], &other, &other].concat()] {
-        for version in [TLS12, TLS13] {
-            let mut setup = rich(version);
-            let list = [&(names.len() as u16).to_be_bytes()[..], &names].concat();
-            setup.client.common.fault = Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &list)));
-            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
-            assert_eq!(verdict.error, None, "{names:?}, {version}: {verdict:?}");
-        }
-    }
-}
-
-/// RFC 9146, 3: connection_id means nothing over a stream, whatever it holds.
-#[test]
-fn connection_id_over_a_stream_is_not_looked_at() {
-    for content in [&b""[..], &[200, 1], &[1, 7]] {
-        for version in [TLS12, TLS13] {
-            let mut setup = rich(version);
-            setup.client.common.fault = Some(first(CH, move |m| add_extension(m, Ext::CONNECTION_ID, content)));
-            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
-            assert_eq!(verdict.error, None, "{content:?}, {version}: {verdict:?}");
-        }
     }
 }
 
@@ -213,13 +188,12 @@ fn extensions() {
         decode("empty name in ALPN", |m| set_extension(m, ALPN, &[0, 1, 0]), InvalidMessage::IllegalLength),
         decode("empty server_name", |m| set_extension(m, Ext::SERVER_NAME, &[]), InvalidMessage::Truncated),
         decode("no server_name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 0]), InvalidMessage::IllegalLength),
-        illegal("two server names", two_server_names),
         decode(
-            "empty host name",
-            |m| set_extension(m, Ext::SERVER_NAME, &[0, 3, 0, 0, 0]),
-            InvalidMessage::IllegalLength,
+            "half a name of another type",
+            |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 1, 0, 2, b'a']),
+            InvalidMessage::Truncated,
         ),
-        decode("a cut name", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 1, 0, 2, b'a']), InvalidMessage::Truncated),
+        illegal("two host names", two_server_names),
         illegal("server name with a zero", |m| set_extension(m, Ext::SERVER_NAME, &[0, 4, 0, 0, 1, 0])),
         illegal("record_size_limit 63", |m| set_extension(m, Ext::RECORD_SIZE_LIMIT, &[0, 63])),
         illegal("max_fragment_length 5", |m| set_extension(m, Ext::MAX_FRAGMENT_LENGTH, &[5])),
@@ -244,6 +218,51 @@ fn extensions() {
     let no_versions = |alter| [decode("no versions", alter, InvalidMessage::IllegalLength)];
     check(&rich(TLS13), Side::Client, no_versions(|m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[0])));
     check(&rich(TLS12), Side::Client, no_versions(|m| add_extension(m, Ext::SUPPORTED_VERSIONS, &[0])));
+}
+
+/// RFC 6066, 3: names of unknown types are skipped, by their length.
+#[test]
+fn server_names_of_other_types() {
+    const OTHER: &[u8] = &[7, 0, 3, 1, 2, 3];
+    let host = [&[0, 0, SERVER_NAME.len() as u8][..], SERVER_NAME.as_bytes()].concat();
+    let lists = [
+        (OTHER.to_vec(), None),
+        (vec![255, 0, 0], None),
+        ([OTHER, OTHER].concat(), None),
+        ([OTHER, &host].concat(), Some(SERVER_NAME)),
+        ([&host, OTHER].concat(), Some(SERVER_NAME)),
+    ];
+    for (version, (list, name)) in
+        VERSIONS.into_iter().flat_map(|version| lists.iter().map(move |list| (version, list)))
+    {
+        let mut setup = rich(version);
+        let body = [&(list.len() as u16).to_be_bytes(), &list[..]].concat();
+        let heard = Arc::new(Mutex::new(None));
+        let (seen, expected) = (heard.clone(), name.map(str::to_owned));
+        setup.client.common.fault = Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &body)));
+        run(&setup, Side::Server, |pair| {
+            drop(pair.run()); // the client did not mean it, and its transcript is another one
+            *seen.lock().unwrap() = Some(pair.server.server_name().map(str::to_owned));
+        });
+        assert_eq!(*heard.lock().unwrap(), Some(expected), "{version}, {list:?}");
+    }
+}
+
+/// RFC 9146, 3: `connection_id` is for datagrams, and with it `rrc` (RFC 9853). On a stream a server knows neither,
+/// whatever is in them.
+#[test]
+fn extensions_of_datagrams() {
+    for version in VERSIONS {
+        for body in [&[][..], &[0], &[3, 1, 2, 3], &[9, 1], &[1, 2, 3]] {
+            let mut setup = rich(version);
+            setup.client.common.fault = Some(first(CH, move |m| {
+                add_extension(m, Ext::CONNECTION_ID, body);
+                add_extension(m, Ext::RRC, body);
+            }));
+            let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
+            assert!(verdict.connected, "{version}, {body:?}: {verdict:?}");
+        }
+    }
 }
 
 /// RFC 9846, 9.2
@@ -309,6 +328,19 @@ fn key_shares() {
             ),
         ],
     );
+}
+
+/// RFC 9846, 4.3.8: a server need not check the rules for shares of groups that it does not know: two of one group, or one
+/// that is not in supported_groups.
+#[test]
+fn key_shares_of_unknown_groups() {
+    const UNKNOWN: &[u8] = &[0x2a, 0x2a, 0, 1, 9];
+    for shares in [UNKNOWN.to_vec(), UNKNOWN.repeat(2)] {
+        let mut setup = rich(TLS13);
+        let edit = move |m: &mut Vec<u8>| edit_shares(m, |s| *s = [&shares, &s[..]].concat());
+        setup.client.common.fault = Some(first(CH, edit));
+        setup.pair(1).handshake().unwrap();
+    }
 }
 
 /// RFC 9846, 4.3.9 and 4.3.11: also by a server that never uses them.

@@ -266,8 +266,8 @@ fn flipped() {
     });
 }
 
-/// Whether the sender may say something else here: it negotiates, or picks a random, a session id or a ticket. All else is
-/// checked.
+/// Whether the sender may say something else here: it negotiates, or picks a random, a session id or a ticket; or it is ignored.
+/// All else is checked.
 fn is_free(scenario: &Scenario, sent: &Sent, place: usize) -> bool {
     let is_tls12 = scenario.version == TLS12;
     match (sent.kind, place) {

@@ -2,6 +2,7 @@
 //! not quite one (RFC 9846, 4.7).
 
 use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use alloc::sync::Arc;
 use std::sync::Mutex;
@@ -10,6 +11,8 @@ use terse_testkit::fault::{fault, first, fix_length, message};
 use terse_testkit::forge::{Forge, KeyLogLines};
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scope;
+use terse_tls::resume::{ClientResumption, ClientSessionStore, StoredSession};
 use terse_tls::{
     AlertDescription as Alert, ContentType, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerMisbehaved,
 };
@@ -70,6 +73,44 @@ fn with_extensions(extensions: &[u8]) -> Vec<u8> {
     message.extend_from_slice(extensions);
     fix_length(&mut message);
     message
+}
+
+/// Counts what it is given.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl ClientSessionStore for Counting {
+    fn put(&self, _: &Scope, _: StoredSession) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take(&self, _: &Scope) -> Option<StoredSession> {
+        None
+    }
+}
+
+/// A store may write a file for each: what a server can cause is bounded. The others are read like the first ones.
+#[test]
+fn tickets_without_end() {
+    let ticket = ticket();
+    let mut setup = mutual(TLS13).setup.clone();
+    let kept = Arc::new(Counting::default());
+    setup.client.resumption = Some(ClientResumption::new(kept.clone()));
+    setup.server.resumption = None;
+    let log = Arc::<KeyLogLines>::default();
+    setup.server.common.key_log = Some(log.clone());
+    let mut pair = setup.pair(SEED);
+    pair.handshake().unwrap();
+    let mut forge = Forge::of(&pair, &terse_aws_lc::PROVIDER, &log, Side::Server);
+    for sent in 1..=5_000 {
+        pair.deliver(Side::Client, forge.record(ContentType::HANDSHAKE, &ticket)).unwrap();
+        assert_eq!(kept.0.load(Ordering::Relaxed), sent.min(4));
+    }
+    let data = forge.record(ContentType::APPLICATION_DATA, b"goes on");
+    assert_eq!(pair.receive(Side::Client, data).unwrap(), b"goes on");
+    let malformed = forge.record(ContentType::HANDSHAKE, &message(HandshakeType::NEW_SESSION_TICKET, &[0; 11]));
+    let error = pair.deliver(Side::Client, malformed).unwrap_err().error;
+    assert_eq!(error, InvalidMessage::IllegalLength.into());
 }
 
 #[test]

@@ -7,8 +7,8 @@ use terse_testkit::fault::{add_extension, edit_body, edit_extensions, fault, fir
 use terse_testkit::pair::Side;
 use terse_tls::crypto::CryptoError;
 use terse_tls::{
-    AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, PeerIncompatible,
-    PeerMisbehaved,
+    AlertDescription as Alert, Error, ExtensionType as Ext, HandshakeType, InvalidMessage, NamedGroup,
+    PeerIncompatible, PeerMisbehaved,
 };
 
 use crate::attack::{Case, SEED, case, check, rich, run};
@@ -28,7 +28,7 @@ fn hello_cases() -> Vec<Case> {
     let version = |name, alter| case(name, SH, alter, PeerIncompatible::NoCommonVersion, Alert::PROTOCOL_VERSION);
     let selected = PeerMisbehaved::SelectedUnoffered(Ext::SUPPORTED_VERSIONS);
     vec![
-        version("legacy_version SSL 3.0", |m| m[5] = 0),
+        version("SSL 3.0", |m| m[5] = 0),
         version("no version", |m| remove_extension(m, Ext::SUPPORTED_VERSIONS)),
         illegal("TLS 1.2", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 3]), selected),
         illegal("TLS 1.4", |m| set_extension(m, Ext::SUPPORTED_VERSIONS, &[3, 5]), selected),
@@ -53,28 +53,6 @@ fn hello_cases() -> Vec<Case> {
 }
 
 const SUITE: PeerMisbehaved = PeerMisbehaved::SelectedUnofferedSuite;
-
-/// RFC 9846, 4.3.1: where supported_versions speaks, legacy_version does not.
-#[test]
-fn unusual_legacy_versions_of_tls13() {
-    for legacy_version in [[3, 1], [3, 2], [3, 4], [0x12, 0x34]] {
-        for retry in [false, true] {
-            let mut setup = rich(TLS13);
-            if retry {
-                setup.server.common.groups = vec![terse_tls::NamedGroup::SECP256R1];
-                setup.client.common.groups = vec![terse_tls::NamedGroup::X25519, terse_tls::NamedGroup::SECP256R1];
-            }
-            let edit = move |m: &mut Vec<u8>| m[4..6].copy_from_slice(&legacy_version);
-            setup.server.common.fault = Some(first(SH, edit));
-            let mut retried = false;
-            let verdict = run(&setup, Side::Client, |pair| {
-                drop(pair.run());
-                retried = pair.client.summary().round_trips == 2;
-            });
-            assert_eq!((verdict.connected, retried), (true, retry), "{legacy_version:?}: {verdict:?}");
-        }
-    }
-}
 
 /// RFC 9846, 4.2.3 and 4.3.1
 #[test]
@@ -109,6 +87,25 @@ fn server_hello() {
             ),
         ],
     );
+}
+
+/// RFC 9846, 4.3.1: where `supported_versions` selects TLS 1.3, `legacy_version` says nothing, but for SSL 3.0 (E.5).
+#[test]
+fn legacy_version_is_ignored() {
+    for (base, round_trips) in [(rich(TLS13), 1), (rich(TLS13).with_hello_retry(true), 2)] {
+        for legacy_version in [[3, 1], [3, 2], [3, 4], [3, 5], [0, 0], [2, 0], [4, 0], [0xfe, 0xfd], [0xff, 0xff]] {
+            let mut setup = base.clone();
+            setup.server.common.fault = Some(fault(move |_, kind, message| {
+                if kind == SH {
+                    message[4..6].copy_from_slice(&legacy_version);
+                }
+            }));
+            let mut pair = setup.pair(SEED);
+            pair.run().unwrap();
+            assert!(pair.client.is_connected() && pair.server.is_connected(), "{legacy_version:?}");
+            assert_eq!(pair.client.summary().round_trips, round_trips);
+        }
+    }
 }
 
 /// RFC 9846, 4.2.4
@@ -231,7 +228,7 @@ fn agreements() {
                 unsupported("session_ticket", Ext::SESSION_TICKET, |m| add_extension(m, Ext::SESSION_TICKET, b"")),
                 unsupported("points", Ext::EC_POINT_FORMATS, |m| add_extension(m, Ext::EC_POINT_FORMATS, &[1, 0])),
                 misplaced("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
-                misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, b"")),
+                misplaced("cookie", Ext::COOKIE, |m| add_extension(m, Ext::COOKIE, &[0, 1, 1])),
             ],
             _ => [
                 unsupported("early_data", Ext::EARLY_DATA, |m| add_extension(m, Ext::EARLY_DATA, b"")),
@@ -251,6 +248,18 @@ fn agreements() {
 
 const DUPLICATE: Error = Error::InvalidMessage(InvalidMessage::DuplicateExtension);
 const ILLEGAL_VALUE: Error = Error::InvalidMessage(InvalidMessage::IllegalValue);
+
+/// It is for clients to send, in TLS 1.2, but servers that are still there answer it.
+#[test]
+fn supported_groups_of_a_tls12_server_mean_nothing() {
+    for body in [&[][..], &[0, 2, 0, 0x1d], &[0, 2, 0, 0x17], b"whatever"] {
+        let mut setup = rich(TLS12);
+        setup.server.common.fault = Some(first(SH, move |m| add_extension(m, Ext::SUPPORTED_GROUPS, body)));
+        let mut pair = setup.pair(SEED);
+        pair.handshake().unwrap();
+        assert_eq!(pair.client.summary().group, Some(NamedGroup::X25519), "{body:?}");
+    }
+}
 
 /// RFC 5246, 7.4.1.3; RFC 5746, 3.4; RFC 7627, 5.2
 #[test]

@@ -67,6 +67,16 @@ fn the_client_shows_what_the_server_gave() {
     }
 }
 
+/// RFC 5077, 3.4: a session that the client keeps has no name at the server.
+#[test]
+fn a_ticket_takes_the_place_of_a_session_id() {
+    for (kept, len) in [(Kept::InTickets, 0), (Kept::InStore, 32)] {
+        let pair = world(kept).connect(0);
+        // Behind the headers of record and message, the version and the random.
+        assert_eq!(pair.from_server[5 + 4 + 2 + 32], len, "{kept:?}");
+    }
+}
+
 #[test]
 fn a_ticket_counts_after_the_handshake_only() {
     for kept in Kept::BOTH {

@@ -178,6 +178,37 @@ fn that_sign_weakly() {
     });
 }
 
+/// What a short key signs, the providers call wrong: the error says why.
+#[test]
+fn with_short_keys() {
+    const SHA256_WITH_RSA: &[u8] = &[0x30, 13, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11, 5, 0];
+    const RSA1024: &str = include_str!("../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");
+    let rsa = terse_testkit::provider_suite::public_key(RSA1024);
+    show(|role| {
+        let root = Ca::good_root();
+        let signed_with_rsa = |leaf: &[u8], key| {
+            let mut parts = children(leaf);
+            let mut fields = children(&parts[0]);
+            fields[2] = SHA256_WITH_RSA.to_vec();
+            parts[0] = sequence(&fields);
+            parts[1] = SHA256_WITH_RSA.to_vec();
+            signed(parts, key)
+        };
+        let with_short_key = |ca: &Ca| resigned(&ca.der, &root.key, |fields| fields[6] = rsa.to_vec());
+        let refused = |name, chain, anchor: &[u8], depth| {
+            let error = E::ShortRsaKey { depth, bits: 1024 };
+            Specimen::refused(name, chain, anchor, error, Alert::UNSUPPORTED_CERTIFICATE)
+        };
+        let sub = root.sub("Sub", good);
+        let by_sub = signed_with_rsa(&sub.leaf(role, good), &sub.key);
+        let by_root = signed_with_rsa(&root.leaf(role, good), &root.key);
+        vec![
+            refused("of a CA", vec![by_sub, with_short_key(&sub)], &root.der, 1),
+            refused("of a trust anchor", vec![by_root], &with_short_key(&root), 1),
+        ]
+    });
+}
+
 /// RFC 5280, 4.2: what is critical and not understood is fatal.
 #[test]
 fn critical_extensions() {

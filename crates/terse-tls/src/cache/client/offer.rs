@@ -47,7 +47,7 @@ impl ClientSession {
         if record.is_empty() {
             self.reason = Some(Reason::FirstContact);
         }
-        let before = (record.health, record.history.reason);
+        let before = (record.health, record.fingerprints, record.history.reason);
         let permission = if context.resumes {
             record.health.beside_resumption()
         } else {
@@ -61,6 +61,10 @@ impl ClientSession {
             Permission::Offer if self.compact && record.scheme == Some(Scheme::Compact) => {
                 self.everything(record, context)
             }
+            Permission::Offer if !record.fingerprints.are_sent(context.now.unix.map(|time| time.as_secs())) => {
+                self.reason = Some(Reason::FingerprintsIgnored);
+                Offer::default()
+            }
             Permission::Offer => Offer {
                 server_certificate: self.usable_certificate(record, context),
                 certificate_request: record.request(context.versions).filter(|request| request.pays()).cloned(),
@@ -73,7 +77,7 @@ impl ClientSession {
         };
         self.offer = (!offer.is_empty()).then(|| Box::new(offer));
         record.history.reason = self.reason;
-        let is_same = (record.health, record.history.reason) == before;
+        let is_same = (record.health, record.fingerprints, record.history.reason) == before;
         if is_same || record.is_empty() { Save::Later } else { Save::Now }
     }
 

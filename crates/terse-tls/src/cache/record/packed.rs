@@ -5,7 +5,7 @@
 //! kinds:  three bytes of flags, see the constants
 //! scope:  port (2), server (short vector)
 //! times:  made (4), used (4), reason (1)
-//! health, if there is more to it than its number
+//! health, and whether fingerprints are sent, if there is more to them than their numbers
 //! slots:  ticket (8), and the fingerprint of another own Certificate (32) than that of the scope
 //! entry:  fingerprint (32) and what is kept of the peer; the server is that of the scope
 //! requests, and how many connections hold a ticket (4), if any
@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Entries, History, ScopeRecord, Slot};
-use crate::cache::health::Health;
+use crate::cache::health::{Fingerprints, Health};
 use crate::cache::shared::{Record, Value, View};
 use crate::cache::table::Kind;
 use crate::cache::{Fingerprint, NotSaved, PeerEntry, Reason, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId};
@@ -35,6 +35,7 @@ const NEWER: Bits = Bits { first: 4, mask: 0xf };
 /// The third one.
 const HEALTH: Bits = Bits { first: 0, mask: 7 };
 const REQUESTS: Bits = Bits { first: 3, mask: 7 };
+const FINGERPRINTS: Bits = Bits { first: 6, mask: 3 };
 
 /// A number within a byte.
 struct Bits {
@@ -130,6 +131,7 @@ impl ScopeRecord {
         let scope = Scope { server: server.clone(), port, transport, credential: own };
         let history = History { made: reader.u32()?, used: reader.u32()?, reason: Reason::from_number(reader.u8()?) };
         let health = Health::parse(HEALTH.get(last), &mut reader)?;
+        let fingerprints = Fingerprints::parse(FINGERPRINTS.get(last), &mut reader)?;
         let confirmed = parse_slot(CONFIRMED.get(slots), own, &mut reader)?;
         let newer = parse_slot(NEWER.get(slots), own, &mut reader)?;
         let server_certificate = match (first & CERTIFICATE != 0, trust_id) {
@@ -149,8 +151,8 @@ impl ScopeRecord {
         let holders = if first & HELD == 0 { 0 } else { reader.u32()? };
         reader.finish()?;
         let (scheme, confirmed_uses) = (scheme_of(SCHEME.get(first)), USES.get(first));
-        let record =
-            Self { server_certificate, requests, scheme, confirmed, newer, confirmed_uses, health, history, holders };
+        let slots = Self { confirmed, newer, confirmed_uses, ..Self::default() };
+        let record = Self { server_certificate, requests, scheme, health, fingerprints, history, holders, ..slots };
         Ok((scope, record))
     }
 }
@@ -173,13 +175,16 @@ impl Encode for Body<'_> {
             | flag(record.holders != 0, HELD));
         let kind = |slot: &Option<Slot>| slot.as_ref().map_or(0, |slot| slot.kind(own));
         writer.u8(CONFIRMED.put(kind(&record.confirmed)) | NEWER.put(kind(&record.newer)));
-        writer.u8(HEALTH.put(record.health.number()) | REQUESTS.put(record.requests.len() as u8)); // at most MAX_REQUESTS
+        writer.u8(HEALTH.put(record.health.number())
+            | REQUESTS.put(record.requests.len() as u8) // at most MAX_REQUESTS
+            | FINGERPRINTS.put(record.fingerprints.number()));
         writer.u16(scope.port);
         writer.short_vec(scope.server.as_bytes());
         writer.u32(record.history.made);
         writer.u32(record.history.used);
         writer.u8(Reason::number(record.history.reason));
         record.health.encode_rest(writer);
+        record.fingerprints.encode_rest(writer);
         for slot in [&record.confirmed, &record.newer].into_iter().flatten() {
             slot.ticket.encode(writer);
             slot.own_certificate.filter(|_| slot.own_certificate != own).into_iter().for_each(|own| own.encode(writer));

@@ -11,7 +11,7 @@ use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Output, stapling};
 use crate::schedule::Transcript;
 use crate::wire::{
-    CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
+    self, CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, CompactOffer, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
     ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
     Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
@@ -120,7 +120,8 @@ impl ExpectServerHello {
         match &self.server.name {
             ServerName::DnsName(name) if self.config.send_server_name => {
                 let name = name.as_ref();
-                extensions.push(&ServerNameList::HostName(name.strip_suffix('.').unwrap_or(name)))
+                let name = wire::ServerName::host(name.strip_suffix('.').unwrap_or(name));
+                extensions.push(&ServerNameList::Names(List::Items(&[name])))
             }
             _ => Ok(()),
         }

@@ -149,13 +149,13 @@ impl ExpectServerHello {
         (*self).server_hello(&hello, message, suite, output)
     }
 
-    /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3, and legacy_version says nothing beside it; without the
-    /// extension the server speaks TLS 1.2 at most.
+    /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3, and legacy_version is ignored then; without it the server
+    /// speaks TLS 1.2 at most.
     fn select_version(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<ProtocolVersion, Error> {
         match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| protocol.version(version)) {
             Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
-                if hello.legacy_version == agreement::SSL_3_0 {
-                    return Err(PeerIncompatible::NoCommonVersion.into());
+                if hello.legacy_version == ProtocolVersion::SSL_3_0 {
+                    return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
                 }
                 if self.verify_requests > 0 {
                     // RFC 9147, 5.2: it asks with HelloRetryRequest, and takes no `legacy_cookie`.

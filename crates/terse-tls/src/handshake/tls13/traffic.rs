@@ -68,9 +68,9 @@ impl Traffic {
         Ok(self)
     }
 
-    /// RFC 9846, 4.7.1: a client without resumption ignores tickets.
-    fn new_session_ticket(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
-        let Role::Client(tickets) = &self.role else { return Err(message.unexpected()) };
+    /// RFC 9846, 4.7.1: a client without resumption ignores tickets, and any client those that are too many.
+    fn new_session_ticket(&mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
+        let Role::Client(tickets) = &mut self.role else { return Err(message.unexpected()) };
         let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
         ticket.extensions.check_request(Place::NewSessionTicket)?;
         match tickets {

@@ -145,11 +145,18 @@ code_point_tests! {
     psk_key_exchange_mode: PskKeyExchangeMode(u8),
 }
 
+/// People read `Display`, in the numbers of the registries; `Debug` is for programmers.
 #[test]
 fn unknown_values_are_written_as_numbers() {
-    assert_eq!(CipherSuite(0xfafa).to_string(), "64250 (0xfafa, unknown)");
+    assert_eq!(CipherSuite(0xfafa).to_string(), "unknown (0xfafa)");
+    assert_eq!(NamedGroup(0x1e).to_string(), "unknown (0x001e)");
+    assert_eq!(AlertDescription(200).to_string(), "unknown (200)");
+    assert_eq!(ExtensionType(4242).to_string(), "unknown (4242)");
+    assert_eq!(ExtensionType(0xf).to_string(), "heartbeat");
     assert_eq!(format!("{:?}", ContentType(0)), "ContentType(0x0)");
     assert_eq!(CipherSuite::TLS_AES_128_CCM_SHA256.to_string(), "TLS_AES_128_CCM_SHA256");
+    let error = crate::Error::from(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType(200)));
+    assert_eq!(error.to_string(), "the peer broke the protocol: the message unknown (200) is not due now");
 }
 
 /// RFC 9846, 4.5.2: no PKCS #1, no SHA-1 and nothing unknown signs a handshake.

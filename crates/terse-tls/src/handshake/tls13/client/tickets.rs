@@ -15,7 +15,13 @@ pub(crate) struct Tickets {
     resumption: ResumptionSecret,
     origin: Origin,
     record_limit: u16,
+    /// How many more are kept.
+    left: u8,
 }
+
+/// How many tickets of one connection are kept. Who keeps them may write a file for each, and a server may send any
+/// number.
+const MAX_KEPT: u8 = 4;
 
 impl Tickets {
     /// `None`: tickets are not wanted, or the time is unknown, or a key from outside would serve as well.
@@ -36,11 +42,16 @@ impl Tickets {
             Proven::Psk(PskSource::External(_)) => return None,
         };
         let record_limit = u16::try_from(output.link.record_limit()).unwrap_or(u16::MAX);
-        Some(Self { keeper, suite, resumption, origin, record_limit })
+        Some(Self { keeper, suite, resumption, origin, record_limit, left: MAX_KEPT })
     }
 
-    pub(crate) fn receive(&self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
+    pub(crate) fn receive(&mut self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
         let max_early_data_size = ticket.extensions.get()?.map_or(0, |MaxEarlyDataSize(size)| size);
+        let Some(left) = self.left.checked_sub(1) else {
+            output.note("a session ticket too many: not kept");
+            return Ok(());
+        };
+        self.left = left;
         let kind = SessionKind::Tls13 {
             ticket_age_add: ticket.ticket_age_add,
             max_early_data_size,

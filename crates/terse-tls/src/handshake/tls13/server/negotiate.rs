@@ -83,7 +83,6 @@ impl<'a> Offer<'a> {
     /// What a second ClientHello must repeat (RFC 9846, 4.2.2): all but key_share, cookie, early_data, pre_shared_key
     /// and padding. In any order: wolfSSL sends another one.
     pub(super) fn fixed_part(&self, hash: &dyn Hash) -> Digest {
-        const PADDING: ExtensionType = ExtensionType(21);
         let mut context = hash.start();
         let without_extensions = ClientHello { extensions: Extensions::EMPTY, ..self.hello.clone() }.to_vec();
         context.update(&without_extensions.unwrap_or_default());
@@ -95,7 +94,7 @@ impl<'a> Offer<'a> {
                 | ExtensionType::COOKIE
                 | ExtensionType::EARLY_DATA
                 | ExtensionType::PRE_SHARED_KEY
-                | PADDING => {}
+                | ExtensionType::PADDING => {}
                 _ => {
                     context.update(&kind.0.to_be_bytes());
                     context.update(&(body.len() as u32).to_be_bytes());
