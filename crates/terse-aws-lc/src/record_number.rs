@@ -1,13 +1,12 @@
 //! The encryption of record numbers (RFC 9147, 4.2.3). It is that of QUIC's header protection (RFC 9001, 5.4.3 and 5.4.4).
+//!
+//! AES is RustCrypto's: a key of AWS-LC's header protection takes 504 bytes, whatever the cipher, and that of AES-128 here 176. A
+//! connection has three. It is no slower (4 ns a record instead of 7).
 
 use aws_lc_rs::aead::quic;
 use terse_tls::crypto::{CryptoError, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey};
 
-/// For suites with AES-128.
-pub static AES_128: &dyn RecordNumberCipher = &Cipher(&quic::AES_128);
-
-/// For suites with AES-256.
-pub static AES_256: &dyn RecordNumberCipher = &Cipher(&quic::AES_256);
+pub use terse_rustcrypto::record_number::{AES_128, AES_256};
 
 /// For suites with ChaCha20.
 pub static CHACHA20: &dyn RecordNumberCipher = &Cipher(&quic::CHACHA20);

@@ -65,7 +65,7 @@ impl World {
 /// does.
 #[test]
 fn last_flights_are_forgotten_without_a_datagram() {
-    for (version, least) in [(ProtocolVersion::TLS_1_2, 100), (ProtocolVersion::TLS_1_3, 700)] {
+    for (version, least) in [(ProtocolVersion::TLS_1_2, 100), (ProtocolVersion::TLS_1_3, 400)] {
         let mut world = World::new(version);
         assert!(world.clients.iter().all(Connection::is_connected));
         let (mut freed, mut wakes) = (0, 0);
