@@ -109,7 +109,9 @@ fn entries_of_a_cache_keep_to_their_budget() {
         let entries = cache_entries::measure(chain).expect("a measurement");
         for entry in entries {
             assert!((96..=most).contains(&entry.heap) && entry.file <= entry.heap, "{entry:?}");
-            assert!((8..=16).contains(&entry.second_ticket) && entry.names > 20, "{entry:?}");
+            // On a server with the holes that its handshake left, which take an eighth of the table at most.
+            let holes = if entry.side == Side::Server { (entry.heap + entry.names) / 7 } else { 0 };
+            assert!((8..=16 + holes).contains(&entry.second_ticket) && entry.names > 20, "{entry:?}");
         }
         assert!((40..80).contains(&entries[0].request), "{entries:?}");
         assert!(cache_entries::render(&entries).contains(&format!("| {chain}, server")));
