@@ -188,10 +188,14 @@ impl Connection {
             self.receiver.expect_connection_id();
         }
         let ids = receive.connection_ids;
-        if let Some(flights) = self.sender.flights()
-            && flights.handled(now.monotonic, handshake.is_finished())
-        {
-            self.receiver.answered();
+        let has_acks = self.has_acks();
+        if let Some(flights) = self.sender.flights() {
+            if !has_acks {
+                flights.peer_has_no_acks();
+            }
+            if flights.handled(now.monotonic, handshake.is_finished()) {
+                self.receiver.answered();
+            }
         }
         self.proceed(handshake, now);
         ids.map_or(Ok(()), |ids| self.handle_ids(ids))

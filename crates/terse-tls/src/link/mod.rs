@@ -369,6 +369,9 @@ pub(crate) trait Flights {
     /// Records came of which the peer may have to be told.
     fn arrived(&mut self, now: Instant, arrived: Arrived);
 
+    /// DTLS 1.2 was chosen, which has no ACKs: none is due any more for what came before the choice.
+    fn peer_has_no_acks(&mut self);
+
     /// The peer has these records.
     fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged;
 

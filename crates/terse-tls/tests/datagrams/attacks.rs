@@ -272,22 +272,28 @@ fn a_server_sends_its_flight_only_so_often() {
     }
 }
 
-/// RFC 9147, 7: DTLS 1.2 has no ACKs, and who speaks it may take one for an error.
+/// RFC 9147, 7: DTLS 1.2 has no ACKs, and who speaks it may take one for an error. They are not acknowledged either if they
+/// came before the ServerHello did, which says which version it is.
 #[test]
 fn records_of_another_version_are_not_acknowledged() {
     let forged = [&[0x2e, 0, 0, 0, 32][..], &[7; 32]].concat();
     for versions in [vec![ProtocolVersion::TLS_1_2], vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]] {
-        let mut setup =
-            mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 228, ..Datagrams::default() });
-        setup.client.common.versions = versions;
-        let mut pair = setup.datagram_pair(SEED);
-        let fate = |datagram: &Datagram| match datagram.from {
-            // Of the server's flight only the first datagram arrives at first.
-            Side::Server if (2..12).contains(&datagram.number) => vec![(DELAY, forged.clone())],
-            _ => datagram.arrives(),
-        };
-        pair.run(fate).unwrap();
-        assert!(pair.client.is_connected() && pair.server.is_connected());
-        assert!(pair.sent.iter().all(|datagram| datagram.bytes[0] != ACK), "an ACK in DTLS 1.2");
+        for is_before in [false, true] {
+            let mut setup =
+                mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 228, ..Datagrams::default() });
+            setup.client.common.versions = versions.clone();
+            let mut pair = setup.datagram_pair(SEED);
+            let fate = |datagram: &Datagram| match datagram.from {
+                // Of the server's flight only the first datagram arrives at first.
+                Side::Server if (2..12).contains(&datagram.number) => vec![(DELAY, forged.clone())],
+                Side::Server if is_before && datagram.number == 1 => {
+                    vec![(DELAY - 1, forged.clone()), (DELAY, datagram.bytes.clone())]
+                }
+                _ => datagram.arrives(),
+            };
+            pair.run(fate).unwrap();
+            assert!(pair.client.is_connected() && pair.server.is_connected());
+            assert!(pair.sent.iter().all(|datagram| datagram.bytes[0] != ACK), "an ACK in DTLS 1.2");
+        }
     }
 }

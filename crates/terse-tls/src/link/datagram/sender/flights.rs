@@ -98,6 +98,10 @@ impl Flights for Sender {
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
 
+    fn peer_has_no_acks(&mut self) {
+        self.acks.answered();
+    }
+
     fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
         let waits = !self.is_finished || self.has_last_flight();
         if numbers.is_empty() && self.may_repeat(now) && waits && self.has_partial_acks {
