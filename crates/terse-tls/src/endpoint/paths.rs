@@ -56,6 +56,9 @@ pub(super) struct Check {
     /// For each attempt what the old address is asked, and the new one. Each is random (RFC 9853, 5.3).
     cookies: [[PathCookie; 2]; ATTEMPTS],
     attempts: usize,
+    /// Which of the cookies went out: to an address that is not proven nothing may go if too little came from there. Nobody
+    /// can have seen the others.
+    sent: [[bool; 2]; ATTEMPTS],
     /// When the next attempt is due, or the end.
     pub(super) deadline: Instant,
     old: Old,
@@ -102,7 +105,8 @@ impl Check {
         rng.fill(cookies.as_flattened_mut().as_flattened_mut())?;
         let deadline = Instant(0); // until it is asked
         let (old, new_answered, has_new_id) = (Old::Silent, false, false);
-        Ok(Self { before, cookies, attempts: 0, deadline, old, new_answered, has_new_id })
+        let sent = [[false; 2]; ATTEMPTS];
+        Ok(Self { before, cookies, attempts: 0, sent, deadline, old, new_answered, has_new_id })
     }
 
     /// The next attempt: what to ask the old address, and the new one.
@@ -112,6 +116,13 @@ impl Check {
         Some(*cookies)
     }
 
+    /// What of the last attempt went out: to the old address, and to the new one.
+    fn asked(&mut self, sent: [bool; 2]) {
+        if let Some(last) = self.attempts.checked_sub(1).and_then(|last| self.sent.get_mut(last)) {
+            *last = sent;
+        }
+    }
+
     /// An answer came, from the new address or from elsewhere.
     fn heard(&mut self, answer: &ReturnRoutabilityCheck, from_new: bool) -> Outcome {
         let (cookie, is_drop) = match answer {
@@ -119,9 +130,10 @@ impl Check {
             ReturnRoutabilityCheck::PathResponse(cookie) => (cookie, false),
             ReturnRoutabilityCheck::PathDrop(cookie) => (cookie, true),
         };
-        let asked = &self.cookies[..self.attempts]; // at most all
-        let is_of_old = asked.iter().any(|[old, _]| old == cookie);
-        let is_of_new = asked.iter().any(|[_, new]| new == cookie);
+        let answers = |place: usize| {
+            self.cookies.iter().zip(&self.sent).any(|(cookies, sent)| sent[place] && cookies[place] == *cookie)
+        };
+        let (is_of_old, is_of_new) = (answers(0), answers(1));
         // Whoever is faster than the old path brings its answers as well: that they come from elsewhere says nothing.
         match self.old {
             Old::Silent if is_of_old && !is_drop => {
@@ -202,9 +214,8 @@ impl Endpoint {
         check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.patience()));
         let asks_old = check.old == Old::Silent && !check.has_new_id && !self.limits.asks_new_address_alone();
         let (before, address) = (check.before, entry.address);
-        if asks_old {
-            self.send_check(handle, before, &ReturnRoutabilityCheck::PathChallenge(old), MAX_CHECK);
-        }
+        let challenge = ReturnRoutabilityCheck::PathChallenge;
+        let asked_old = asks_old && self.send_check(handle, before, &challenge(old), MAX_CHECK) > 0;
         if let Some(entry) = self.connections.get_mut(&handle)
             && has_new_id
             && entry.connection.path_changed()
@@ -212,7 +223,10 @@ impl Endpoint {
         {
             check.has_new_id = true;
         }
-        self.send_check(handle, address, &ReturnRoutabilityCheck::PathChallenge(new), MAX_CHECK);
+        let asked_new = self.send_check(handle, address, &challenge(new), MAX_CHECK) > 0;
+        if let Some(check) = self.connections.get_mut(&handle).and_then(|entry| entry.check.as_mut()) {
+            check.asked([asked_old, asked_new]);
+        }
     }
 
     /// Sends a check to an address, of `max` bytes at most, and as far as the address may have it. Returns its length;

@@ -31,6 +31,13 @@ fn drop(number: u8) -> ReturnRoutabilityCheck {
     ReturnRoutabilityCheck::PathDrop([number; 8])
 }
 
+/// Asks both addresses. Returns the cookies.
+fn ask(check: &mut Check) -> Option<[PathCookie; 2]> {
+    let cookies = check.ask();
+    check.asked([true; 2]);
+    cookies
+}
+
 /// Even numbers went to the old address, odd ones to the new one.
 #[test]
 fn the_first_cookie_is_enough() {
@@ -39,7 +46,7 @@ fn the_first_cookie_is_enough() {
             let begun = || {
                 let mut check = check();
                 for attempt in 0..attempts as u8 {
-                    assert_eq!(check.ask(), Some([[2 * attempt; 8], [2 * attempt + 1; 8]]));
+                    assert_eq!(ask(&mut check), Some([[2 * attempt; 8], [2 * attempt + 1; 8]]));
                 }
                 check
             };
@@ -56,7 +63,7 @@ fn the_first_cookie_is_enough() {
 #[test]
 fn the_old_address_has_the_last_word_in_time() {
     let mut check = check();
-    check.ask();
+    ask(&mut check);
     assert_eq!(check.heard(&response(1), true), Outcome::Reachable);
     assert_eq!(check.heard(&response(0), true), Outcome::Stays);
     assert_eq!(check.heard(&response(1), true), Outcome::Nothing);
@@ -68,12 +75,12 @@ fn the_old_address_has_the_last_word_in_time() {
 #[test]
 fn an_old_path_that_is_not_preferred_leaves_it_to_the_new_one() {
     let mut check = check();
-    check.ask();
+    ask(&mut check);
     assert_eq!(check.heard(&drop(0), false), Outcome::Open);
     assert_eq!(check.heard(&response(0), false), Outcome::Nothing, "one answer for each challenge");
     assert_eq!(check.heard(&response(1), true), Outcome::Moved, "nothing else is waited for");
     let mut check = super::tests::check();
-    check.ask();
+    ask(&mut check);
     assert_eq!(check.heard(&response(1), true), Outcome::Reachable);
     assert_eq!(check.heard(&drop(0), false), Outcome::Moved);
 }
@@ -82,7 +89,7 @@ fn an_old_path_that_is_not_preferred_leaves_it_to_the_new_one() {
 fn what_was_not_asked_is_no_answer() {
     let mut check = check();
     assert_eq!(check.heard(&response(1), true), Outcome::Nothing);
-    check.ask();
+    ask(&mut check);
     for answer in [response(2), response(3), response(99), drop(1), ReturnRoutabilityCheck::PathChallenge([1; 8])] {
         assert_eq!(check.heard(&answer, true), Outcome::Nothing, "{answer:?}");
     }
@@ -99,4 +106,17 @@ fn nobody_is_asked_without_end() {
         assert!(check.ask().is_some());
     }
     assert_eq!((check.expired(), check.ask()), (Outcome::Failed, None));
+}
+
+/// Too little came from the new address to be asked, or the old one knows no connection ID: who has the cookie all the
+/// same has guessed it.
+#[test]
+fn a_challenge_that_was_not_sent_has_no_answer() {
+    for place in 0..2_u8 {
+        let mut check = check();
+        check.ask();
+        check.asked([place == 1, place == 0]);
+        assert_eq!(check.heard(&response(place), true), Outcome::Nothing);
+        assert_ne!(check.heard(&response(1 - place), true), Outcome::Nothing);
+    }
 }
