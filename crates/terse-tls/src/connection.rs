@@ -10,11 +10,12 @@ use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
-use crate::link::{self, Flights, Incoming, Outgoing};
+use crate::link::Halves;
 use crate::resume::{Begun, Demands};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+use datagram::Arrivals;
 use ids::Ids;
 pub(crate) use paths::MAX_CHECK;
 use paths::Paths;
@@ -46,8 +47,7 @@ mod paths;
 /// buffered of what comes in, nothing larger than [`Common::max_send_buffer`] and one flight of what goes out:
 /// [`crate::Memory`] has the sum.
 pub struct Connection {
-    receiver: Box<dyn Incoming>,
-    sender: Box<dyn Outgoing>,
+    link: Halves,
     /// `None` once the connection has failed.
     handshake: Option<Handshake>,
     config: Config,
@@ -67,8 +67,8 @@ pub struct Connection {
     failure: Option<Error>,
     /// Not all of the input was taken: the next one is its rest.
     has_rest: bool,
-    /// Bytes of records that were not dropped, for the endpoint that this is a connection of.
-    contributed: usize,
+    /// What the endpoint is to know that this is a connection of.
+    arrivals: Arrivals,
     paths: Paths,
     ids: Ids,
 }
@@ -124,11 +124,11 @@ impl Connection {
             cache.store.seed(rng);
         }
         let (cache, resumption) = begin(&config, &server, now);
-        let (receiver, sender) = link::client(&config, rng)?;
-        let mut connection = Self::new(Config::Client(config.clone()), receiver, sender, now);
+        let link = Halves::client(&config, rng)?;
+        let mut connection = Self::new(Config::Client(config.clone()), link, now);
         connection.cache = cache;
         let mut output = Output {
-            link: &mut *connection.sender,
+            link: connection.link.sender_mut(),
             rng,
             now,
             summary: &mut connection.summary,
@@ -149,17 +149,15 @@ impl Connection {
     /// [`Endpoint`](crate::Endpoint) is for those that anybody can reach, and for connection IDs.
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
         config.check()?;
-        let (receiver, sender) = link::server(&config);
-        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
         connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
         Ok(connection)
     }
 
-    fn new(config: Config, receiver: Box<dyn Incoming>, sender: Box<dyn Outgoing>, now: Now) -> Self {
+    fn new(config: Config, link: Halves, now: Now) -> Self {
         let transport = config.common().transport();
         Self {
-            receiver,
-            sender,
+            link,
             handshake: None,
             config,
             cache: None,
@@ -175,7 +173,7 @@ impl Connection {
             closed: false,
             failure: None,
             has_rest: false,
-            contributed: 0,
+            arrivals: Arrivals::default(),
             paths: Paths::default(),
             ids: Ids::default(),
         }
@@ -212,8 +210,8 @@ impl Connection {
             return None; // `caching`, rule 2: nor is anything acknowledged meanwhile
         }
         self.answer_challenges();
-        let len = self.sender.transmit(now.monotonic, out);
-        if let Some(sent) = self.sender.flights().map(Flights::take_sent) {
+        let len = self.link.sender_mut().transmit(now.monotonic, out);
+        if let Some(sent) = self.link.datagrams_mut().map(|driver| driver.sender.take_sent()) {
             self.count_sent(&sent);
         }
         (len > 0).then_some(len)
@@ -246,22 +244,23 @@ impl Connection {
         if !self.is_connected() {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         }
-        if self.is_datagram() && data.len() > self.sender.max_fragment() {
+        if self.is_datagram() && data.len() > self.link.sender().max_fragment() {
             return Err(ApiMisuse::MessageTooLong.into());
         }
         let mut taken = 0;
-        for fragment in data.chunks(self.sender.max_fragment().max(1)) {
-            if self.sender.pending() >= self.config.common().max_send_buffer {
+        for fragment in data.chunks(self.link.sender().max_fragment().max(1)) {
+            let sender = self.link.sender();
+            if sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            let wants_update = self.owes_key_update() || (self.can_update_keys() && self.sender.key_is_worn());
-            if wants_update && self.sender.can_update_keys() {
+            let wants_update = self.owes_key_update() || (self.can_update_keys() && sender.key_is_worn());
+            if wants_update && sender.can_update_keys() {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
-            if self.sender.key_is_exhausted() {
+            if self.link.sender().key_is_exhausted() {
                 return if taken > 0 { Ok(taken) } else { Err(ApiMisuse::KeyExhausted.into()) };
             }
-            self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
+            self.link.sender_mut().record(ContentType::APPLICATION_DATA, fragment)?;
             taken += fragment.len();
         }
         Ok(taken)
@@ -270,13 +269,13 @@ impl Connection {
     /// How many bytes of application data go into one record, and over datagrams into one [`Self::send`]: there it
     /// becomes less when flights are lost again and again, as the path may have a smaller MTU than was configured.
     pub fn max_message(&self) -> usize {
-        self.sender.max_fragment()
+        self.link.sender().max_fragment()
     }
 
     /// Moves received application data to `out`, but no early data. Returns how many bytes; 0 when there are none. Over
     /// datagrams they are of one datagram; of one that is longer than `out`, the next call gives more.
     pub fn recv(&mut self, out: &mut [u8]) -> usize {
-        if self.early_data == Progress::Due { self.receiver.read(out) } else { 0 }
+        if self.early_data == Progress::Due { self.link.receiver_mut().plaintext_mut().read(out) } else { 0 }
     }
 
     /// Takes early data (0-RTT) to send, on a client that is configured for it ([`crate::resume::ClientResumption`]).
@@ -297,20 +296,20 @@ impl Connection {
         if !wanted {
             return Err(ApiMisuse::NoEarlyData.into());
         }
-        if self.is_datagram() && data.len() > self.sender.max_fragment() {
+        if self.is_datagram() && data.len() > self.link.sender().max_fragment() {
             return Err(ApiMisuse::MessageTooLong.into());
         }
         let mut taken = 0;
-        for fragment in data.chunks(self.sender.max_fragment().max(1)) {
+        for fragment in data.chunks(self.link.sender().max_fragment().max(1)) {
             let left = usize::try_from(self.agreed.early_data).unwrap_or(usize::MAX);
             if self.is_datagram() && fragment.len() > left {
                 break;
             }
             let fragment = &fragment[..fragment.len().min(left)];
-            if fragment.is_empty() || self.sender.pending() >= self.config.common().max_send_buffer {
+            if fragment.is_empty() || self.link.sender().pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            self.sender.record(ContentType::APPLICATION_DATA, fragment)?;
+            self.link.sender_mut().record(ContentType::APPLICATION_DATA, fragment)?;
             self.agreed.early_data -= fragment.len() as u32; // at most what is left
             taken += fragment.len();
         }
@@ -325,8 +324,8 @@ impl Connection {
         if self.early_data == Progress::Due {
             return 0;
         }
-        let len = self.receiver.read(out);
-        if !self.receiver.has_plaintext() {
+        let len = self.link.receiver_mut().plaintext_mut().read(out);
+        if self.link.receiver().plaintext().is_empty() {
             self.early_data = Progress::Due;
         }
         len
@@ -351,7 +350,7 @@ impl Connection {
         match &self.config {
             Config::Server(_) => self.send_alert(warning(AlertDescription::USER_CANCELED)),
             Config::Client(_) => {
-                if self.sender.alert(warning(AlertDescription::USER_CANCELED)).is_ok() {
+                if self.link.sender_mut().alert(warning(AlertDescription::USER_CANCELED)).is_ok() {
                     self.send_alert(warning(AlertDescription::CLOSE_NOTIFY));
                 }
             }
@@ -449,12 +448,12 @@ impl Connection {
         if self.closed {
             return Err(ApiMisuse::Closed.into());
         }
-        if !self.sender.can_update_keys() {
+        if !self.link.sender().can_update_keys() {
             return Err(ApiMisuse::KeyUpdateUnderWay.into());
         }
-        let before = self.sender.produced();
+        let before = self.link.sender().produced();
         let mut output = Output {
-            link: &mut *self.sender,
+            link: self.link.sender_mut(),
             rng: &mut NoRandomness,
             now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
@@ -467,7 +466,7 @@ impl Connection {
             receive: Receive::default(),
         };
         traffic.update_keys(request_peer, &mut output)?;
-        self.summary.sent.post_handshake_bytes += self.sender.produced() - before;
+        self.summary.sent.post_handshake_bytes += self.link.sender().produced() - before;
         Ok(())
     }
 

@@ -430,7 +430,6 @@ impl Endpoint {
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(entry) = self.connections.get_mut(&handle).filter(|entry| !entry.has_failed) else { return };
         touch(&mut self.touched, handle);
-        let (newest, id_changes) = (entry.connection.newest(), entry.connection.id_changes());
         let mut rest = datagram;
         loop {
             match entry.connection.handle_input(now, rng, rest) {
@@ -454,19 +453,17 @@ impl Endpoint {
                 break;
             }
         }
-        let len = entry.connection.take_contributed(); // RFC 9853, 2: what was discarded does not count
+        let arrivals = entry.connection.take_arrivals();
+        let len = arrivals.bytes; // RFC 9853, 2: what was discarded does not count
         if from == entry.address && len > 0 {
             entry.add_budget(&self.limits, len);
         }
-        if from == entry.address && entry.connection.newest().is_some() && !entry.connection.is_connected() {
+        if from == entry.address && arrivals.is_newer && !entry.connection.is_connected() {
             entry.proven(); // who has keys got the ServerHello
         }
-        // A check says nothing about which path the peer prefers.
-        let is_newer = entry.connection.newest() > newest && !entry.connection.newest_is_check();
-        let has_new_id = entry.connection.id_changes() > id_changes;
         self.report(handle);
-        if is_newer || self.limits.moves_on_any_record() {
-            self.came_from(handle, now, rng, &Origin { from, len, has_new_id });
+        if arrivals.is_from_path || self.limits.moves_on_any_record() {
+            self.came_from(handle, now, rng, &Origin { from, len, has_new_id: arrivals.has_new_id });
         }
         self.handle_checks(handle, from, len);
         self.answer_request(handle, rng);

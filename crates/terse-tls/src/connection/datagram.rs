@@ -10,8 +10,8 @@ use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::{Handshake, server::ExpectClientHello};
-use crate::link::datagram::FirstMessage;
-use crate::link::{self, Acknowledged, Sent};
+use crate::link::Halves;
+use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
 use crate::record::datagram::RecordNumber;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
@@ -25,9 +25,8 @@ impl Connection {
         address: AddressId,
         now: Now,
     ) -> Result<Self, Error> {
-        let settings = config.common.datagrams.unwrap_or_default();
-        let (receiver, sender) = link::datagram::accept(&config.common, &settings, cid, hello);
-        let mut connection = Self::new(Config::Server(config.clone()), receiver, sender, now);
+        let link = Halves::accept(&config, cid, hello);
+        let mut connection = Self::new(Config::Server(config.clone()), link, now);
         connection.handshake = Some(match hello.retried.clone() {
             None => Handshake::Server(ExpectClientHello::new(config)),
             Some((retried, cookie)) => {
@@ -44,7 +43,8 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] wants to be called: never on a stream. Ask again after each other call.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.sender.deadline().filter(|_| self.failure.is_none() && self.store_request().is_none())
+        let deadline = self.link.datagrams()?.sender.deadline();
+        deadline.filter(|_| self.failure.is_none() && self.store_request().is_none())
     }
 
     /// Time has passed: over datagrams, what was not answered waits in [`Connection::poll_transmit`] again. Fails when
@@ -53,14 +53,15 @@ impl Connection {
         if self.failure.is_some() || self.poll_timeout().is_none_or(|deadline| now.monotonic < deadline) {
             return Ok(());
         }
-        let is_due = self.sender.flights().is_some_and(|flights| flights.retransmission_is_due(now.monotonic));
-        if let Some(description) = self.receiver.unprotected_alert().filter(|_| is_due) {
+        let Some(driver) = self.link.datagrams_mut() else { return Ok(()) };
+        let is_due = driver.sender.retransmission_is_due(now.monotonic);
+        if let Some(description) = driver.receiver.unprotected_alert().filter(|_| is_due) {
             let error = Error::AlertReceived(description);
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
-        if self.sender.flights().is_some_and(|flights| flights.expired(now.monotonic)) {
-            let error = if self.receiver.saw_too_large() {
+        if driver.sender.expired(now.monotonic) {
+            let error = if driver.receiver.saw_too_large() {
                 InvalidMessage::HandshakeTooLarge.into() // somebody answers, but not so that it can be taken
             } else {
                 Error::TimedOut
@@ -69,7 +70,7 @@ impl Connection {
             self.abandon(error.clone(), cache::Failure::TimeoutOrClose, now);
             return Err(error);
         }
-        if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, self.sender.last_sent()) {
+        if let (true, Some(trace), Some(sent)) = (is_due, &self.config.common().trace, driver.sender.last_sent()) {
             trace.event(TraceEvent::SentAgain { after: now.monotonic.since(sent) });
         }
         Ok(())
@@ -77,13 +78,14 @@ impl Connection {
 
     /// When [`Self::forget`] frees something. Nothing else happens then, so it wakes no client.
     pub(crate) fn forgets_at(&self) -> Option<Instant> {
-        self.receiver.forgets_at().into_iter().chain(self.sender.forgets_at()).min()
+        self.link.datagrams()?.forgets_at()
     }
 
     /// Forgets the last flight, and the keys of what came before, once they are of no use.
     pub(crate) fn forget(&mut self, now: Now) {
-        self.receiver.forget(now.monotonic);
-        self.sender.forget(now.monotonic);
+        if let Some(driver) = self.link.datagrams_mut() {
+            driver.forget(now.monotonic);
+        }
     }
 
     /// Counts what was sent as datagrams of a flight.
@@ -98,12 +100,11 @@ impl Connection {
         summary.post_handshake_bytes += sent.post_handshake_bytes;
     }
 
-    /// The peer has these records.
-    pub(super) fn handle_ack(&mut self, now: Now, numbers: &[RecordNumber], is_protected: bool) {
-        let Some(flights) = self.sender.flights() else { return };
-        if flights.acknowledged(now.monotonic, numbers, is_protected) == Acknowledged::LastFlight {
-            self.receiver.last_flight_arrived();
-            self.summary.received.record_bytes += self.receiver.last_record_len() as u64;
+    /// The peer has these records. The ACK came in a record of `len` bytes.
+    pub(super) fn handle_ack(&mut self, now: Now, numbers: &[RecordNumber], is_protected: bool, len: usize) {
+        let Some(driver) = self.link.datagrams_mut() else { return };
+        if driver.acknowledged(now.monotonic, numbers, is_protected) == Acknowledged::LastFlight {
+            self.summary.received.record_bytes += len as u64;
             if let Some(session) = &mut self.cache {
                 session.confirmed();
             }
@@ -112,33 +113,41 @@ impl Connection {
 
     /// The peer did not get the answer to its last flight.
     pub(crate) fn peer_repeats(&mut self, now: Now) {
-        if let Some(flights) = self.sender.flights() {
-            flights.repeat(now.monotonic);
+        if let Some(driver) = self.link.datagrams_mut() {
+            driver.sender.repeat(now.monotonic);
         }
     }
 
-    /// Epoch and number of the newest authentic record that is protected.
-    pub(crate) fn newest(&self) -> Option<(u64, u64)> {
-        self.receiver.newest()
-    }
-
-    /// How many bytes of records came since the last call that were not dropped.
-    pub(crate) const fn take_contributed(&mut self) -> usize {
-        core::mem::replace(&mut self.contributed, 0)
+    /// What came since the last call.
+    pub(crate) fn take_arrivals(&mut self) -> Arrivals {
+        core::mem::take(&mut self.arrivals)
     }
 
     /// Whether anything waits to be sent.
     pub(crate) fn has_output(&self) -> bool {
-        self.sender.pending() > 0
+        self.link.sender().pending() > 0
     }
 
     /// All application data that waits: of one record. And whether it is early data.
     pub(crate) fn take_received(&mut self) -> (Vec<u8>, bool) {
         let is_early = core::mem::replace(&mut self.early_data, Progress::Due) != Progress::Due;
-        (self.receiver.take(), is_early)
+        (self.link.receiver_mut().plaintext_mut().take(), is_early)
     }
 
     pub(super) const fn is_datagram(&self) -> bool {
         matches!(self.summary.transport, Transport::Datagram)
     }
+}
+
+/// What datagrams brought, as far as it concerns where the peer is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrivals {
+    /// Bytes of records of which nothing was dropped.
+    pub(crate) bytes: usize,
+    /// One of them was authentic, and newer than all before.
+    pub(crate) is_newer: bool,
+    /// The newest of these was no check of return routability, which says nothing about which path the peer prefers.
+    pub(crate) is_from_path: bool,
+    /// One of these had another connection ID than those before.
+    pub(crate) has_new_id: bool,
 }

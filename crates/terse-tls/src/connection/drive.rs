@@ -9,7 +9,7 @@ use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::handshake::{ExpectStore, Handshake, LookUp, Message, Output, Receive};
-use crate::link::{Incoming, Received};
+use crate::link::{Incoming, Link as _, Newest, Received, Record};
 use crate::time::Now;
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
 
@@ -17,8 +17,8 @@ impl Connection {
     /// Takes records, until application data, a signature or a store is to be waited for.
     pub(super) fn handle_records(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let mut taken = 0;
-        while (taken < input.len() || self.receiver.has_waiting())
-            && !self.receiver.has_plaintext()
+        while (taken < input.len() || self.link.receiver().has_waiting())
+            && self.link.receiver().plaintext().is_empty()
             && !self.is_waiting()
         {
             if self.peer_closed != Progress::Due && !self.has_acks() {
@@ -29,75 +29,87 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Takes up to the end of one record, and counts it unless it was dropped.
+    /// Takes up to the end of one record. Returns how many bytes of the input that is.
     fn handle_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
-        let dropped = self.receiver.dropped().total();
-        let taken = self.take_record(now, rng, input)?;
-        // A sum that cannot grow any more tells nothing: then nothing counts.
-        if self.receiver.dropped().total() == dropped && dropped < u32::MAX {
-            self.contributed = self.contributed.saturating_add(taken);
+        let taken = self.take_record(now, rng, input);
+        if let Some(driver) = self.link.datagrams() {
+            self.summary.dropped = driver.receiver.dropped();
         }
-        Ok(taken)
+        taken
     }
 
     fn take_record(&mut self, now: Now, rng: &mut dyn Rng, input: &mut [u8]) -> Result<usize, Error> {
         let was_connected = self.is_connected();
-        let newest = self.receiver.newest();
-        let received = self.receiver.receive(now.monotonic, input);
-        if self.receiver.newest() > newest {
-            self.paths.newest_is_check = matches!(received, Ok((_, Received::ReturnRoutabilityCheck(_))));
+        let Record { taken, received, len, is_dropped, newest } =
+            self.link.receiver_mut().receive(now.monotonic, input)?;
+        if let Some(Newest { has_new_id }) = newest {
+            self.arrivals.is_newer = true;
+            self.arrivals.is_from_path = !matches!(received, Received::ReturnRoutabilityCheck(_));
+            self.arrivals.has_new_id |= has_new_id;
         }
-        self.summary.dropped = self.receiver.dropped();
-        let (taken, received) = received?;
         if !was_connected {
             self.summary.received.record_bytes += taken as u64;
         }
-        if self.is_ignored(&received) {
-            self.receiver.discard();
-            self.receiver.arrived();
-            return Ok(taken);
-        }
-        let has_acks = self.has_acks();
-        if let Some(flights) = self.sender.flights() {
-            if received != Received::Nothing {
-                flights.peer_is_there();
-            }
-            if let Some(arrived) = self.receiver.arrived().filter(|_| has_acks) {
-                flights.arrived(now.monotonic, arrived);
-            }
-        }
-        match received {
-            Received::Nothing => {}
-            Received::Ack { numbers, is_protected } => self.handle_ack(now, &numbers, is_protected),
-            Received::Repeated => {
-                if let Some(flights) = self.sender.flights() {
-                    flights.repeat(now.monotonic);
-                }
-            }
-            Received::Handshake => {
-                if let Some(flights) = self.sender.flights() {
-                    flights.heard(now.monotonic);
-                }
-                if was_connected {
-                    self.summary.received.post_handshake_bytes += self.receiver.last_record_len() as u64;
-                }
-                self.handle_messages(now, rng)?;
-            }
-            Received::ApplicationData => self.handle_application_data()?,
-            Received::Alert(alert) => self.handle_alert(alert)?,
-            Received::ReturnRoutabilityCheck(check) => self.handle_check(check)?,
-        }
-        self.summary.dropped = self.receiver.dropped(); // also what was not due
-        self.answer_request(rng)?;
-        if self.is_connected() && self.receiver.key_is_worn() && self.sender.can_update_keys() {
-            self.update_keys(true)?; // RFC 9147, 4.5.3
+        let is_dropped = self.handle_received(now, rng, received, len)? || is_dropped;
+        if !is_dropped {
+            self.arrivals.bytes = self.arrivals.bytes.saturating_add(taken);
         }
         Ok(taken)
     }
 
+    /// Handles what a record of `len` bytes brought. Returns whether it was dropped.
+    fn handle_received(&mut self, now: Now, rng: &mut dyn Rng, received: Received, len: usize) -> Result<bool, Error> {
+        let (is_ignored, has_acks) = (self.is_ignored(&received), self.has_acks());
+        if is_ignored {
+            self.link.receiver_mut().plaintext_mut().discard();
+        }
+        if let Some(driver) = self.link.datagrams_mut() {
+            if is_ignored {
+                driver.receiver.arrived(); // nor is it acknowledged
+            } else {
+                driver.came(now.monotonic, &received, has_acks);
+            }
+        }
+        if is_ignored {
+            return Ok(false);
+        }
+        let mut is_dropped = false;
+        match received {
+            Received::Nothing => {}
+            Received::Ack { numbers, is_protected } => self.handle_ack(now, &numbers, is_protected, len),
+            Received::Repeated => self.peer_repeats(now),
+            Received::Handshake => {
+                if let Some(driver) = self.link.datagrams_mut() {
+                    driver.sender.heard(now.monotonic);
+                }
+                if self.is_connected() {
+                    self.summary.received.post_handshake_bytes += len as u64;
+                }
+                self.handle_messages(now, rng)?;
+            }
+            Received::ApplicationData => is_dropped = self.handle_application_data()?,
+            Received::Alert(alert) => is_dropped = self.handle_alert(alert)?,
+            Received::ReturnRoutabilityCheck(check) => is_dropped = self.handle_check(check)?,
+        }
+        self.answer_request(rng)?;
+        if let Some(driver) = self.link.datagrams_mut()
+            && self.handshake.as_ref().is_some_and(Handshake::is_finished)
+            && driver.receiver.key_is_worn()
+            && driver.sender.can_update_keys()
+        {
+            self.update_keys(true)?; // RFC 9147, 4.5.3
+        }
+        Ok(is_dropped)
+    }
+
+    /// What came is not due: see [`Incoming::not_due`](crate::link::Incoming::not_due). Returns that it was dropped.
+    pub(super) fn not_due(&mut self, content_type: ContentType) -> Result<bool, Error> {
+        self.link.receiver_mut().not_due(content_type).map(|()| true)
+    }
+
     /// Handles the messages that are whole, as far as nothing is waited for.
     pub(super) fn handle_messages(&mut self, now: Now, rng: &mut dyn Rng) -> Result<(), Error> {
-        while !self.is_waiting() && self.receiver.message()?.is_some() {
+        while !self.is_waiting() && self.link.receiver().message()?.is_some() {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes, output.link.protocol())?;
@@ -143,10 +155,11 @@ impl Connection {
         change: impl FnOnce(Handshake, &dyn Incoming, &mut Output<'_>) -> Result<(Handshake, usize), Error>,
     ) -> Result<(), Error> {
         let handshake = self.handshake.take().ok_or(ApiMisuse::Closed)?;
-        let produced = self.sender.produced();
+        let (receiver, sender) = self.link.both_mut();
+        let produced = sender.produced();
         let was_finished = handshake.is_finished();
         let mut output = Output {
-            link: &mut *self.sender,
+            link: sender,
             rng,
             now,
             summary: &mut self.summary,
@@ -158,58 +171,60 @@ impl Connection {
             look_up: None,
             receive: Receive::default(),
         };
-        let (handshake, handled) = change(handshake, &*self.receiver, &mut output)?;
+        let (handshake, handled) = change(handshake, receiver, &mut output)?;
         if let Some(LookUp { rows, pending: Some(ticket) }) = output.look_up.take().map(|look_up| *look_up) {
             self.proceed(ExpectStore::look_up(handshake, rows, ticket), now); // the message stays where it is
             return Ok(());
         }
-        let (receive, learned) = (output.receive, output.learned);
+        let (mut receive, learned) = (output.receive, output.learned);
         if was_finished {
-            self.summary.sent.post_handshake_bytes += self.sender.produced() - produced;
+            self.summary.sent.post_handshake_bytes += self.link.sender().produced() - produced;
         }
-        self.receiver.consume(handled);
+        self.link.receiver_mut().consume(handled); // before the cache needs room
         if let (Some(session), Some(learned)) = (&mut self.cache, learned) {
             session.finished(learned);
         }
-        let waits = match receive.early_data_keys {
-            Some(keys) => self.receiver.early_data_keys(&keys)?,
-            None => false,
-        };
-        if let Some(keys) = receive.keys.filter(|_| !waits) {
-            self.receiver.new_keys(&keys)?;
-        }
-        if let Some(skip) = receive.skip_early_data {
-            self.receiver.skip_early_data(skip);
-        }
-        if let Some(max_inner) = receive.max_inner {
-            self.receiver.limit_records(max_inner);
-        }
-        if receive.connection_id {
-            self.receiver.expect_connection_id();
-        }
-        let ids = receive.connection_ids;
-        let has_acks = self.has_acks();
-        if let Some(flights) = self.sender.flights() {
-            if !has_acks {
-                flights.peer_has_no_acks();
-            }
-            if flights.handled(now.monotonic, handshake.is_finished()) {
-                self.receiver.answered();
-            }
+        let ids = receive.connection_ids.take();
+        self.apply(receive)?;
+        let (is_finished, has_acks) = (handshake.is_finished(), self.has_acks());
+        if let Some(driver) = self.link.datagrams_mut() {
+            driver.handled(now.monotonic, is_finished, has_acks);
         }
         self.proceed(handshake, now);
         ids.map_or(Ok(()), |ids| self.handle_ids(ids))
     }
 
+    /// Changes what is received next as the handshake says.
+    fn apply(&mut self, receive: Receive) -> Result<(), Error> {
+        let receiver = self.link.receiver_mut();
+        let waits = match receive.early_data_keys {
+            Some(keys) => receiver.early_data_keys(&keys)?,
+            None => false,
+        };
+        if let Some(keys) = receive.keys.filter(|_| !waits) {
+            receiver.new_keys(&keys)?;
+        }
+        if let Some(skip) = receive.skip_early_data {
+            receiver.skip_early_data(skip);
+        }
+        if let Some(max_inner) = receive.max_inner {
+            receiver.limit_records(max_inner);
+        }
+        if let Some(driver) = self.link.datagrams_mut().filter(|_| receive.connection_id) {
+            driver.receiver.expect_connection_id();
+        }
+        Ok(())
+    }
+
     /// Enters the next state.
     pub(super) fn proceed(&mut self, handshake: Handshake, now: Now) {
-        self.receiver.ignore_change_cipher_spec(handshake.ignores_change_cipher_spec());
+        self.link.receiver_mut().ignore_change_cipher_spec(handshake.ignores_change_cipher_spec());
         if handshake.is_finished() && self.connected == Progress::Due {
             self.connected = Progress::Happened;
             self.summary.handshake_ms = now.monotonic.since(self.started);
             // Tickets count apart: those of TLS 1.2 come within the handshake, a server's of TLS 1.3 in the same step.
             if !self.is_datagram() {
-                self.summary.sent.record_bytes = self.sender.produced() - self.summary.sent.post_handshake_bytes;
+                self.summary.sent.record_bytes = self.link.sender().produced() - self.summary.sent.post_handshake_bytes;
             }
             self.summary.received.record_bytes -= self.summary.received.post_handshake_bytes;
         }
@@ -224,27 +239,29 @@ impl Connection {
         self.handshake = Some(handshake);
     }
 
-    fn handle_application_data(&mut self) -> Result<(), Error> {
+    /// Returns whether it was dropped.
+    fn handle_application_data(&mut self) -> Result<bool, Error> {
+        let waiting = self.link.receiver().plaintext().len();
         match &mut self.handshake {
             Some(Handshake::Tls13Server(state)) => {
-                state.early_data(self.receiver.plaintext_len())?;
-                if self.receiver.has_plaintext() {
+                state.early_data(waiting)?;
+                if waiting > 0 {
                     self.early_data = Progress::Happened;
                 }
-                return Ok(());
+                return Ok(false);
             }
-            Some(Handshake::Tls13Traffic(traffic)) if self.receiver.has_plaintext() => traffic.received_data(),
+            Some(Handshake::Tls13Traffic(traffic)) if waiting > 0 => traffic.received_data(),
             Some(Handshake::Tls12Traffic(_) | Handshake::Tls13Traffic(_)) => {}
-            _ => return self.receiver.not_due(ContentType::APPLICATION_DATA),
+            _ => return self.not_due(ContentType::APPLICATION_DATA),
         }
         if let Some(session) = &mut self.cache {
             session.confirmed();
         }
-        Ok(())
+        Ok(false)
     }
 
-    /// RFC 9846, 6
-    fn handle_alert(&mut self, alert: Alert) -> Result<(), Error> {
+    /// RFC 9846, 6. Returns whether it was dropped.
+    fn handle_alert(&mut self, alert: Alert) -> Result<bool, Error> {
         if let Some(trace) = &self.config.common().trace {
             trace.event(TraceEvent::AlertReceived(alert.description));
         }
@@ -255,15 +272,15 @@ impl Connection {
                     session.confirmed();
                     session.release();
                 }
-                Ok(())
+                Ok(false)
             }
             // It overtook the last flight, which will come again.
-            AlertDescription::CLOSE_NOTIFY if self.is_datagram() => self.receiver.not_due(ContentType::ALERT),
+            AlertDescription::CLOSE_NOTIFY if self.is_datagram() => self.not_due(ContentType::ALERT),
             AlertDescription::CLOSE_NOTIFY => {
                 self.answer_close();
                 Err(Error::AlertReceived(alert.description))
             }
-            _ if self.is_warning(alert) => self.receiver.ignored(),
+            _ if self.is_warning(alert) => self.link.receiver_mut().ignored().map(|()| false),
             description => Err(Error::AlertReceived(description)),
         }
     }
@@ -305,7 +322,7 @@ impl Connection {
 
     /// The connection is over: tells the peer and the cache.
     pub(super) fn fail(&mut self, error: Error, now: Now) -> Error {
-        self.receiver.discard();
+        self.link.receiver_mut().plaintext_mut().discard();
         self.early_data = Progress::Due;
         self.tell_peer(&error);
         let failure = match error {
@@ -328,7 +345,7 @@ impl Connection {
             session.failed(failure, now);
         }
         if self.connected == Progress::Due && !self.is_datagram() {
-            self.summary.sent.record_bytes = self.sender.produced();
+            self.summary.sent.record_bytes = self.link.sender().produced();
         }
         self.handshake = None;
         self.failure = Some(error);
@@ -336,7 +353,7 @@ impl Connection {
 
     pub(super) fn send_alert(&mut self, alert: Alert) {
         // If even this fails, the transport's end will have to tell the peer.
-        if self.sender.last_alert(alert).is_ok()
+        if self.link.sender_mut().last_alert(alert).is_ok()
             && let Some(trace) = &self.config.common().trace
         {
             trace.event(TraceEvent::AlertSent(alert.description));

@@ -41,9 +41,9 @@ impl Connection {
     /// Asks the peer for connection IDs, to have some for other paths: [`Self::path_changed`]. It may provide fewer,
     /// and more than four are not kept. DTLS 1.3 alone, where the peer has an ID that is not empty (RFC 9147, 9).
     pub fn request_connection_ids(&mut self, count: u8) -> Result<(), Error> {
-        self.check_more_ids(!self.sender.peer_id().is_empty())?;
+        self.check_more_ids(self.peer_has_id())?;
         let kind = HandshakeType::REQUEST_CONNECTION_ID;
-        if self.ids.is_requested || self.sender.is_under_way(kind) {
+        if self.ids.is_requested || self.is_under_way(kind) {
             return Err(ApiMisuse::ConnectionIdsUnderWay.into());
         }
         self.send_post_handshake(kind, &RequestConnectionId { num_cids: count })?;
@@ -71,7 +71,7 @@ impl Connection {
     /// Returns whether there was.
     pub fn path_changed(&mut self) -> bool {
         while let Some(id) = self.ids.spare.pop_front() {
-            if self.sender.change_peer_id(id).is_ok() {
+            if self.change_peer_id(id).is_ok() {
                 return true;
             }
         }
@@ -86,7 +86,7 @@ impl Connection {
     /// Refuses to provide IDs while others are under way, or if there can be none.
     pub(crate) fn check_issuing(&self) -> Result<(), Error> {
         self.check_more_ids(self.id_len() > 0)?;
-        if self.sender.is_under_way(HandshakeType::NEW_CONNECTION_ID) {
+        if self.is_under_way(HandshakeType::NEW_CONNECTION_ID) {
             return Err(ApiMisuse::ConnectionIdsUnderWay.into());
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Connection {
 
     /// How many of `count` IDs there is room for.
     pub(crate) fn room_for_ids(&self, count: u8) -> usize {
-        self.receiver.own_ids().map_or(0, |own| own.room().min(count.into()))
+        self.ids_of_this_side().map_or(0, |own| own.room().min(count.into()))
     }
 
     /// Provides the peer with these, for which there is room. Returns those that it cannot use any more.
@@ -113,7 +113,12 @@ impl Connection {
         self.send_post_handshake(HandshakeType::NEW_CONNECTION_ID, &message)?;
         self.ids.owed = None;
         self.ids.answers = self.ids.answers.saturating_add(1);
-        Ok(self.receiver.own_ids_mut().map(|own| own.add(ids)).unwrap_or_default())
+        Ok(self
+            .link
+            .datagrams_mut()
+            .map(|driver| driver.receiver.own_ids_mut())
+            .map(|own| own.add(ids))
+            .unwrap_or_default())
     }
 
     /// Answers a request, unless that is for the endpoint.
@@ -137,7 +142,7 @@ impl Connection {
         if self.id_len() == 0 || self.ids.requests > self.ids.answers {
             return Err(unexpected(HandshakeType::REQUEST_CONNECTION_ID));
         }
-        if self.receiver.own_ids_mut().is_none_or(|own| !own.requested()) {
+        if self.link.datagrams_mut().map(|driver| driver.receiver.own_ids_mut()).is_none_or(|own| !own.requested()) {
             return Err(PeerMisbehaved::TooManyCidsRequested.into());
         }
         self.ids.requests = self.ids.requests.saturating_add(1);
@@ -146,7 +151,7 @@ impl Connection {
     }
 
     fn handle_new_ids(&mut self, ids: Vec<Box<[u8]>>, usage: ConnectionIdUsage) -> Result<(), Error> {
-        if self.sender.peer_id().is_empty() {
+        if !self.peer_has_id() {
             return Err(unexpected(HandshakeType::NEW_CONNECTION_ID)); // it wanted none
         }
         self.ids.is_requested = false;
@@ -154,7 +159,7 @@ impl Connection {
         if usage == ConnectionIdUsage::CidImmediate
             && let Some(id) = ids.next()
         {
-            self.sender.change_peer_id(id)?;
+            self.change_peer_id(id)?;
             self.ids.spare.clear(); // they were provided before
         }
         let room = ConnectionIds::MAX_SPARE - self.ids.spare.len(); // never more
@@ -165,7 +170,7 @@ impl Connection {
     /// Random IDs of this side, of which each is new.
     fn draw_ids(&self, count: u8, rng: &mut dyn Rng) -> Result<Vec<Box<[u8]>>, Error> {
         let mut ids: Vec<Box<[u8]>> = Vec::new();
-        let Some(own) = self.receiver.own_ids() else { return Ok(ids) };
+        let Some(own) = self.ids_of_this_side() else { return Ok(ids) };
         let wanted = self.room_for_ids(count);
         for _ in 0..MAX_DRAWS {
             if ids.len() == wanted {
@@ -199,22 +204,35 @@ impl Connection {
 
     /// All IDs of this side that the peer may use.
     pub(crate) fn own_ids(&self) -> impl Iterator<Item = &[u8]> {
-        self.receiver.own_ids().into_iter().flat_map(OwnIds::iter)
+        self.ids_of_this_side().into_iter().flat_map(OwnIds::iter)
     }
 
-    /// How often the peer has taken another one into use.
-    pub(crate) fn id_changes(&self) -> u32 {
-        self.receiver.own_ids().map_or(0, OwnIds::changes)
+    fn ids_of_this_side(&self) -> Option<&OwnIds> {
+        self.link.datagrams().map(|driver| driver.receiver.own_ids())
+    }
+
+    fn peer_has_id(&self) -> bool {
+        self.link.datagrams().is_some_and(|driver| !driver.sender.peer_id().is_empty())
+    }
+
+    fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
+        self.link.datagrams_mut().map_or(Ok(()), |driver| driver.sender.change_peer_id(id))
+    }
+
+    /// Whether a message of this kind was sent, and is not acknowledged.
+    fn is_under_way(&self, kind: HandshakeType) -> bool {
+        self.link.datagrams().is_some_and(|driver| driver.sender.is_under_way(kind))
     }
 
     /// How long this side's IDs are.
     fn id_len(&self) -> usize {
-        self.receiver.own_ids().map_or(0, OwnIds::id_len)
+        self.ids_of_this_side().map_or(0, OwnIds::id_len)
     }
 
     fn send_post_handshake(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<(), Error> {
-        let len = self.sender.push(kind, body)?.len();
-        self.sender.end_of_flight()?;
+        let sender = self.link.sender_mut();
+        let len = sender.push(kind, body)?.len();
+        sender.end_of_flight()?;
         if let Some(trace) = &self.config.common().trace {
             trace.event(TraceEvent::Sent(kind, len));
         }

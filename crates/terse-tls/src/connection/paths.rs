@@ -15,8 +15,6 @@ use crate::wire::{ContentType, Encode, ReturnRoutabilityCheck, Writer};
 pub(super) struct Paths {
     /// Checks that came and wait to be handled.
     received: Vec<ReturnRoutabilityCheck>,
-    /// The newest record of all was a check: it says nothing about which path the peer prefers.
-    pub(super) newest_is_check: bool,
 }
 
 /// How many checks wait at most: what one datagram brings. More of them are dropped, as if they had been lost.
@@ -26,20 +24,21 @@ const MAX_RECEIVED: usize = 16;
 pub(crate) const MAX_CHECK: usize = 320;
 
 impl Connection {
-    pub(super) fn handle_check(&mut self, check: ReturnRoutabilityCheck) -> Result<(), Error> {
+    /// Returns whether it was dropped.
+    pub(super) fn handle_check(&mut self, check: ReturnRoutabilityCheck) -> Result<bool, Error> {
         if !self.checks_routability() || self.paths.received.len() >= MAX_RECEIVED {
-            return self.receiver.not_due(ContentType::RETURN_ROUTABILITY_CHECK);
+            return self.not_due(ContentType::RETURN_ROUTABILITY_CHECK);
         }
         self.paths.received.push(check);
-        Ok(())
+        Ok(false)
     }
 
     /// Answers the challenges on the only path that is known here. Nobody asked for other checks.
     pub(super) fn answer_challenges(&mut self) {
         for check in self.take_checks() {
-            let has_room = self.sender.pending() < self.config.common().max_send_buffer;
+            let has_room = self.link.sender().pending() < self.config.common().max_send_buffer;
             if let Some(response) = check.response().filter(|_| has_room && !self.closed)
-                && self.sender.record(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(&response)).is_ok()
+                && self.link.sender_mut().record(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(&response)).is_ok()
                 && let Some(trace) = &self.config.common().trace
             {
                 trace.event(TraceEvent::Note("the peer checks whether this side is here (RFC 9853), and is answered"));
@@ -55,7 +54,7 @@ impl Connection {
     /// Sends a record of any type, as a hostile peer may, for tests.
     #[cfg(feature = "testing")]
     pub fn send_record(&mut self, content_type: ContentType, content: &[u8]) -> Result<(), Error> {
-        self.sender.record(content_type, content)
+        self.link.sender_mut().record(content_type, content)
     }
 
     /// The checks that came since the last call.
@@ -69,17 +68,12 @@ impl Connection {
         if !self.checks_routability() {
             return None;
         }
-        self.sender.record_apart(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(check), out)
+        self.link.datagrams_mut()?.sender.record_apart(ContentType::RETURN_ROUTABILITY_CHECK, &bytes(check), out)
     }
 
     /// How long an answer is waited for, in milliseconds.
-    pub(crate) fn patience(&self) -> u64 {
-        self.sender.patience()
-    }
-
-    /// Whether the newest record of all was a check.
-    pub(crate) const fn newest_is_check(&self) -> bool {
-        self.paths.newest_is_check
+    pub(crate) fn answer_timeout(&self) -> u64 {
+        self.link.datagrams().map_or(0, |driver| driver.sender.answer_timeout())
     }
 }
 

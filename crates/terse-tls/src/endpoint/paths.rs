@@ -211,7 +211,7 @@ impl Endpoint {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let Some(check) = &mut entry.check else { return };
         let Some([old, new]) = check.ask() else { return };
-        check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.patience()));
+        check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.answer_timeout()));
         let asks_old = check.old == Old::Silent && !check.has_new_id && !self.limits.asks_new_address_alone();
         let (before, address) = (check.before, entry.address);
         let challenge = ReturnRoutabilityCheck::PathChallenge;

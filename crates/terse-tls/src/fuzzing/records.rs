@@ -8,7 +8,7 @@ use crate::crypto::{CryptoProvider, Digest, SharedSecret};
 use crate::error::Error;
 use crate::link::Link as _;
 use crate::link::stream::{MESSAGE_HEADER_LEN, Receiver, Sender};
-use crate::link::{Incoming, Outgoing, Received};
+use crate::link::{Incoming, Outgoing, Received, Record};
 use crate::record::stream::{HEADER_LEN, MAX_ENCRYPTED, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, Randoms};
@@ -91,7 +91,7 @@ fn take(
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     while !part.is_empty() {
-        let (taken, received) = receiver.receive(Instant(0), part)?;
+        let Record { taken, received, .. } = receiver.receive(Instant(0), part)?;
         assert!(taken > 0 && taken <= part.len(), "no progress");
         part = &mut part[taken..];
         match received {
@@ -109,10 +109,10 @@ fn take(
             Received::ApplicationData => {
                 let mut data = vec![0; MAX_FRAGMENT];
                 let (one, more) = data.split_at_mut(1);
-                let mut len = receiver.read(one);
-                len += receiver.read(more);
+                let mut len = receiver.plaintext_mut().read(one);
+                len += receiver.plaintext_mut().read(more);
                 data.truncate(len);
-                assert!(!receiver.has_plaintext());
+                assert!(receiver.plaintext().is_empty());
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
@@ -149,11 +149,11 @@ pub fn loopback(keys: &Keys, script: &[u8], damage: Option<(usize, u8)>) {
                     sent.push(Event::Data(fragment.to_vec()));
                 }
             }
-            2 => sender.limit_protected_records(64 + len),
+            2 => sender.limits().limit_protected(64 + len),
             3 => {
-                sender.warn(crate::AlertDescription(high)).expect("keys that are not worn");
-                let description = crate::AlertDescription(high);
-                sent.push(Event::Alert(Alert { level: Alert::WARNING, description }));
+                let alert = Alert { level: Alert::WARNING, description: crate::AlertDescription(high) };
+                sender.alert(alert).expect("keys that are not worn");
+                sent.push(Event::Alert(alert));
             }
             _ => {
                 let mut out = vec![0; len];

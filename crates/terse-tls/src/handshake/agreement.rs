@@ -53,11 +53,11 @@ pub(super) fn answer_connection_id(
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     // Before they are parsed: on a stream they mean nothing, whatever is in them.
-    let Some(ours) = output.link.connection_id() else { return Ok(()) };
+    let Some((ours, checks_routability)) = output.link.connection_id() else { return Ok(()) };
     let Some(ConnectionId(theirs)) = offered.get()? else { return Ok(()) };
     extensions.push(&ConnectionId(ours))?;
     connection_ids(theirs, output);
-    if output.link.checks_routability() && offered.get::<Rrc>()?.is_some() {
+    if checks_routability && offered.get::<Rrc>()?.is_some() {
         extensions.push(&Rrc)?;
         output.agreed.return_routability_check = true;
     }
@@ -120,12 +120,12 @@ const fn content_type(version: ProtocolVersion) -> u16 {
 }
 
 fn limit_records(theirs: u16, ours: u16, version: ProtocolVersion, output: &mut Output<'_>) {
-    output.link.limit_protected_records(usize::from(theirs - content_type(version))); // at least 64
+    output.link.limits().limit_protected(usize::from(theirs - content_type(version))); // at least 64
     output.receive.max_inner = Some(ours.min(RecordSizeLimit::max(version)).into());
 }
 
 fn max_fragment_length(length: MaxFragmentLength, version: ProtocolVersion, output: &mut Output<'_>) {
-    output.link.limit_records(length.bytes());
+    output.link.limits().limit(length.bytes());
     output.receive.max_inner = Some(length.bytes() + usize::from(content_type(version)));
 }
 

@@ -9,48 +9,111 @@ use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::crypto::Rng;
 use crate::error::Error;
 use crate::record::datagram::RecordNumber;
+use crate::record::stream::MAX_FRAGMENT;
 use crate::schedule::EpochKeys;
-use crate::summary::Dropped;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
-use datagram::connection_ids::OwnIds;
+use crate::wire::{Alert, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
+use plaintext::Plaintext;
 
 pub(crate) mod datagram;
-mod plaintext;
+pub(crate) mod plaintext;
 pub(crate) mod stream;
 
-/// The two halves of a client's link.
-pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Halves, Error> {
-    let common = &config.common;
-    let Some(settings) = &common.datagrams else { return Ok(stream_halves(common, config.compatibility_mode)) };
-    let cid = match settings.connection_id {
-        Some(len) => {
-            let mut cid = vec![0; len.into()];
-            rng.fill(&mut cid)?;
-            Some(cid.into_boxed_slice())
-        }
-        None => None,
-    };
-    Ok(datagram::halves(common, settings, cid))
+/// The link of a connection: one half receives, the other one sends.
+pub(crate) enum Halves {
+    /// Over a stream.
+    Stream(Box<(stream::Receiver, stream::Sender)>),
+    /// Over datagrams, which need more than the core that all links have.
+    Datagrams(Box<datagram::Driver>),
 }
 
-/// The two halves of a server's link. It answers no connection ID: [`datagram::accept`] does.
-pub(crate) fn server(config: &ServerConfig) -> Halves {
-    match &config.common.datagrams {
-        None => stream_halves(&config.common, false),
-        Some(settings) => datagram::halves(&config.common, settings, None),
+impl Halves {
+    /// Those of a client.
+    pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Self, Error> {
+        let common = &config.common;
+        let Some(settings) = &common.datagrams else { return Ok(Self::over_stream(common, config.compatibility_mode)) };
+        let cid = match settings.connection_id {
+            Some(len) => {
+                let mut cid = vec![0; len.into()];
+                rng.fill(&mut cid)?;
+                Some(cid.into_boxed_slice())
+            }
+            None => None,
+        };
+        Ok(Self::Datagrams(Box::new(datagram::Driver::new(common, settings, cid))))
     }
-}
 
-/// What receives and what sends.
-pub(crate) type Halves = (Box<dyn Incoming>, Box<dyn Outgoing>);
+    /// Those of a server. It answers no connection ID: [`Self::accept`] does.
+    pub(crate) fn server(config: &ServerConfig) -> Self {
+        match &config.common.datagrams {
+            None => Self::over_stream(&config.common, false),
+            Some(settings) => Self::Datagrams(Box::new(datagram::Driver::new(&config.common, settings, None))),
+        }
+    }
 
-fn stream_halves(common: &Common, compatibility_mode: bool) -> Halves {
-    let receiver = stream::Receiver::new(common.max_handshake_message, common.max_record);
-    let sender = stream::Sender::new(compatibility_mode);
-    #[cfg(feature = "testing")]
-    let sender = sender.with_fault(common.fault.clone());
-    (Box::new(receiver), Box::new(sender))
+    /// Those of a server over datagrams to which a ClientHello came.
+    pub(crate) fn accept(config: &ServerConfig, cid: Option<Box<[u8]>>, hello: &datagram::FirstMessage) -> Self {
+        let settings = config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
+        Self::Datagrams(Box::new(datagram::Driver::accept(&config.common, &settings, cid, hello)))
+    }
+
+    fn over_stream(common: &Common, compatibility_mode: bool) -> Self {
+        let receiver = stream::Receiver::new(common.max_handshake_message, common.max_record);
+        let sender = stream::Sender::new(compatibility_mode);
+        #[cfg(feature = "testing")]
+        let sender = sender.with_fault(common.fault.clone());
+        Self::Stream(Box::new((receiver, sender)))
+    }
+
+    /// The half that receives.
+    pub(crate) fn receiver(&self) -> &dyn Incoming {
+        match self {
+            Self::Stream(halves) => &halves.0,
+            Self::Datagrams(driver) => &driver.receiver,
+        }
+    }
+
+    /// As [`Self::receiver`].
+    pub(crate) fn receiver_mut(&mut self) -> &mut dyn Incoming {
+        self.both_mut().0
+    }
+
+    /// The half that sends.
+    pub(crate) fn sender(&self) -> &dyn Outgoing {
+        match self {
+            Self::Stream(halves) => &halves.1,
+            Self::Datagrams(driver) => &driver.sender,
+        }
+    }
+
+    /// As [`Self::sender`].
+    pub(crate) fn sender_mut(&mut self) -> &mut dyn Outgoing {
+        self.both_mut().1
+    }
+
+    /// What receives, and what sends.
+    pub(crate) fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing) {
+        match self {
+            Self::Stream(halves) => (&mut halves.0, &mut halves.1),
+            Self::Datagrams(driver) => (&mut driver.receiver, &mut driver.sender),
+        }
+    }
+
+    /// What there is over datagrams alone.
+    pub(crate) fn datagrams(&self) -> Option<&datagram::Driver> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Datagrams(driver) => Some(driver),
+        }
+    }
+
+    /// As [`Self::datagrams`].
+    pub(crate) fn datagrams_mut(&mut self) -> Option<&mut datagram::Driver> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Datagrams(driver) => Some(driver),
+        }
+    }
 }
 
 /// What a handshake asks of the link that carries its messages.
@@ -58,14 +121,9 @@ pub(crate) trait Link {
     /// Which protocol the messages belong to.
     fn protocol(&self) -> Protocol;
 
-    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3); `None`: neither offered
-    /// nor answered.
-    fn connection_id(&self) -> Option<&[u8]>;
-
-    /// Whether checks of return routability are offered with it, and answered (RFC 9853).
-    fn checks_routability(&self) -> bool {
-        false
-    }
+    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3), and whether checks of return
+    /// routability are offered with it, and answered (RFC 9853). `None`: neither offered nor answered.
+    fn connection_id(&self) -> Option<(&[u8], bool)>;
 
     /// The peer's connection ID, for the protected records that are sent.
     fn use_connection_id(&mut self, cid: &[u8]);
@@ -92,17 +150,11 @@ pub(crate) trait Link {
     /// 4.6; RFC 9147, 5.6).
     fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error>;
 
-    /// How many bytes of content go into one protected record at most.
-    fn record_limit(&self) -> usize;
+    /// How long records may be from here on.
+    fn limits(&mut self) -> &mut RecordLimits;
 
-    /// Sends a warning alert.
-    fn warn(&mut self, description: AlertDescription) -> Result<(), Error>;
-
-    /// From here on at most `bytes` of content go into one record (RFC 6066, 4).
-    fn limit_records(&mut self, bytes: usize);
-
-    /// From here on at most `bytes` of content go into one record that is protected (RFC 8449, 4).
-    fn limit_protected_records(&mut self, bytes: usize);
+    /// Sends an alert after which more follows.
+    fn alert(&mut self, alert: Alert) -> Result<(), Error>;
 
     /// The client speaks to middleboxes as TLS 1.2 does, so its server must as well (RFC 9846, E.4).
     fn compatibility_mode(&mut self);
@@ -116,9 +168,58 @@ pub(crate) trait Link {
 
     /// Whether a KeyUpdate may be sent: over datagrams, not before the one before it was acknowledged (RFC 9147, 8),
     /// and not after the last alert.
-    fn can_update_keys(&self) -> bool {
-        true
+    fn can_update_keys(&self) -> bool;
+}
+
+/// How many bytes of content go into one record at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordLimits {
+    /// Into any (RFC 6066, 4).
+    any: usize,
+    /// Into one that is protected (RFC 8449, 4).
+    protected: usize,
+}
+
+impl RecordLimits {
+    /// As RFC 9846, 5.1, has them: 16,384 bytes.
+    pub(crate) const DEFAULT: Self = Self { any: MAX_FRAGMENT, protected: MAX_FRAGMENT };
+
+    /// No record has more than `bytes`.
+    pub(crate) fn limit(&mut self, bytes: usize) {
+        self.any = bytes.min(MAX_FRAGMENT);
     }
+
+    /// No record that is protected has more than `bytes`.
+    pub(crate) fn limit_protected(&mut self, bytes: usize) {
+        self.protected = bytes.min(MAX_FRAGMENT);
+    }
+
+    /// The limit of those that are protected, or of those that are not.
+    pub(crate) fn of(self, is_protected: bool) -> usize {
+        if is_protected { self.any.min(self.protected) } else { self.any }
+    }
+}
+
+/// What came of a call of [`Incoming::receive`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// How many bytes of the input were taken: none if the record was kept before.
+    pub(crate) taken: usize,
+    /// What the record brought.
+    pub(crate) received: Received,
+    /// Length of the whole record, header included; 0 if there was none.
+    pub(crate) len: usize,
+    /// Over datagrams: something of it was dropped, as if it had been lost.
+    pub(crate) is_dropped: bool,
+    /// Over datagrams: only the peer can have made it, and after all that came before.
+    pub(crate) newest: Option<Newest>,
+}
+
+/// Of a record that is authentic, and newer than all before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Newest {
+    /// It has another connection ID than those before (RFC 9147, 9).
+    pub(crate) has_new_id: bool,
 }
 
 /// What a record brought.
@@ -146,29 +247,14 @@ pub(crate) enum Received {
     },
 }
 
-/// Datagrams: records of handshake messages that came, of which the peer may be told (RFC 9147, 7.1).
-#[derive(Debug, Default)]
-pub(crate) struct Arrived {
-    /// Those whose messages are kept, or were handled.
-    pub(crate) numbers: Vec<RecordNumber>,
-    /// Something before them is missing.
-    pub(crate) has_gap: bool,
-    /// Every message that anything came of is whole, or the last one came again.
-    pub(crate) is_whole: bool,
-    /// There are others, of an epoch whose keys are not there.
-    pub(crate) lacks_keys: bool,
-}
-
 /// The receiving half of a link.
 pub(crate) trait Incoming: Send + Sync {
-    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Returns how many, and what the
-    /// record brought. Takes none while application data waits to be read.
-    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error>;
+    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Takes none while application data
+    /// waits to be read.
+    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<Record, Error>;
 
     /// Whether a record was put aside that [`Self::receive`] can open now.
-    fn has_waiting(&self) -> bool {
-        false
-    }
+    fn has_waiting(&self) -> bool;
 
     /// The next whole handshake message, header included.
     fn message(&self) -> Result<Option<&[u8]>, Error>;
@@ -176,40 +262,12 @@ pub(crate) trait Incoming: Send + Sync {
     /// Drops the message of `len` bytes that [`Self::message`] gave.
     fn consume(&mut self, len: usize);
 
-    /// Datagrams: a flight is complete that answers what was consumed so far.
-    fn answered(&mut self) {}
-
-    /// Datagrams: what came since the last call, if the peer may have to be told of it.
-    fn arrived(&mut self) -> Option<Arrived> {
-        None
-    }
-
     /// From here on messages come under `keys`.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
     /// From here on early data comes under `keys`. Returns whether messages do as well: on a stream, until
     /// EndOfEarlyData.
-    fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error> {
-        self.new_keys(keys)?;
-        Ok(true)
-    }
-
-    /// Datagrams: the peer has this side's last flight, so it will not send its own again.
-    fn last_flight_arrived(&mut self) {}
-
-    /// Datagrams: when [`Self::forget`] frees keys.
-    fn forgets_at(&self) -> Option<Instant> {
-        None
-    }
-
-    /// Datagrams: forgets the keys of records that cannot come any more.
-    fn forget(&mut self, _: Instant) {}
-
-    /// Datagrams: whether the peer should be asked for other keys, as there were too many forgeries. True once for
-    /// each.
-    fn key_is_worn(&mut self) -> bool {
-        false
-    }
+    fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error>;
 
     /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
     /// (RFC 8449, 4).
@@ -221,65 +279,18 @@ pub(crate) trait Incoming: Send + Sync {
     /// Whether ChangeCipherSpec is ignored from here on.
     fn ignore_change_cipher_spec(&mut self, ignore: bool);
 
-    /// The peer puts this side's connection ID into its protected records.
-    fn expect_connection_id(&mut self) {}
+    /// Application data that waits to be read.
+    fn plaintext(&self) -> &Plaintext;
 
-    /// Datagrams: this side's connection IDs.
-    fn own_ids(&self) -> Option<&OwnIds> {
-        None
-    }
-
-    /// As [`Self::own_ids`].
-    fn own_ids_mut(&mut self) -> Option<&mut OwnIds> {
-        None
-    }
-
-    /// How many bytes of application data wait to be read.
-    fn plaintext_len(&self) -> usize;
-
-    /// Whether any do.
-    fn has_plaintext(&self) -> bool {
-        self.plaintext_len() > 0
-    }
-
-    /// Moves application data to `out`.
-    fn read(&mut self, out: &mut [u8]) -> usize;
-
-    /// Application data of a whole record, without a copy if none of it was read.
-    fn take(&mut self) -> Vec<u8>;
-
-    /// Drops application data.
-    fn discard(&mut self);
-
-    /// Length of the record that came last, header included.
-    fn last_record_len(&self) -> usize;
+    /// As [`Self::plaintext`].
+    fn plaintext_mut(&mut self) -> &mut Plaintext;
 
     /// Counts a record that brings nothing.
     fn ignored(&mut self) -> Result<(), Error>;
 
     /// A record of this type came whose time has not come. On a stream the peer is to blame; a datagram may have
-    /// overtaken others.
+    /// overtaken others, and is dropped.
     fn not_due(&mut self, content_type: ContentType) -> Result<(), Error>;
-
-    /// Datagrams: a fatal alert that nobody vouches for came, and nothing since.
-    fn unprotected_alert(&self) -> Option<AlertDescription> {
-        None
-    }
-
-    /// Datagrams: a message came that is longer than this side takes. It was dropped, so the peer will send it again.
-    fn saw_too_large(&self) -> bool {
-        false
-    }
-
-    /// Datagrams: epoch and number of the newest authentic record that is protected.
-    fn newest(&self) -> Option<(u64, u64)> {
-        None
-    }
-
-    /// Datagrams: what was dropped so far.
-    fn dropped(&self) -> Dropped {
-        Dropped::default()
-    }
 }
 
 /// The sending half of a link.
@@ -289,14 +300,6 @@ pub(crate) trait Outgoing: Link + Send + Sync {
 
     /// All bytes of records so far.
     fn produced(&self) -> u64;
-
-    /// Datagrams: when [`Self::forget`] frees the last flight.
-    fn forgets_at(&self) -> Option<Instant> {
-        None
-    }
-
-    /// Datagrams: forgets the last flight, if the peer has no more use for it.
-    fn forget(&mut self, _: Instant) {}
 
     /// Whether the key has protected nearly as much as it may.
     fn key_is_worn(&self) -> bool;
@@ -310,112 +313,8 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
 
-    /// Datagrams: the peer's connection ID, which may be empty.
-    fn peer_id(&self) -> &[u8] {
-        &[]
-    }
-
-    /// Datagrams: another one takes its place, unless it leaves no room for content.
-    fn change_peer_id(&mut self, _: Box<[u8]>) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Datagrams: whether a message of this kind was sent after the handshake and is not acknowledged.
-    fn is_under_way(&self, _: HandshakeType) -> bool {
-        false
-    }
-
-    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does
-    /// not fit, or if nothing more is sent. Only datagrams can go apart.
-    fn record_apart(&mut self, _: ContentType, _: &[u8], _out: &mut [u8]) -> Option<usize> {
-        None
-    }
-
-    /// Sends an alert after which more follows.
-    fn alert(&mut self, alert: Alert) -> Result<(), Error>;
-
     /// Sends the last alert, after what is complete and instead of what is not.
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error>;
-
-    /// What only datagrams need: nothing on a stream.
-    fn flights(&mut self) -> Option<&mut dyn Flights> {
-        None
-    }
-
-    /// As [`Self::flights`].
-    fn deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    /// As [`Self::flights`]: how long an answer is waited for, in milliseconds.
-    fn patience(&self) -> u64 {
-        0
-    }
-
-    /// As [`Self::flights`]: when the flight was last sent that waits for an answer.
-    fn last_sent(&self) -> Option<Instant> {
-        None
-    }
-}
-
-/// Flights over datagrams: sent again until they are answered.
-pub(crate) trait Flights {
-    /// Something authentic came.
-    fn peer_is_there(&mut self);
-
-    /// A part of the answer came.
-    fn heard(&mut self, now: Instant);
-
-    /// Records came of which the peer may have to be told.
-    fn arrived(&mut self, now: Instant, arrived: Arrived);
-
-    /// DTLS 1.2 was chosen, which has no ACKs: none is due any more for what came before the choice.
-    fn peer_has_no_acks(&mut self);
-
-    /// The peer has these records.
-    fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged;
-
-    /// A message was handled; with `finished` it was the last one of the handshake. Returns whether there is an answer.
-    fn handled(&mut self, now: Instant, finished: bool) -> bool;
-
-    /// The peer did not get the answer to its last flight.
-    fn repeat(&mut self, now: Instant);
-
-    /// Whether [`Self::expired`] would send the flight again, or give up.
-    fn retransmission_is_due(&self, now: Instant) -> bool;
-
-    /// Time has passed: the flight is sent again if that is due, and the peer told of what came. `true`: the flight was
-    /// sent often enough.
-    fn expired(&mut self, now: Instant) -> bool;
-
-    /// What was sent of flights since the last call.
-    fn take_sent(&mut self) -> Sent;
-}
-
-/// What an ACK brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Acknowledged {
-    /// Nothing.
-    Nothing,
-    /// Something of what was sent arrived.
-    Something,
-    /// All of the last flight of the handshake did: the peer has verified this side's Finished.
-    LastFlight,
-}
-
-/// What a link sent of flights.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// Bytes of handshake messages beyond those that were pushed: sent again, or further headers of fragments.
-    pub(crate) more: Vec<(HandshakeType, usize)>,
-    /// Bytes of datagrams, but for tickets, which count apart.
-    pub(crate) record_bytes: u64,
-    /// The same of those after the handshake.
-    pub(crate) post_handshake_bytes: u64,
-    /// Datagrams.
-    pub(crate) datagrams: u32,
-    /// Those of them that were sent again.
-    pub(crate) retransmissions: u32,
 }
 
 /// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of

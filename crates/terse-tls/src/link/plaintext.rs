@@ -6,7 +6,7 @@ use super::empty;
 
 /// It is not wiped: the application's own buffers hold the same, and wiping would take as long as decrypting.
 #[derive(Default)]
-pub(super) struct Plaintext {
+pub(crate) struct Plaintext {
     pub(super) bytes: Vec<u8>,
     read: usize,
 }
@@ -17,8 +17,13 @@ impl Plaintext {
     }
 
     /// How many bytes wait.
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.bytes.len() - self.read
+    }
+
+    /// Whether none does.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Content of the next record, in place of what was there.
@@ -29,7 +34,7 @@ impl Plaintext {
     }
 
     /// Moves bytes to `out`. Returns how many.
-    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
         let waiting = &self.bytes[self.read..];
         let len = waiting.len().min(out.len());
         out[..len].copy_from_slice(&waiting[..len]);
@@ -41,12 +46,13 @@ impl Plaintext {
     }
 
     /// All that waits, without a copy if none of it was read.
-    pub(super) fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         self.bytes.drain(..core::mem::take(&mut self.read));
         core::mem::take(&mut self.bytes)
     }
 
-    pub(super) fn discard(&mut self) {
+    /// What came in a record that failed the connection is not for the application.
+    pub(crate) fn discard(&mut self) {
         empty(&mut self.bytes);
         self.read = 0;
     }

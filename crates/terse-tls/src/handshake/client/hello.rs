@@ -41,9 +41,9 @@ impl ExpectServerHello {
         }
         self.offer_application_protocols(&mut extensions)?;
         self.offer_record_sizes(&mut extensions)?;
-        if let Some(cid) = output.link.connection_id() {
+        if let Some((cid, checks_routability)) = output.link.connection_id() {
             extensions.push(&ConnectionId(cid))?;
-            if output.link.checks_routability() {
+            if checks_routability {
                 extensions.push(&Rrc)?;
             }
         }

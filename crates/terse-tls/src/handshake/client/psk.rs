@@ -161,7 +161,7 @@ impl OfferedPsks {
         let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
         hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());
         output.link.compatibility_point()?; // RFC 9846, E.4
-        output.link.limit_protected_records(early_data.record_limit.into());
+        output.link.limits().limit_protected(early_data.record_limit.into());
         output.link.new_keys(&EpochKeys::Tls13(secret))?;
         output.agreed.early_data = early_data.max_size;
         Ok(())
@@ -176,7 +176,7 @@ impl OfferedPsks {
     pub(super) fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
         if self.early_data.take().is_some() {
             output.link.abandon_early_data();
-            output.link.limit_protected_records(usize::MAX); // this handshake sets its own
+            output.link.limits().limit_protected(usize::MAX); // this handshake sets its own
             output.agreed.early_data = 0;
             output.summary.early_data = EarlyDataStatus::Rejected;
         }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use crate::error::{ApiMisuse, Error, PeerMisbehaved};
 use crate::handshake::{Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms};
-use crate::wire::{AlertDescription, HandshakeType, HelloRequest};
+use crate::wire::{Alert, AlertDescription, HandshakeType, HelloRequest};
 
 /// Attempts at renegotiation that are refused before the connection ends.
 const MAX_RENEGOTIATIONS: u8 = 4;
@@ -50,7 +50,7 @@ impl Traffic {
             return Err(PeerMisbehaved::TooManyRenegotiations.into());
         }
         output.note("the peer asks for a renegotiation: refused");
-        output.link.warn(AlertDescription::NO_RENEGOTIATION)?;
+        output.link.alert(Alert { level: Alert::WARNING, description: AlertDescription::NO_RENEGOTIATION })?;
         Ok(self)
     }
 

@@ -15,12 +15,24 @@
 
 use alloc::vec::Vec;
 
-use crate::link::Arrived;
 use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
 
 #[cfg(test)]
 mod tests;
+
+/// Records of handshake messages that came, of which the peer may be told (RFC 9147, 7.1).
+#[derive(Debug, Default)]
+pub(crate) struct Arrived {
+    /// Those whose messages are kept, or were handled.
+    pub(crate) numbers: Vec<RecordNumber>,
+    /// Something before them is missing.
+    pub(crate) has_gap: bool,
+    /// Every message that anything came of is whole, or the last one came again.
+    pub(crate) is_whole: bool,
+    /// There are others, of an epoch whose keys are not there.
+    pub(crate) lacks_keys: bool,
+}
 
 /// Records that are to be acknowledged.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::Sent;
 use super::fragment::{FragmentHeader, HEADER_LEN};
 use super::outstanding::{Outstanding, Part, Position};
-use crate::link::Sent;
 use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
 use crate::wire::{ContentType, Encode, EncodeError, HandshakeType, Writer};

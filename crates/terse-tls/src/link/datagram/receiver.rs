@@ -2,16 +2,16 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
+use super::FirstMessage;
+use super::ack::{self, Arrived};
 use super::connection_ids::OwnIds;
 use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
-use super::{FirstMessage, ack};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::{CryptoError, MASK_SAMPLE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
-use crate::link::{Arrived, Incoming, Received};
+use crate::link::{Incoming, Newest, Received, Record};
 use crate::record::datagram::RecordNumber;
 use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
 use crate::record::datagram13;
@@ -32,7 +32,7 @@ use epochs::Epochs;
 const MAX_HELD: usize = 1_500;
 
 /// The receiving half.
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     epochs: Epochs,
     /// The number after that of the message which this side answered last.
     answered: Option<u16>,
@@ -58,7 +58,7 @@ pub(super) struct Receiver {
     unprotected_alert: Option<AlertDescription>,
     saw_too_large: bool,
     last_record_len: usize,
-    dropped: Dropped,
+    dropped: Drops,
     settings: Datagrams,
 }
 
@@ -84,7 +84,7 @@ impl Receiver {
             unprotected_alert: None,
             saw_too_large: false,
             last_record_len: 0,
-            dropped: Dropped::default(),
+            dropped: Drops::default(),
             settings: *settings,
         }
     }
@@ -106,7 +106,7 @@ impl Receiver {
     fn next_record(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.may_be_dtls13 && input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
             let Some(header) = datagram13::Header::parse(input, self.own_ids.id_len()) else {
-                return Ok((input.len(), drop_as(&mut self.dropped.malformed)));
+                return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed)));
             };
             self.last_record_len = header.record_len();
             return Ok((header.record_len(), self.unified(&header, input)?));
@@ -115,7 +115,7 @@ impl Receiver {
             if self.settings.lacks(Defence::Dropping) {
                 return Err(InvalidMessage::UnknownContentType.into());
             }
-            return Ok((input.len(), drop_as(&mut self.dropped.malformed))); // where the next one begins is not known
+            return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed))); // where the next one begins is not known
         };
         self.last_record_len = header.record_len();
         Ok((header.record_len(), self.record(&header, input)?))
@@ -126,21 +126,21 @@ impl Receiver {
         let Some((place, epoch)) = self.epochs.of(header) else {
             if self.epochs.may_come(header.epoch_bits) {
                 if header.len < MASK_SAMPLE_LEN {
-                    return Ok(drop_as(&mut self.dropped.not_authentic)); // RFC 9147, 4.2.3
+                    return Ok(self.dropped.count(|dropped| &mut dropped.not_authentic)); // RFC 9147, 4.2.3
                 }
                 // Whoever made it may have no keys, but if the flight does not go on, the peer is told (RFC 9147, 7.1).
                 self.arrived.lacks_keys = true;
                 self.hold(&record[..header.record_len()]);
                 return Ok(Received::Nothing);
             }
-            return Ok(drop_as(&mut self.dropped.wrong_epoch));
+            return Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch));
         };
         let number = epoch.epoch();
         let due = self.expects_cid && self.own_ids.id_len() > 0 && number != EARLY_DATA;
         let id = header.cid(record).filter(|_| self.expects_cid).and_then(|id| self.own_ids.place(id));
         let has_other = id.is_none() && (due || header.cid(record).is_some());
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
-            return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9147, 9
+            return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9147, 9
         }
         #[cfg(feature = "testing")]
         if self.settings.lacks(Defence::ReplayProtection) {
@@ -163,20 +163,20 @@ impl Receiver {
         let record_number = RecordNumber { epoch: number, sequence_number: opened.number };
         let is_due = place.is_in_force() || number >= APPLICATION || self.settings.lacks(Defence::Epochs);
         let received = match opened.content_type {
-            ContentType::HANDSHAKE if number == EARLY_DATA => drop_as(&mut self.dropped.not_due),
+            ContentType::HANDSHAKE if number == EARLY_DATA => self.dropped.count(|dropped| &mut dropped.not_due),
             ContentType::HANDSHAKE => self.handshake(opened.content, record_number, is_due)?,
             ContentType::ACK => match ack::parse(opened.content) {
                 Some(numbers) => Received::Ack { numbers, is_protected: true },
-                None => drop_as(&mut self.dropped.malformed),
+                None => self.dropped.count(|dropped| &mut dropped.malformed),
             },
             ContentType::ALERT => self.alert(opened.content, true),
-            ContentType::APPLICATION_DATA if number == HANDSHAKE => drop_as(&mut self.dropped.not_due),
+            ContentType::APPLICATION_DATA if number == HANDSHAKE => self.dropped.count(|dropped| &mut dropped.not_due),
             ContentType::APPLICATION_DATA => {
                 self.plaintext.set(opened.content);
                 if opened.content.is_empty() { Received::Nothing } else { Received::ApplicationData }
             }
             ContentType::RETURN_ROUTABILITY_CHECK if number >= APPLICATION => check(opened.content, &mut self.dropped),
-            _ => drop_as(&mut self.dropped.not_due),
+            _ => self.dropped.count(|dropped| &mut dropped.not_due),
         };
         self.epochs.used(place);
         Ok(received)
@@ -193,7 +193,7 @@ impl Receiver {
         }
         // A flight that was handled under the keys before comes again, if its answer was lost.
         let Some(before) = self.epochs.unprotected().filter(|_| header.epoch == 0) else {
-            return Ok(drop_as(&mut self.dropped.wrong_epoch));
+            return Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch));
         };
         match before.open(header, record, MAX_FRAGMENT) {
             Ok((ContentType::HANDSHAKE, content)) if self.settings.lacks(Defence::Epochs) => {
@@ -211,7 +211,7 @@ impl Receiver {
             // Who refuses what came before its own change of keys has none to protect the alert with.
             Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
             Ok((ContentType::ACK, content)) => Ok(self.unprotected_ack(content)),
-            Ok(_) => Ok(drop_as(&mut self.dropped.wrong_epoch)),
+            Ok(_) => Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch)),
             Err(refused) => Ok(self.refused(refused)),
         }
     }
@@ -223,7 +223,7 @@ impl Receiver {
         let due = self.expects_cid && is_protected && self.own_ids.id_len() > 0;
         let has_other = has_cid != due || (due && self.own_ids.place(header.cid(record)).is_none());
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
-            return Ok(drop_as(&mut self.dropped.connection_id)); // RFC 9146, 3
+            return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9146, 3
         }
         #[cfg(feature = "testing")]
         if self.settings.lacks(Defence::ReplayProtection) {
@@ -232,7 +232,7 @@ impl Receiver {
             && !is_protected
             && self.epochs.in_force().newest().is_some_and(|newest| header.number <= newest)
         {
-            return Ok(drop_as(&mut self.dropped.replayed));
+            return Ok(self.dropped.count(|dropped| &mut dropped.replayed));
         }
         // Fragments of messages are copied from where they came: they take no room for a record.
         let limit = if is_protected { self.limit.unwrap_or(MAX_FRAGMENT).min(self.max_record) } else { MAX_FRAGMENT };
@@ -261,7 +261,7 @@ impl Receiver {
                 Ok(if content.is_empty() { Received::Nothing } else { Received::ApplicationData })
             }
             ContentType::RETURN_ROUTABILITY_CHECK if is_protected => Ok(check(content, &mut self.dropped)),
-            _ => Ok(drop_as(&mut self.dropped.not_due)),
+            _ => Ok(self.dropped.count(|dropped| &mut dropped.not_due)),
         }
     }
 
@@ -274,7 +274,7 @@ impl Receiver {
         let (mut is_ahead, mut is_later) = (false, false);
         for fragment in fragments(content) {
             let Some((header, body)) = fragment else {
-                drop_as(&mut self.dropped.malformed);
+                self.dropped.count(|dropped| &mut dropped.malformed);
                 is_kept = false;
                 break;
             };
@@ -300,7 +300,7 @@ impl Receiver {
                 Inserted::Dropped(cause) => {
                     is_kept = false;
                     self.saw_too_large |= cause == DropCause::TooLarge;
-                    drop_as(&mut self.dropped.bad_fragment);
+                    self.dropped.count(|dropped| &mut dropped.bad_fragment);
                 }
             }
         }
@@ -329,36 +329,36 @@ impl Receiver {
                 if alert.level != Alert::WARNING {
                     self.unprotected_alert = Some(alert.description);
                 }
-                drop_as(&mut self.dropped.unprotected_alert)
+                self.dropped.count(|dropped| &mut dropped.unprotected_alert)
             }
-            Err(_) => drop_as(&mut self.dropped.malformed),
+            Err(_) => self.dropped.count(|dropped| &mut dropped.malformed),
         }
     }
 
     /// An ACK that nobody vouches for can speak of what is not protected, and no more (RFC 9147, 7).
     fn unprotected_ack(&mut self, content: &[u8]) -> Received {
         let numbers = ack::parse(content).filter(|_| content.len() <= ack::MAX_UNPROTECTED);
-        let Some(mut numbers) = numbers else { return drop_as(&mut self.dropped.malformed) };
+        let Some(mut numbers) = numbers else { return self.dropped.count(|dropped| &mut dropped.malformed) };
         let is_empty = numbers.is_empty();
         numbers.retain(|number| number.epoch == 0);
         if numbers.is_empty() && !is_empty {
-            return drop_as(&mut self.dropped.malformed);
+            return self.dropped.count(|dropped| &mut dropped.malformed);
         }
         Received::Ack { numbers, is_protected: false }
     }
 
     fn refused(&mut self, refused: Refused) -> Received {
-        drop_as(match refused {
-            Refused::Replayed => &mut self.dropped.replayed,
-            Refused::NotAuthentic => &mut self.dropped.not_authentic,
-            Refused::Malformed => &mut self.dropped.malformed,
+        self.dropped.count(|dropped| match refused {
+            Refused::Replayed => &mut dropped.replayed,
+            Refused::NotAuthentic => &mut dropped.not_authentic,
+            Refused::Malformed => &mut dropped.malformed,
         })
     }
 
     fn hold(&mut self, record: &[u8]) {
         let held: usize = self.held.iter().map(|record| record.len()).sum();
         if held + record.len() > MAX_HELD && !self.settings.lacks(Defence::HeldBound) {
-            drop_as(&mut self.dropped.wrong_epoch);
+            self.dropped.count(|dropped| &mut dropped.wrong_epoch);
         } else {
             self.held.push_back(record.into());
         }
@@ -387,30 +387,31 @@ fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader,
 }
 
 /// RFC 9853, 4: one of another type is ignored.
-fn check(content: &[u8], dropped: &mut Dropped) -> Received {
+fn check(content: &[u8], dropped: &mut Drops) -> Received {
     let check = ReturnRoutabilityCheck::parse_all(content).map(Received::ReturnRoutabilityCheck);
-    check.unwrap_or_else(|_| drop_as(&mut dropped.malformed))
+    check.unwrap_or_else(|_| dropped.count(|dropped| &mut dropped.malformed))
 }
 
-fn drop_as(count: &mut u32) -> Received {
-    *count = count.saturating_add(1);
-    Received::Nothing
+/// What was dropped, as if it had been lost.
+#[derive(Default)]
+struct Drops {
+    counters: Dropped,
+    /// Something of the record that came last was.
+    of_record: bool,
 }
 
-impl Incoming for Receiver {
-    fn forgets_at(&self) -> Option<Instant> {
-        self.epochs.forgets_at()
+impl Drops {
+    fn count(&mut self, counter: impl FnOnce(&mut Dropped) -> &mut u32) -> Received {
+        let counter = counter(&mut self.counters);
+        *counter = counter.saturating_add(1);
+        self.of_record = true;
+        Received::Nothing
     }
+}
 
-    fn forget(&mut self, now: Instant) {
-        self.epochs.expire(now);
-    }
-
-    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if self.has_plaintext() {
-            return Ok((0, Received::Nothing));
-        }
-        self.epochs.expire(now);
+impl Receiver {
+    /// The record that is next: one that was put aside, or what the input begins with.
+    fn next(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if core::mem::take(&mut self.has_first) {
             return Ok((0, Received::Handshake));
         }
@@ -420,6 +421,91 @@ impl Incoming for Receiver {
             return Ok((0, self.next_record(&mut record)?.1));
         }
         self.next_record(input)
+    }
+
+    /// When [`Self::forget`] frees keys.
+    pub(crate) fn forgets_at(&self) -> Option<Instant> {
+        self.epochs.forgets_at()
+    }
+
+    /// Forgets the keys of records that cannot come any more.
+    pub(super) fn forget(&mut self, now: Instant) {
+        self.epochs.expire(now);
+    }
+
+    /// A flight is complete that answers what was consumed so far.
+    pub(super) fn answered(&mut self) {
+        self.answered = Some(self.messages.next_seq());
+        if self.epochs.in_force().epoch() == 0 {
+            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next
+            // flight would be mistaken for it.
+            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+        }
+        self.arrived = Arrived::default();
+    }
+
+    /// What came since the last call, if the peer may have to be told of it.
+    pub(crate) fn arrived(&mut self) -> Option<Arrived> {
+        let is_new = self.arrived.lacks_keys || !self.arrived.numbers.is_empty();
+        is_new.then(|| core::mem::take(&mut self.arrived))
+    }
+
+    /// The peer has this side's last flight, so it will not send its own again.
+    pub(super) fn last_flight_arrived(&mut self) {
+        self.epochs.forget_handshake();
+    }
+
+    /// Whether the peer should be asked for other keys, as there were too many forgeries. True once for each.
+    pub(crate) fn key_is_worn(&mut self) -> bool {
+        self.epochs.in_force_is_worn()
+    }
+
+    /// The peer puts this side's connection ID into its protected records.
+    pub(crate) const fn expect_connection_id(&mut self) {
+        self.expects_cid = true;
+    }
+
+    /// This side's connection IDs.
+    pub(crate) const fn own_ids(&self) -> &OwnIds {
+        &self.own_ids
+    }
+
+    /// As [`Self::own_ids`].
+    pub(crate) const fn own_ids_mut(&mut self) -> &mut OwnIds {
+        &mut self.own_ids
+    }
+
+    /// A message came that is longer than this side takes. It was dropped, so the peer will send it again.
+    pub(crate) const fn saw_too_large(&self) -> bool {
+        self.saw_too_large
+    }
+
+    /// A fatal alert that nobody vouches for came, and nothing since.
+    pub(crate) const fn unprotected_alert(&self) -> Option<AlertDescription> {
+        self.unprotected_alert
+    }
+
+    /// What was dropped so far.
+    pub(crate) const fn dropped(&self) -> Dropped {
+        self.dropped.counters
+    }
+}
+
+impl Incoming for Receiver {
+    fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<Record, Error> {
+        let mut record = Record { taken: 0, received: Received::Nothing, len: 0, is_dropped: false, newest: None };
+        if !self.plaintext.is_empty() {
+            return Ok(record);
+        }
+        self.epochs.expire(now);
+        self.dropped.of_record = false;
+        let (newest, id_changes) = (self.epochs.newest(), self.own_ids.changes());
+        (record.taken, record.received) = self.next(input)?;
+        if self.epochs.newest() > newest {
+            record.newest = Some(Newest { has_new_id: self.own_ids.changes() > id_changes });
+        }
+        (record.len, record.is_dropped) = (self.last_record_len, self.dropped.of_record);
+        Ok(record)
     }
 
     fn has_waiting(&self) -> bool {
@@ -435,21 +521,6 @@ impl Incoming for Receiver {
             self.messages.consume();
             self.epochs.forget_unprotected(); // whose messages all were handled
         }
-    }
-
-    fn answered(&mut self) {
-        self.answered = Some(self.messages.next_seq());
-        if self.epochs.in_force().epoch() == 0 {
-            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next
-            // flight would be mistaken for it.
-            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
-        }
-        self.arrived = Arrived::default();
-    }
-
-    fn arrived(&mut self) -> Option<Arrived> {
-        let is_new = self.arrived.lacks_keys || !self.arrived.numbers.is_empty();
-        is_new.then(|| core::mem::take(&mut self.arrived))
     }
 
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
@@ -472,14 +543,6 @@ impl Incoming for Receiver {
         Ok(false)
     }
 
-    fn last_flight_arrived(&mut self) {
-        self.epochs.forget_handshake();
-    }
-
-    fn key_is_worn(&mut self) -> bool {
-        self.epochs.in_force_is_worn()
-    }
-
     fn limit_records(&mut self, bytes: usize) {
         self.limit = Some(bytes.min(MAX_FRAGMENT + 1));
     }
@@ -488,36 +551,12 @@ impl Incoming for Receiver {
 
     fn ignore_change_cipher_spec(&mut self, _: bool) {}
 
-    fn expect_connection_id(&mut self) {
-        self.expects_cid = true;
+    fn plaintext(&self) -> &Plaintext {
+        &self.plaintext
     }
 
-    fn own_ids(&self) -> Option<&OwnIds> {
-        Some(&self.own_ids)
-    }
-
-    fn own_ids_mut(&mut self) -> Option<&mut OwnIds> {
-        Some(&mut self.own_ids)
-    }
-
-    fn plaintext_len(&self) -> usize {
-        self.plaintext.len()
-    }
-
-    fn read(&mut self, out: &mut [u8]) -> usize {
-        self.plaintext.read(out)
-    }
-
-    fn take(&mut self) -> Vec<u8> {
-        self.plaintext.take()
-    }
-
-    fn discard(&mut self) {
-        self.plaintext.discard();
-    }
-
-    fn last_record_len(&self) -> usize {
-        self.last_record_len
+    fn plaintext_mut(&mut self) -> &mut Plaintext {
+        &mut self.plaintext
     }
 
     fn ignored(&mut self) -> Result<(), Error> {
@@ -525,24 +564,8 @@ impl Incoming for Receiver {
     }
 
     fn not_due(&mut self, _: ContentType) -> Result<(), Error> {
-        self.discard();
-        drop_as(&mut self.dropped.not_due);
+        self.plaintext.discard();
+        self.dropped.count(|dropped| &mut dropped.not_due);
         Ok(())
-    }
-
-    fn saw_too_large(&self) -> bool {
-        self.saw_too_large
-    }
-
-    fn unprotected_alert(&self) -> Option<AlertDescription> {
-        self.unprotected_alert
-    }
-
-    fn newest(&self) -> Option<(u64, u64)> {
-        self.epochs.newest()
-    }
-
-    fn dropped(&self) -> Dropped {
-        self.dropped
     }
 }

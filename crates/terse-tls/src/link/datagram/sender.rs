@@ -8,7 +8,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::ack::Acks;
+use super::ack::{Acks, Arrived};
+use super::driver::{Acknowledged, Sent};
 use super::flight::{Filled, Flight, Piece};
 use super::fragment::HEADER_LEN;
 use super::queue::Queue;
@@ -16,19 +17,19 @@ use super::retransmit::{Expired, Settings, Timer};
 use crate::config::{Datagrams, Defence};
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
-use crate::link::{Acknowledged, Arrived, Flights, Link, Outgoing, Sent};
+use crate::link::{Link, Outgoing, RecordLimits};
 use crate::record::datagram::{RecordNumber, WriteEpoch};
 use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, HandshakeType, Protocol, Writer};
+use crate::wire::{Alert, ContentType, Encode, HandshakeType, Protocol, Writer};
 
 mod flights;
 #[cfg(test)]
 mod tests;
 
 /// The sending half.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     /// The largest datagram; smaller after losses.
     max_datagram: usize,
     /// The same before any.
@@ -51,9 +52,7 @@ pub(super) struct Sender {
     max_repeats: u32,
     /// ACKs are made of a part of a flight, and acted upon.
     has_partial_acks: bool,
-    max_fragment: usize,
-    /// As `max_fragment`, for protected records.
-    max_protected: usize,
+    limits: RecordLimits,
     produced: u64,
     sent: Sent,
     /// The handshake is over.
@@ -92,8 +91,7 @@ impl Sender {
                 settings.max_retransmissions.into()
             },
             has_partial_acks: !settings.lacks(Defence::PartialAcks),
-            max_fragment: MAX_FRAGMENT,
-            max_protected: MAX_FRAGMENT,
+            limits: RecordLimits::DEFAULT,
             produced: 0,
             sent: Sent::default(),
             is_finished: false,
@@ -137,7 +135,7 @@ impl Sender {
 
     /// The most content that a record of an epoch may have.
     fn max_content(&self, epoch: usize) -> usize {
-        if self.epochs[epoch].is_protected() { self.max_fragment.min(self.max_protected) } else { self.max_fragment }
+        self.limits.of(self.epochs[epoch].is_protected())
     }
 
     /// The number of the epoch that is in force.
@@ -353,6 +351,75 @@ const MAX_EXPANSION: usize = 8 + 1 + 16;
 /// milliseconds.
 const KEPT: u64 = 240_000;
 
+impl Sender {
+    /// When [`Self::forget`] frees the last flight.
+    pub(crate) fn forgets_at(&self) -> Option<Instant> {
+        let sent = self.flight.last_sent.filter(|_| self.flight.is_last && self.flight.todo.is_empty())?;
+        Some(Instant(sent.0.saturating_add(KEPT + 1)))
+    }
+
+    /// Forgets the last flight, if the peer has no more use for it.
+    pub(super) fn forget(&mut self, now: Instant) {
+        if self.forgets_at().is_some_and(|time| time <= now) {
+            self.flight = Flight { is_complete: true, ..Flight::default() };
+            self.forget_epochs();
+        }
+    }
+
+    /// The peer's connection ID, which may be empty.
+    pub(crate) fn peer_id(&self) -> &[u8] {
+        &self.peer_cid
+    }
+
+    /// Another one takes its place, unless it leaves no room for content.
+    pub(crate) fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
+        let before = self.peer_cid.clone();
+        self.use_connection_id(&id);
+        let has_room = self.check_room();
+        if has_room.is_err() {
+            self.peer_cid = before;
+        }
+        Ok(has_room?)
+    }
+
+    /// Whether a message of this kind was sent after the handshake and is not acknowledged.
+    pub(crate) fn is_under_way(&self, kind: HandshakeType) -> bool {
+        let is_one = |piece: &Piece| self.flight.bytes.get(piece.start) == Some(&kind.0);
+        let is_message = |piece: &Piece| piece.content_type == ContentType::HANDSHAKE;
+        self.flight.pieces.iter().any(|piece| !piece.is_acknowledged && is_message(piece) && is_one(piece))
+    }
+
+    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
+    /// fit, or if nothing more is sent.
+    pub(crate) fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.closed || self.key_is_exhausted() {
+            return None;
+        }
+        let place = self.in_force();
+        let (head, tail) = self.frame(place, content.len());
+        let record = out.get_mut(..head + content.len() + tail)?;
+        record[head..head + content.len()].copy_from_slice(content);
+        self.epochs[place].seal(content_type, &self.peer_cid, true, content.len(), record).ok()?;
+        self.produced += record.len() as u64;
+        Some(record.len())
+    }
+
+    /// When [`Self::expired`] has something to do.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timer.deadline().into_iter().chain(self.acks.deadline()).min()
+    }
+
+    /// How long an answer is waited for, in milliseconds, if nothing is lost.
+    pub(crate) fn answer_timeout(&self) -> u64 {
+        self.timer.undoubled()
+    }
+
+    /// When the flight was last sent that waits for an answer.
+    pub(crate) const fn last_sent(&self) -> Option<Instant> {
+        self.flight.last_sent
+    }
+}
+
 impl Outgoing for Sender {
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
         if self.flight.todo.is_empty() && !self.acks.is_due() {
@@ -380,18 +447,6 @@ impl Outgoing for Sender {
         self.produced
     }
 
-    fn forgets_at(&self) -> Option<Instant> {
-        let sent = self.flight.last_sent.filter(|_| self.flight.is_last && self.flight.todo.is_empty())?;
-        Some(Instant(sent.0.saturating_add(KEPT + 1)))
-    }
-
-    fn forget(&mut self, now: Instant) {
-        if self.forgets_at().is_some_and(|time| time <= now) {
-            self.flight = Flight { is_complete: true, ..Flight::default() };
-            self.forget_epochs();
-        }
-    }
-
     fn key_is_worn(&self) -> bool {
         self.epochs[self.in_force()].is_worn()
     }
@@ -412,51 +467,6 @@ impl Outgoing for Sender {
         self.record_under(place, content_type, fragment)
     }
 
-    fn peer_id(&self) -> &[u8] {
-        &self.peer_cid
-    }
-
-    fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
-        let before = self.peer_cid.clone();
-        self.use_connection_id(&id);
-        let has_room = self.check_room();
-        if has_room.is_err() {
-            self.peer_cid = before;
-        }
-        Ok(has_room?)
-    }
-
-    fn is_under_way(&self, kind: HandshakeType) -> bool {
-        let is_one = |piece: &Piece| self.flight.bytes.get(piece.start) == Some(&kind.0);
-        let is_message = |piece: &Piece| piece.content_type == ContentType::HANDSHAKE;
-        self.flight.pieces.iter().any(|piece| !piece.is_acknowledged && is_message(piece) && is_one(piece))
-    }
-
-    fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
-        if self.closed || self.key_is_exhausted() {
-            return None;
-        }
-        let place = self.in_force();
-        let (head, tail) = self.frame(place, content.len());
-        let record = out.get_mut(..head + content.len() + tail)?;
-        record[head..head + content.len()].copy_from_slice(content);
-        self.epochs[place].seal(content_type, &self.peer_cid, true, content.len(), record).ok()?;
-        self.produced += record.len() as u64;
-        Some(record.len())
-    }
-
-    fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        let mut place = self.control_epoch();
-        if !self.flight.is_complete && !self.flight.pieces.is_empty() {
-            // What the peer needs to read what comes under the newest keys is not sent any more.
-            place = self.place(self.flight.pieces[0].epoch);
-            self.flight = Flight::default();
-        }
-        let mut bytes = [0; 2];
-        alert.encode(&mut Writer::new(&mut bytes));
-        self.record_under(place, ContentType::ALERT, &bytes)
-    }
-
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.alert(alert)?;
         self.closed = true;
@@ -464,22 +474,6 @@ impl Outgoing for Sender {
             self.acks.answered(); // an ACK of all that came would say that it was taken
         }
         Ok(())
-    }
-
-    fn flights(&mut self) -> Option<&mut dyn Flights> {
-        Some(self)
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        self.timer.deadline().into_iter().chain(self.acks.deadline()).min()
-    }
-
-    fn patience(&self) -> u64 {
-        self.timer.undoubled()
-    }
-
-    fn last_sent(&self) -> Option<Instant> {
-        self.flight.last_sent
     }
 }
 
@@ -491,12 +485,8 @@ impl Link for Sender {
         Protocol::Dtls
     }
 
-    fn connection_id(&self) -> Option<&[u8]> {
-        self.own_cid.as_deref()
-    }
-
-    fn checks_routability(&self) -> bool {
-        self.checks_routability
+    fn connection_id(&self) -> Option<(&[u8], bool)> {
+        self.own_cid.as_deref().map(|cid| (cid, self.checks_routability))
     }
 
     fn use_connection_id(&mut self, cid: &[u8]) {
@@ -563,20 +553,20 @@ impl Link for Sender {
         Ok(None)
     }
 
-    fn record_limit(&self) -> usize {
-        self.max_fragment.min(self.max_protected)
+    fn limits(&mut self) -> &mut RecordLimits {
+        &mut self.limits
     }
 
-    fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
-        self.alert(Alert { level: Alert::WARNING, description })
-    }
-
-    fn limit_records(&mut self, bytes: usize) {
-        self.max_fragment = bytes.min(MAX_FRAGMENT);
-    }
-
-    fn limit_protected_records(&mut self, bytes: usize) {
-        self.max_protected = bytes.min(MAX_FRAGMENT);
+    fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+        let mut place = self.control_epoch();
+        if !self.flight.is_complete && !self.flight.pieces.is_empty() {
+            // What the peer needs to read what comes under the newest keys is not sent any more.
+            place = self.place(self.flight.pieces[0].epoch);
+            self.flight = Flight::default();
+        }
+        let mut bytes = [0; 2];
+        alert.encode(&mut Writer::new(&mut bytes));
+        self.record_under(place, ContentType::ALERT, &bytes)
     }
 
     fn compatibility_mode(&mut self) {}

@@ -6,7 +6,7 @@ use super::MESSAGE_HEADER_LEN;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
-use crate::link::{Incoming, Received};
+use crate::link::{Incoming, Received, Record};
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
@@ -42,7 +42,6 @@ pub(crate) struct Receiver {
     /// One came.
     ignored_change_cipher_spec: bool,
     ignored_records: u8,
-    last_record_len: usize,
     /// Bytes of early data that are still skipped.
     early_data: usize,
     /// Whether a record was received under the current kind of protection.
@@ -64,7 +63,6 @@ impl Receiver {
             ignores_change_cipher_spec: false,
             ignored_change_cipher_spec: false,
             ignored_records: 0,
-            last_record_len: 0,
             early_data: 0,
             authenticated: false,
         }
@@ -80,29 +78,31 @@ impl Receiver {
 impl Incoming for Receiver {
     /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
     /// none while application data waits to be read.
-    fn receive(&mut self, _: Instant, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if self.has_plaintext() {
-            return Ok((0, Received::Nothing));
+    fn receive(&mut self, _: Instant, input: &mut [u8]) -> Result<Record, Error> {
+        let whole = |taken, len, received| Record { taken, received, len, is_dropped: false, newest: None };
+        let nothing = |taken| whole(taken, 0, Received::Nothing);
+        if !self.plaintext.is_empty() {
+            return Ok(nothing(0));
         }
         if self.partial.is_empty()
             && let Some(header) = input.first_chunk()
         {
             let header = self.check(Header::parse(*header))?;
             if let Some(record) = input.get_mut(..HEADER_LEN + header.len) {
-                return Ok((record.len(), self.open(header, record)?));
+                return Ok(whole(record.len(), record.len(), self.open(header, record)?));
             }
         }
         let mut taken = self.fill(HEADER_LEN, input);
         let Some(header) = self.partial.first_chunk() else {
-            return Ok((taken, Received::Nothing));
+            return Ok(nothing(taken));
         };
         let header = self.check(Header::parse(*header))?;
         taken += self.fill(HEADER_LEN + header.len, &input[taken..]);
         if self.partial.len() < HEADER_LEN + header.len {
-            return Ok((taken, Received::Nothing));
+            return Ok(nothing(taken));
         }
         let mut record = core::mem::take(&mut self.partial);
-        Ok((taken, self.open(header, &mut record)?))
+        Ok(whole(taken, record.len(), self.open(header, &mut record)?))
     }
 
     /// The next whole handshake message, header included.
@@ -142,8 +142,15 @@ impl Incoming for Receiver {
         Ok(())
     }
 
-    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
-    /// (RFC 8449, 4).
+    fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error> {
+        self.new_keys(keys)?;
+        Ok(true)
+    }
+
+    fn has_waiting(&self) -> bool {
+        false
+    }
+
     fn limit_records(&mut self, bytes: usize) {
         self.limit = bytes;
     }
@@ -159,28 +166,12 @@ impl Incoming for Receiver {
         self.ignores_change_cipher_spec = ignore;
     }
 
-    /// How many bytes of application data wait to be read.
-    fn plaintext_len(&self) -> usize {
-        self.plaintext.len()
+    fn plaintext(&self) -> &Plaintext {
+        &self.plaintext
     }
 
-    /// Moves application data to `out`.
-    fn read(&mut self, out: &mut [u8]) -> usize {
-        self.plaintext.read(out)
-    }
-
-    fn take(&mut self) -> Vec<u8> {
-        self.plaintext.take()
-    }
-
-    /// Drops application data. What came in a record that failed the connection is not for the application.
-    fn discard(&mut self) {
-        self.plaintext.discard();
-    }
-
-    /// Length of the record that came last, header included.
-    fn last_record_len(&self) -> usize {
-        self.last_record_len
+    fn plaintext_mut(&mut self) -> &mut Plaintext {
+        &mut self.plaintext
     }
 
     /// Counts a record that brings nothing; too many in a row are refused.
@@ -215,7 +206,6 @@ impl Receiver {
     }
 
     fn open(&mut self, header: Header, record: &mut [u8]) -> Result<Received, Error> {
-        self.last_record_len = record.len();
         let content_type = header.content_type;
         if content_type == ContentType::CHANGE_CIPHER_SPEC {
             return self.change_cipher_spec(&record[HEADER_LEN..]);

@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use super::MESSAGE_HEADER_LEN;
 use crate::error::Error;
-use crate::link::{Link, Outgoing, empty};
-use crate::record::stream::{HEADER_LEN, MAX_FRAGMENT, MAX_TAIL, RecordKey, write_header, write_plaintext};
+use crate::link::{Link, Outgoing, RecordLimits, empty};
+use crate::record::stream::{HEADER_LEN, MAX_TAIL, RecordKey, write_header, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
-use crate::wire::{Alert, AlertDescription, ContentType, Encode, EndOfEarlyData, HandshakeType, Protocol, Writer};
+use crate::wire::{Alert, ContentType, Encode, EndOfEarlyData, HandshakeType, Protocol, Writer};
 
 /// The sending half.
 pub(crate) struct Sender {
@@ -18,9 +18,7 @@ pub(crate) struct Sender {
     sent: usize,
     complete: usize,
     key: Option<RecordKey>,
-    max_fragment: usize,
-    /// As `max_fragment`, for protected records.
-    max_protected: usize,
+    limits: RecordLimits,
     /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
     owes_change_cipher_spec: bool,
     /// All bytes of records that were made.
@@ -38,8 +36,7 @@ impl Sender {
             sent: 0,
             complete: 0,
             key: None,
-            max_fragment: MAX_FRAGMENT,
-            max_protected: MAX_FRAGMENT,
+            limits: RecordLimits::DEFAULT,
             owes_change_cipher_spec: compatibility_mode,
             produced: 0,
             closed: false,
@@ -134,10 +131,7 @@ impl Outgoing for Sender {
 
     /// The most content that fits into the next record.
     fn max_fragment(&self) -> usize {
-        match self.key {
-            Some(_) => self.max_fragment.min(self.max_protected),
-            None => self.max_fragment,
-        }
+        self.limits.of(self.key.is_some())
     }
 
     /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
@@ -159,14 +153,6 @@ impl Outgoing for Sender {
         self.closed = true;
         Ok(())
     }
-
-    /// Sends an alert after which more follows.
-    fn alert(&mut self, alert: Alert) -> Result<(), Error> {
-        self.drop_flight();
-        let mut bytes = [0; 2];
-        alert.encode(&mut Writer::new(&mut bytes));
-        self.record(ContentType::ALERT, &bytes)
-    }
 }
 
 impl Link for Sender {
@@ -174,7 +160,7 @@ impl Link for Sender {
         Protocol::Tls
     }
 
-    fn connection_id(&self) -> Option<&[u8]> {
+    fn connection_id(&self) -> Option<(&[u8], bool)> {
         None
     }
 
@@ -232,20 +218,15 @@ impl Link for Sender {
         self.push(HandshakeType::END_OF_EARLY_DATA, &EndOfEarlyData).map(Some)
     }
 
-    fn record_limit(&self) -> usize {
-        self.max_fragment.min(self.max_protected)
+    fn limits(&mut self) -> &mut RecordLimits {
+        &mut self.limits
     }
 
-    fn warn(&mut self, description: AlertDescription) -> Result<(), Error> {
-        self.alert(Alert { level: Alert::WARNING, description })
-    }
-
-    fn limit_records(&mut self, bytes: usize) {
-        self.max_fragment = bytes.min(MAX_FRAGMENT);
-    }
-
-    fn limit_protected_records(&mut self, bytes: usize) {
-        self.max_protected = bytes.min(MAX_FRAGMENT);
+    fn alert(&mut self, alert: Alert) -> Result<(), Error> {
+        self.drop_flight();
+        let mut bytes = [0; 2];
+        alert.encode(&mut Writer::new(&mut bytes));
+        self.record(ContentType::ALERT, &bytes)
     }
 
     fn compatibility_mode(&mut self) {
@@ -258,6 +239,10 @@ impl Link for Sender {
             self.change_cipher_spec();
         }
         Ok(())
+    }
+
+    fn can_update_keys(&self) -> bool {
+        true
     }
 
     fn end_of_flight(&mut self) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use super::receiver::MAX_IGNORED_RECORDS;
 use super::*;
 use crate::crypto::CryptoError;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::link::{Incoming, KEPT_BUFFER, Link, Outgoing, Received};
+use crate::link::{Incoming, KEPT_BUFFER, Link, Outgoing, Received, Record};
 use crate::record::stream::{HEADER_LEN, Header, MAX_FRAGMENT, RecordKey, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::test_crypto::{SUITE, traffic_secret};
@@ -37,7 +37,7 @@ fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<
         let mut part = part.to_vec();
         let mut rest = &mut part[..];
         while !rest.is_empty() {
-            let (taken, received) = receiver.receive(NOW, rest)?;
+            let Record { taken, received, .. } = receiver.receive(NOW, rest)?;
             assert!(taken > 0, "no progress");
             rest = &mut rest[taken..];
             match received {
@@ -66,7 +66,7 @@ fn take_messages(receiver: &mut Receiver, events: &mut Vec<Event>) -> Result<(),
 
 fn take_data(receiver: &mut Receiver) -> Vec<u8> {
     let mut data = vec![0; MAX_FRAGMENT];
-    let len = receiver.read(&mut data);
+    let len = receiver.plaintext_mut().read(&mut data);
     data.truncate(len);
     data
 }

@@ -190,7 +190,7 @@ impl ExpectEncryptedExtensions {
         let EncryptedExtensions(extensions) = message.expect(HandshakeType::ENCRYPTED_EXTENSIONS)?;
         let takes_early_data = psk::takes_early_data(extensions)?;
         if self.early_data {
-            output.link.limit_protected_records(usize::MAX); // this handshake sets its own
+            output.link.limits().limit_protected(usize::MAX); // this handshake sets its own
         }
         self.early_data_refused(takes_early_data, output)?;
         extensions.check_response(Place::EncryptedExtensions, &self.hello.offered)?;

@@ -30,7 +30,7 @@ impl Tickets {
         suite: CipherSuite,
         resumption: ResumptionSecret,
         proven: &Proven,
-        output: &Output<'_>,
+        output: &mut Output<'_>,
     ) -> Option<Self> {
         let keeper = keeper?;
         let application_protocol = output.agreed.application_protocol.as_deref();
@@ -41,7 +41,7 @@ impl Tickets {
             }
             Proven::Psk(PskSource::External(_)) => return None,
         };
-        let record_limit = u16::try_from(output.link.record_limit()).unwrap_or(u16::MAX);
+        let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
         Some(Self { keeper, suite, resumption, origin, record_limit, left: MAX_KEPT })
     }
 

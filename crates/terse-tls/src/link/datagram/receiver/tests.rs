@@ -1,5 +1,7 @@
 //! The receiving half, against a network and a peer that do what they like.
 
+use alloc::vec::Vec;
+
 use alloc::vec;
 
 use super::*;
@@ -81,7 +83,7 @@ fn receive(receiver: &mut Receiver, datagram: &[u8]) -> Vec<Event> {
     let mut datagram = datagram.to_vec();
     let (mut events, mut taken) = (Vec::new(), 0);
     while taken < datagram.len() || receiver.has_waiting() {
-        let (len, received) = receiver.receive(NOW, &mut datagram[taken..]).unwrap();
+        let Record { taken: len, received, .. } = receiver.receive(NOW, &mut datagram[taken..]).unwrap();
         taken += len;
         match received {
             Received::Nothing => {}
@@ -92,8 +94,8 @@ fn receive(receiver: &mut Receiver, datagram: &[u8]) -> Vec<Event> {
                 }
             }
             Received::ApplicationData => {
-                let mut data = vec![0; receiver.plaintext_len()];
-                receiver.read(&mut data);
+                let mut data = vec![0; receiver.plaintext().len()];
+                receiver.plaintext_mut().read(&mut data);
                 events.push(Event::Data(data));
             }
             Received::Alert(alert) => events.push(Event::Alert(alert)),
@@ -199,7 +201,7 @@ fn counts_end_at_their_maximum() {
     let (mut receiver, mut peer) = with_keys();
     let full = u32::MAX;
     let all = Dropped { malformed: full, wrong_epoch: full, bad_fragment: full, ..Dropped::default() };
-    receiver.dropped = all;
+    receiver.dropped.counters = all;
     let mut of_epoch_7 = peer.data(b"data");
     of_epoch_7[4] = 7;
     let too_long = FragmentHeader::whole(HandshakeType::CERTIFICATE, 1, MAX_MESSAGE + 1).bytes();
@@ -214,7 +216,7 @@ fn counts_end_at_their_maximum() {
     }
     assert_eq!(receiver.dropped(), all);
     let mut receiver = self::receiver();
-    receiver.dropped = all;
+    receiver.dropped.counters = all;
     receive(&mut receiver, &Peer::new().data(&[0; MAX_HELD]));
     assert_eq!(receiver.dropped(), all);
 }
@@ -370,13 +372,14 @@ fn a_protected_alert_is_believed() {
 fn data_waits_to_be_read_before_more_is_taken() {
     let (mut receiver, mut peer) = with_keys();
     let mut datagram = [peer.data(b"first"), peer.data(b""), peer.data(b"second")].concat();
-    let (taken, received) = receiver.receive(NOW, &mut datagram).unwrap();
+    let Record { taken, received, .. } = receiver.receive(NOW, &mut datagram).unwrap();
     assert_eq!(received, Received::ApplicationData);
-    assert_eq!(receiver.receive(NOW, &mut datagram[taken..]), Ok((0, Received::Nothing)));
+    let waits = receiver.receive(NOW, &mut datagram[taken..]).unwrap();
+    assert_eq!((waits.taken, waits.received), (0, Received::Nothing));
     let mut data = [0; 3];
-    assert_eq!((receiver.read(&mut data), &data), (3, b"fir"));
-    assert!(receiver.has_plaintext());
-    assert_eq!((receiver.read(&mut data), &data[..2]), (2, &b"st"[..]));
+    assert_eq!((receiver.plaintext_mut().read(&mut data), &data), (3, b"fir"));
+    assert!(!receiver.plaintext().is_empty());
+    assert_eq!((receiver.plaintext_mut().read(&mut data), &data[..2]), (2, &b"st"[..]));
     assert_eq!(receive(&mut receiver, &datagram[taken..]), [Event::Data(b"second".to_vec())]);
 }
 
@@ -433,7 +436,8 @@ fn a_flight_under_the_keys_before_asks_for_its_answer_until_something_came_under
 fn what_was_not_handled_is_not_consumed() {
     let (mut receiver, mut peer) = (receiver(), Peer::new());
     let mut datagram = peer.message(0, 0, 20);
-    assert_eq!(receiver.receive(NOW, &mut datagram), Ok((datagram.len(), Received::Handshake)));
+    let record = receiver.receive(NOW, &mut datagram).unwrap();
+    assert_eq!((record.taken, record.received), (datagram.len(), Received::Handshake));
     receiver.consume(0);
     assert_eq!(receiver.message(), Ok(Some(&message(0, 20)[..])));
 }

@@ -1,7 +1,7 @@
 //! When a flight is sent again, and when it is done: answered, acknowledged, or given up.
 
 use super::{
-    Acknowledged, Arrived, Expired, Flight, Flights, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
+    Acknowledged, Arrived, Expired, Flight, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
 };
 use crate::link::datagram::{ack, outstanding::Position};
 
@@ -80,8 +80,9 @@ impl Sender {
     }
 }
 
-impl Flights for Sender {
-    fn peer_is_there(&mut self) {
+impl Sender {
+    /// Something authentic came.
+    pub(in crate::link::datagram) fn peer_is_there(&mut self) {
         let place = self.in_force();
         self.epochs[place].peer_is_there();
         self.flight.is_heard = true;
@@ -90,7 +91,8 @@ impl Flights for Sender {
         }
     }
 
-    fn arrived(&mut self, now: Instant, arrived: Arrived) {
+    /// Records came of which the peer may have to be told.
+    pub(in crate::link::datagram) fn arrived(&mut self, now: Instant, arrived: Arrived) {
         if self.flight.pieces.is_empty() && !self.is_finished {
             return; // a server that was asked nothing yet has nothing to say
         }
@@ -98,11 +100,18 @@ impl Flights for Sender {
         self.acks.note(now, arrived, quarter, self.is_finished);
     }
 
-    fn peer_has_no_acks(&mut self) {
+    /// DTLS 1.2 was chosen, which has no ACKs: none is due any more for what came before the choice.
+    pub(in crate::link::datagram) fn peer_has_no_acks(&mut self) {
         self.acks.answered();
     }
 
-    fn acknowledged(&mut self, now: Instant, numbers: &[RecordNumber], is_protected: bool) -> Acknowledged {
+    /// The peer has these records.
+    pub(in crate::link::datagram) fn acknowledged(
+        &mut self,
+        now: Instant,
+        numbers: &[RecordNumber],
+        is_protected: bool,
+    ) -> Acknowledged {
         let waits = !self.is_finished || self.has_last_flight();
         if numbers.is_empty() && self.may_repeat(now) && waits && self.has_partial_acks {
             self.flight.repeats += 1; // it was less than another u32
@@ -135,7 +144,8 @@ impl Flights for Sender {
         Acknowledged::Something
     }
 
-    fn heard(&mut self, now: Instant) {
+    /// A part of the answer came.
+    pub(crate) fn heard(&mut self, now: Instant) {
         let waits = self.flight.is_complete && self.flight.todo.is_empty() && !self.flight.is_last;
         if waits && !(self.is_finished && self.is_dtls13()) {
             if self.is_dtls13() && self.epoch() >= HANDSHAKE {
@@ -145,7 +155,8 @@ impl Flights for Sender {
         }
     }
 
-    fn handled(&mut self, now: Instant, finished: bool) -> bool {
+    /// A message was handled; with `finished` it was the last one of the handshake. Returns whether there is an answer.
+    pub(in crate::link::datagram) fn handled(&mut self, now: Instant, finished: bool) -> bool {
         if self.is_finished && self.is_dtls13() {
             return false;
         }
@@ -176,7 +187,8 @@ impl Flights for Sender {
         is_new
     }
 
-    fn repeat(&mut self, now: Instant) {
+    /// The peer did not get the answer to its last flight.
+    pub(crate) fn repeat(&mut self, now: Instant) {
         if !self.may_repeat(now) || self.flight.outstanding.has_acknowledged() {
             return; // RFC 9147, 5.8.1: what is missing is known
         }
@@ -185,11 +197,14 @@ impl Flights for Sender {
         self.send_again();
     }
 
-    fn retransmission_is_due(&self, now: Instant) -> bool {
+    /// Whether [`Self::expired`] would send the flight again, or give up.
+    pub(crate) fn retransmission_is_due(&self, now: Instant) -> bool {
         self.timer.deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    fn expired(&mut self, now: Instant) -> bool {
+    /// Time has passed: the flight is sent again if that is due, and the peer told of what came. `true`: the flight was
+    /// sent often enough.
+    pub(crate) fn expired(&mut self, now: Instant) -> bool {
         self.acks.expire(now);
         match self.timer.expired(now) {
             Expired::NotDue => false,
@@ -218,7 +233,8 @@ impl Flights for Sender {
         }
     }
 
-    fn take_sent(&mut self) -> Sent {
+    /// What was sent of flights since the last call.
+    pub(crate) fn take_sent(&mut self) -> Sent {
         core::mem::take(&mut self.sent)
     }
 }

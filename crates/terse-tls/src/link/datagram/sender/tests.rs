@@ -7,6 +7,7 @@ use crate::link::datagram::fragment::FragmentHeader;
 use crate::link::datagram::fragment::{Inserted, Reassembler};
 use crate::record::datagram12::{Header, ReadEpoch};
 use crate::test_crypto::{AES_128_GCM, key_block};
+use crate::wire::AlertDescription;
 use crate::wire::Finished;
 
 const SETTINGS: Datagrams = Datagrams {
@@ -348,8 +349,8 @@ fn a_record_of_application_data_is_a_datagram() {
     assert_eq!(received(&datagrams).data, [&[1; 163][..], &[2]]);
     assert_eq!(datagrams[0].len(), 200);
     assert_eq!(sender.pending(), 0);
-    sender.limit_protected_records(100);
-    assert_eq!((sender.max_fragment(), sender.record_limit()), (100, 100));
+    sender.limits().limit_protected(100);
+    assert_eq!((sender.max_fragment(), sender.limits().of(true)), (100, 100));
 }
 
 /// Data waits for a buffer that it fits into. A flight counts as lost, and is sent again.

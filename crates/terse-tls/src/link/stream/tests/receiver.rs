@@ -57,10 +57,25 @@ fn protected_records_arrive_in_any_stretches() {
         let close_notify = Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY };
         expected.push(Event::Alert(close_notify));
         assert_eq!(receive(&mut receiver, &records.concat(), stretch).unwrap(), expected);
-        assert_eq!(receiver.last_record_len(), records[3].len());
         assert_eq!((receiver.partial.capacity(), receiver.joined.capacity()), (0, 0));
         assert!(receiver.plaintext.bytes.capacity() <= KEPT_BUFFER);
     }
+}
+
+fn came(taken: usize, len: usize, received: Received) -> Record {
+    Record { taken, received, len, is_dropped: false, newest: None }
+}
+
+/// Once it is whole, however it came.
+#[test]
+fn the_length_of_a_record_is_told() {
+    let (mut receiver, mut key) = keyed(1);
+    let mut record = protected(&mut key, ContentType::ALERT, &[1, 0]);
+    let len = record.len();
+    let (front, end) = record.split_at_mut(len - 1);
+    assert_eq!(receiver.receive(NOW, front).unwrap(), came(len - 1, 0, Received::Nothing));
+    let close_notify = Alert { level: Alert::WARNING, description: AlertDescription::CLOSE_NOTIFY };
+    assert_eq!(receiver.receive(NOW, end).unwrap(), came(1, len, Received::Alert(close_notify)));
 }
 
 #[test]
@@ -69,16 +84,17 @@ fn nothing_is_taken_while_data_waits() {
     let first = protected(&mut key, ContentType::APPLICATION_DATA, b"first");
     let second = protected(&mut key, ContentType::APPLICATION_DATA, b"second");
     let mut stream = [&first[..], &second].concat();
-    assert_eq!(receiver.receive(NOW, &mut stream).unwrap(), (first.len(), Received::ApplicationData));
+    let data = |record: &[u8]| came(record.len(), record.len(), Received::ApplicationData);
+    assert_eq!(receiver.receive(NOW, &mut stream).unwrap(), data(&first));
     let rest = &mut stream[first.len()..];
-    assert_eq!(receiver.receive(NOW, rest).unwrap(), (0, Received::Nothing));
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), came(0, 0, Received::Nothing));
     let mut two = [0; 2];
-    assert_eq!((receiver.read(&mut two), two), (2, *b"fi"));
-    assert_eq!(receiver.read(&mut []), 0);
-    assert_eq!(receiver.receive(NOW, rest).unwrap(), (0, Received::Nothing));
+    assert_eq!((receiver.plaintext_mut().read(&mut two), two), (2, *b"fi"));
+    assert_eq!(receiver.plaintext_mut().read(&mut []), 0);
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), came(0, 0, Received::Nothing));
     assert_eq!(take_data(&mut receiver), b"rst");
     assert!(receiver.plaintext.bytes.capacity() <= KEPT_BUFFER);
-    assert_eq!(receiver.receive(NOW, rest).unwrap(), (second.len(), Received::ApplicationData));
+    assert_eq!(receiver.receive(NOW, rest).unwrap(), data(&second));
     assert_eq!(take_data(&mut receiver), b"second");
 }
 

@@ -51,7 +51,7 @@ fn a_flight_takes_as_few_records_as_possible() {
 fn records_are_as_long_as_the_limit_allows() {
     for (limit, expected) in [(63, vec![63, 63, 63, 15]), (204, vec![204]), (203, vec![203, 1])] {
         let mut sender = Sender::new(false);
-        sender.limit_records(limit);
+        sender.limits().limit(limit);
         assert_eq!(sender.max_fragment(), limit);
         push(&mut sender, 200);
         sender.end_of_flight().unwrap();
@@ -59,7 +59,7 @@ fn records_are_as_long_as_the_limit_allows() {
         assert_eq!(lens, expected);
     }
     let mut sender = Sender::new(false);
-    sender.limit_records(0xffff);
+    sender.limits().limit(0xffff);
     assert_eq!(sender.max_fragment(), MAX_FRAGMENT, "never more than the protocol's own limit");
     push(&mut sender, MAX_FRAGMENT);
     sender.end_of_flight().unwrap();
@@ -200,7 +200,7 @@ proptest! {
         room in 1usize..600,
     ) {
         let (mut sender, mut receiver) = (Sender::new(false), Receiver::new(MAX_MESSAGE, MAX_FRAGMENT));
-        sender.limit_records(limit);
+        sender.limits().limit(limit);
         for (seed, flight) in flights.iter().enumerate() {
             flight.iter().for_each(|len| push(&mut sender, *len));
             sender.end_of_flight().unwrap();

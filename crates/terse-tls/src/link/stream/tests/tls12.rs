@@ -295,7 +295,7 @@ fn no_change_cipher_spec_follows_the_last_alert() {
 #[test]
 fn record_size_limit_leaves_the_flight_before_new_keys_whole() {
     let mut sender = Sender::new(false);
-    sender.limit_protected_records(64);
+    sender.limits().limit_protected(64);
     push(&mut sender, 200);
     sender.new_keys(&tls12(1)).unwrap();
     push(&mut sender, 96);
@@ -379,7 +379,7 @@ proptest! {
         receiver.new_keys(&tls12(1)).unwrap();
         receiver.limit_records(limit);
         sender.new_keys(&tls12(1)).unwrap();
-        sender.limit_protected_records(limit);
+        sender.limits().limit_protected(limit);
         after.iter().for_each(|len| push(&mut sender, *len));
         sender.end_of_flight().unwrap();
         let sent: Vec<_> = after.iter().map(|len| Event::Message(message(*len))).collect();
