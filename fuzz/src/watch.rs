@@ -92,9 +92,10 @@ impl Watch {
         self.epoch
     }
 
-    /// Whether a key has protected all that it may, if there is one that wears out.
+    /// Whether a key cannot protect another datagram, if there is one that wears out: a datagram of which one record cannot
+    /// be made is not sent, and the numbers of its other records are used up.
     pub fn is_worn(&self) -> bool {
-        self.sent.values().flatten().any(|number| number + 1 >= WORN_DATAGRAMS)
+        self.sent.values().flatten().any(|number| number + MAX_RECORDS >= WORN_DATAGRAMS)
     }
 
     fn protected(&mut self, record: &Record<'_>, protection: &Protection, has_acks: bool) {
@@ -127,6 +128,9 @@ impl Watch {
         }
     }
 }
+
+/// How many protected records a datagram has at most: an ACK, and the messages of a flight.
+const MAX_RECORDS: u64 = 8;
 
 /// What even a short number says.
 const fn low(epoch: u64, number: u64) -> (u64, u64) {
