@@ -95,6 +95,43 @@ fn junk_in_a_datagram_costs_no_record_its_credit() {
     }
 }
 
+/// A client names the address of a victim, sees what is sent there, and shows elsewhere that it has the keys. What anybody
+/// can send from the victim's address then proves nothing.
+#[test]
+fn what_is_authentic_proves_the_address_that_it_came_from() {
+    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+    let settings = Datagrams { max_datagram: 200, connection_id: Some(4), ..Datagrams::default() };
+    let proven_by = |from: SocketAddr| {
+        let mut world = World::new(setup_of(ProtocolVersion::TLS_1_3, settings), limits);
+        let client = world.client(old());
+        let (mut came, mut went) = (0, 0);
+        for hello in world.transmit(client) {
+            came += hello.len();
+            world.hand_over(old(), hello);
+        }
+        for (to, mut datagram) in world.answers() {
+            went += datagram.len();
+            assert_eq!(to, old());
+            world.hand_to_client(client, &mut datagram);
+        }
+        world.pass(250);
+        let acks = world.transmit(client);
+        assert!(!acks.is_empty() && acks.iter().all(|ack| ack[0] >> 5 == 0b001), "protected records of DTLS 1.3");
+        for ack in acks {
+            came += if from == old() { ack.len() } else { 0 };
+            world.hand_over(from, ack);
+        }
+        came += FORGED_ALERT.len();
+        world.hand_over(old(), FORGED_ALERT.to_vec());
+        went += world.answers().iter().map(|(_, datagram)| datagram.len()).sum::<usize>();
+        (came, went)
+    };
+    let (came, went) = proven_by(new());
+    assert!(went <= 3 * came, "{went} B for {came} B");
+    let (came, went) = proven_by(old());
+    assert!(went > 3 * came, "who has the keys is there: {went} B for {came} B");
+}
+
 /// A ClientHello in fragments, from an attacker who names the address of a victim and repeats what brings nothing new.
 #[test]
 fn of_a_first_message_each_byte_counts_once() {
