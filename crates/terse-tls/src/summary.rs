@@ -7,7 +7,8 @@ use core::fmt;
 
 use crate::cache::Scheme;
 use crate::cert::PeerIdentity;
-use crate::wire::{CipherSuite, HandshakeType, NamedGroup, Protocol, ProtocolVersion, SignatureScheme};
+pub use crate::wire::Transport;
+use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme};
 
 /// What a connection did. Complete once the handshake is; `post_handshake_bytes` grow until the end.
 #[derive(Clone, Debug, Default)]
@@ -109,35 +110,6 @@ impl Dropped {
             .saturating_add(bad_fragment)
             .saturating_add(not_due)
             .saturating_add(connection_id)
-    }
-}
-
-/// The kind of link under a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Transport {
-    /// Bytes in order, without loss: TCP.
-    #[default]
-    Stream,
-    /// Datagrams, with loss, in any order: UDP.
-    Datagram,
-}
-
-impl Transport {
-    /// What is spoken over it.
-    pub(crate) const fn protocol(self) -> Protocol {
-        match self {
-            Self::Stream => Protocol::Tls,
-            Self::Datagram => Protocol::Dtls,
-        }
-    }
-
-    /// As in reports: `stream`, `datagram`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stream => "stream",
-            Self::Datagram => "datagram",
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 
 use crate::crypto::{self, Digest};
 use crate::error::InvalidMessage;
-use crate::summary::Transport;
+use crate::wire::Transport;
 use crate::wire::{Encode, Parse, Reader, Writer};
 
 /// SHA-256 over a whole handshake message, header included (RFC 7924, 5).

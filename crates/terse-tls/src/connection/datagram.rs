@@ -13,8 +13,8 @@ use crate::handshake::{Handshake, server::ExpectClientHello};
 use crate::link::Halves;
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
 use crate::record::datagram::RecordNumber;
-use crate::summary::Transport;
 use crate::time::{Instant, Now};
+use crate::wire::Transport;
 
 impl Connection {
     /// A server over datagrams to which a ClientHello came, from `address`. The configuration was checked.

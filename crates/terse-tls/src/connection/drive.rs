@@ -112,7 +112,7 @@ impl Connection {
         while !self.is_waiting() && self.link.receiver().message()?.is_some() {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
-                let message = Message::new(bytes, output.link.protocol())?;
+                let message = Message::new(bytes, output.link.transport())?;
                 if !handshake.is_finished() {
                     output.summary.received.count_message(message.kind, bytes.len());
                 }

@@ -16,7 +16,7 @@ use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
 use crate::record::datagram12::Header;
 use crate::time::Instant;
-use crate::wire::{ClientHello, ContentType, HandshakeType, Protocol, Random};
+use crate::wire::{ClientHello, ContentType, HandshakeType, Random, Transport};
 
 mod cookies;
 mod tickets;
@@ -144,7 +144,7 @@ impl Hellos {
             }
         }
         let first = first?;
-        let Ok(hello) = ClientHello::read(&first.message[fragment::HEADER_LEN..], Protocol::Dtls) else {
+        let Ok(hello) = ClientHello::read(&first.message[fragment::HEADER_LEN..], Transport::Datagram) else {
             counters.malformed += 1;
             return None;
         };

@@ -16,7 +16,7 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::{CachedObject, Summary};
 use crate::time::Now;
 use crate::wire::{
-    ClientHello, ConnectionIdUsage, Encode, HandshakeType, Parse, Protocol, ProtocolVersion, ServerHello,
+    ClientHello, ConnectionIdUsage, Encode, HandshakeType, Parse, ProtocolVersion, ServerHello, Transport,
 };
 
 mod agreement;
@@ -44,15 +44,15 @@ pub(crate) struct Message<'a> {
     /// With the header, as the transcript hashes it.
     pub(crate) bytes: &'a [u8],
     /// What the link speaks.
-    pub(crate) protocol: Protocol,
+    pub(crate) transport: Transport,
 }
 
 impl<'a> Message<'a> {
     /// From a message with its header.
-    pub(crate) fn new(bytes: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
-        let body = bytes.get(protocol.message_header_len()..).ok_or(InvalidMessage::Truncated)?;
+    pub(crate) fn new(bytes: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
+        let body = bytes.get(transport.message_header_len()..).ok_or(InvalidMessage::Truncated)?;
         let kind = bytes.first().ok_or(InvalidMessage::Truncated)?;
-        Ok(Self { kind: HandshakeType(*kind), body, bytes, protocol })
+        Ok(Self { kind: HandshakeType(*kind), body, bytes, transport })
     }
 
     /// The body as the message that is due now.
@@ -68,7 +68,7 @@ impl<'a> Message<'a> {
         if self.kind != HandshakeType::CLIENT_HELLO {
             return Err(self.unexpected());
         }
-        Ok(ClientHello::read(self.body, self.protocol)?)
+        Ok(ClientHello::read(self.body, self.transport)?)
     }
 
     /// The ServerHello that is due now.
@@ -76,7 +76,7 @@ impl<'a> Message<'a> {
         if self.kind != HandshakeType::SERVER_HELLO {
             return Err(self.unexpected());
         }
-        Ok(ServerHello::read(self.body, self.protocol)?)
+        Ok(ServerHello::read(self.body, self.transport)?)
     }
 
     pub(crate) fn unexpected(&self) -> Error {

@@ -32,10 +32,10 @@ impl ExpectClientHello {
 /// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
 /// (4.2.3). Without the extension the client speaks TLS 1.2 at most; with it, legacy_version says nothing.
 pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
-    let protocol = common.transport().protocol();
+    let transport = common.transport();
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;
     let offers = |version| match &offered {
-        Some(SupportedVersions(list)) => list.iter().any(|offered| protocol.version(offered) == version),
+        Some(SupportedVersions(list)) => list.iter().any(|offered| transport.version(offered) == version),
         None => version == ProtocolVersion::TLS_1_2 && hello.legacy_version >= version,
     };
     let common_versions = common.versions.iter().copied().filter(|version| common.enables(*version));

@@ -25,10 +25,10 @@ pub(super) fn binding(
         ClientAuthentication::Optional(_) => ClientPolicy::Optional(caching::trust_id(config)?),
         ClientAuthentication::Required(_) => ClientPolicy::Required(caching::trust_id(config)?),
     };
-    let protocol = config.common.transport().protocol();
+    let transport = config.common.transport();
     let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let context = Context {
-        version: protocol.version(version), // a session of TLS is none of DTLS
+        version: transport.version(version), // a session of TLS is none of DTLS
         server: &ServerId::from_host_name(server_name.map(str::as_bytes))?,
         credentials: &credentials,
         client_policy,

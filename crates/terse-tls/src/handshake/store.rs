@@ -58,7 +58,7 @@ impl ExpectStore {
             (Then::ClientHello(state, mut rows), StoreAnswer::Found(row), StoreRequest::Find(ticket)) => {
                 rows.push(ticket, row);
                 output.look_up = Some(Box::new(LookUp { rows, pending: None }));
-                let message = Message::new(waiting, output.link.protocol())?;
+                let message = Message::new(waiting, output.link.transport())?;
                 Ok((state.handle(message, output)?, waiting.len()))
             }
             (Then::Tls12(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),

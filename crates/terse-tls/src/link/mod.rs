@@ -12,7 +12,7 @@ use crate::record::datagram::RecordNumber;
 use crate::record::stream::MAX_FRAGMENT;
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
-use crate::wire::{Alert, ContentType, Encode, HandshakeType, Protocol, ReturnRoutabilityCheck};
+use crate::wire::{Alert, ContentType, Encode, HandshakeType, ReturnRoutabilityCheck, Transport};
 use plaintext::Plaintext;
 
 pub(crate) mod datagram;
@@ -119,7 +119,7 @@ impl Halves {
 /// What a handshake asks of the link that carries its messages.
 pub(crate) trait Link {
     /// Which protocol the messages belong to.
-    fn protocol(&self) -> Protocol;
+    fn transport(&self) -> Transport;
 
     /// The connection ID that this side wants in the records that it receives (RFC 9146, 3), and whether checks of return
     /// routability are offered with it, and answered (RFC 9853). `None`: neither offered nor answered.

@@ -39,7 +39,7 @@ impl Plaintext {
         let len = waiting.len().min(out.len());
         out[..len].copy_from_slice(&waiting[..len]);
         self.read += len;
-        if self.len() == 0 {
+        if self.is_empty() {
             self.discard();
         }
         len

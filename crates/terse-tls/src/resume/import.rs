@@ -7,7 +7,7 @@ use super::PskHash;
 use crate::crypto::{CryptoError, Hash};
 use crate::error::InvalidMessage;
 use crate::schedule::tls13::hkdf_expand_label;
-use crate::wire::{Encode, Parse, Protocol, ProtocolVersion, Reader, Writer, non_empty};
+use crate::wire::{Encode, Parse, ProtocolVersion, Reader, Transport, Writer, non_empty};
 
 #[cfg(test)]
 mod tests;
@@ -30,20 +30,20 @@ impl<'a> ImportedIdentity<'a> {
     pub(super) const fn new(
         external_identity: &'a [u8],
         context: &'a [u8],
-        protocol: Protocol,
+        transport: Transport,
         target: PskHash,
     ) -> Self {
         let target_kdf = match target {
             PskHash::Sha256 => HKDF_SHA256,
             PskHash::Sha384 => HKDF_SHA384,
         };
-        let target_protocol = protocol.version(ProtocolVersion::TLS_1_3).0;
+        let target_protocol = transport.version(ProtocolVersion::TLS_1_3).0;
         Self { external_identity, context, target_protocol, target_kdf }
     }
 
     /// The hash of the target, if it is version 1.3 of `protocol` with a KDF that is known here.
-    pub(super) const fn target(&self, protocol: Protocol) -> Option<PskHash> {
-        match (protocol.version(ProtocolVersion(self.target_protocol)), self.target_kdf) {
+    pub(super) const fn target(&self, transport: Transport) -> Option<PskHash> {
+        match (transport.version(ProtocolVersion(self.target_protocol)), self.target_kdf) {
             (ProtocolVersion::TLS_1_3, HKDF_SHA256) => Some(PskHash::Sha256),
             (ProtocolVersion::TLS_1_3, HKDF_SHA384) => Some(PskHash::Sha384),
             _ => None,
@@ -58,13 +58,13 @@ pub(super) fn import(
     epsk: &[u8],
     imported_identity: &[u8],
     hash: &dyn Hash,
-    protocol: Protocol,
+    transport: Transport,
     ipskx: &mut [u8],
 ) -> Result<(), CryptoError> {
     let zeros = [0; crate::crypto::MAX_HASH_LEN];
     let epskx = hash.hkdf_extract(&zeros[..hash.output_len()], epsk);
     let context = hash.hash(&[imported_identity]);
-    hkdf_expand_label(hash, protocol.label_prefix(), &epskx, b"derived psk", context.as_ref(), ipskx)
+    hkdf_expand_label(hash, transport.label_prefix(), &epskx, b"derived psk", context.as_ref(), ipskx)
 }
 
 impl<'a> Parse<'a> for ImportedIdentity<'a> {

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::import::{ImportedIdentity, import};
 use crate::crypto::{CryptoError, CryptoProvider, Hash};
 use crate::error::ApiMisuse;
-use crate::wire::{Encode, Parse, Protocol};
+use crate::wire::{Encode, Parse, Transport};
 
 #[cfg(test)]
 mod tests;
@@ -92,15 +92,15 @@ impl ExternalPsk {
         &self,
         provider: &CryptoProvider,
         hashes: &[PskHash],
-        protocol: Protocol,
+        transport: Transport,
     ) -> Result<Vec<Psk>, CryptoError> {
         let Inner { identity, hash, context, .. } = &*self.inner;
         let Some(context) = context else {
             return Ok(if hashes.contains(hash) { Vec::from([self.as_it_is()]) } else { Vec::new() });
         };
         let import = |target| {
-            let imported = ImportedIdentity::new(identity, context, protocol, target);
-            self.import(&imported, protocol, target, provider)
+            let imported = ImportedIdentity::new(identity, context, transport, target);
+            self.import(&imported, transport, target, provider)
         };
         hashes.iter().map(|target| import(*target)).collect()
     }
@@ -113,14 +113,14 @@ impl ExternalPsk {
     fn import(
         &self,
         identity: &ImportedIdentity<'_>,
-        protocol: Protocol,
+        transport: Transport,
         target: PskHash,
         provider: &CryptoProvider,
     ) -> Result<Psk, CryptoError> {
         let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was asked
         let identity = identity.to_vec().map_err(|_| CryptoError::InvalidLength)?;
         let mut key = Zeroizing::new(alloc::vec![0; target.output_len()]);
-        import(&self.inner.key, &identity, hash, protocol, &mut key)?;
+        import(&self.inner.key, &identity, hash, transport, &mut key)?;
         Ok(Psk { kind: PskKind::Imported, identity, key, hash: target })
     }
 }
@@ -177,19 +177,19 @@ impl dyn PskStore {
         &self,
         identity: &[u8],
         provider: &CryptoProvider,
-        protocol: Protocol,
+        transport: Transport,
     ) -> Option<(ExternalPsk, Psk)> {
         if let Some(found) = self.find(identity).filter(|found| found.inner.context.is_none()) {
             let psk = found.as_it_is();
             return Some((found, psk));
         }
         let imported = ImportedIdentity::parse_all(identity).ok()?;
-        let target = imported.target(protocol)?;
+        let target = imported.target(transport)?;
         let found = self.find(imported.external_identity)?;
         if found.inner.context.as_deref() != Some(imported.context) {
             return None;
         }
-        let psk = found.import(&imported, protocol, target, provider).ok()?;
+        let psk = found.import(&imported, transport, target, provider).ok()?;
         Some((found, psk))
     }
 }

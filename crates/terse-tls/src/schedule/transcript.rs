@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::cache::Fingerprint;
 use crate::crypto::{Digest, Hash, HashContext};
-use crate::wire::{HandshakeType, Protocol};
+use crate::wire::{HandshakeType, Transport};
 
 #[cfg(test)]
 mod tests;
@@ -25,12 +25,12 @@ impl Pending {
     pub(crate) fn start(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, kept: None, protocol: Protocol::Tls }
+        Transcript { hash, context, kept: None, transport: Transport::Stream }
     }
 
     /// As [`Pending::start`], in TLS 1.3 and DTLS 1.3.
-    pub(crate) fn start13(self, hash: &'static dyn Hash, protocol: Protocol) -> Transcript {
-        let mut transcript = Transcript::new13(hash, protocol);
+    pub(crate) fn start13(self, hash: &'static dyn Hash, transport: Transport) -> Transcript {
+        let mut transcript = Transcript::new13(hash, transport);
         transcript.add(&self.0);
         transcript
     }
@@ -40,7 +40,7 @@ impl Pending {
     pub(crate) fn start_keeping(self, hash: &'static dyn Hash) -> Transcript {
         let mut context = hash.start();
         context.update(&self.0);
-        Transcript { hash, context, kept: Some(self.0), protocol: Protocol::Tls }
+        Transcript { hash, context, kept: Some(self.0), transport: Transport::Stream }
     }
 }
 
@@ -51,18 +51,18 @@ pub(crate) struct Transcript {
     /// All that was hashed, while it is kept.
     kept: Option<Vec<u8>>,
     /// Messages have the header of this protocol, of which that of TLS is hashed.
-    protocol: Protocol,
+    transport: Transport,
 }
 
 impl Transcript {
     /// Of no message, in TLS 1.3 and DTLS 1.3: there, messages are hashed as those of TLS 1.3 (RFC 9147, 5.2).
-    pub(crate) fn new13(hash: &'static dyn Hash, protocol: Protocol) -> Self {
-        Self { hash, context: hash.start(), kept: None, protocol }
+    pub(crate) fn new13(hash: &'static dyn Hash, transport: Transport) -> Self {
+        Self { hash, context: hash.start(), kept: None, transport }
     }
 
     /// Adds a message, header included.
     pub(crate) fn add(&mut self, message: &[u8]) {
-        for part in self.protocol.without_sequence(message) {
+        for part in self.transport.without_sequence(message) {
             self.context.update(part);
         }
         if let Some(kept) = &mut self.kept {
@@ -81,19 +81,19 @@ impl Transcript {
     /// nothing is kept.
     pub(crate) fn replace_by_hash(self) -> Self {
         let client_hello = self.context.finish();
-        Self::after_hash(self.hash, self.protocol, client_hello.as_ref())
+        Self::after_hash(self.hash, self.transport, client_hello.as_ref())
     }
 
     /// As [`Self::replace_by_hash`], when nothing but the hash of the first ClientHello is left.
-    pub(crate) fn after_hash(hash: &'static dyn Hash, protocol: Protocol, client_hello: &[u8]) -> Self {
-        let mut transcript = Self::new13(hash, protocol);
+    pub(crate) fn after_hash(hash: &'static dyn Hash, transport: Transport, client_hello: &[u8]) -> Self {
+        let mut transcript = Self::new13(hash, transport);
         transcript.add_message_hash(client_hello);
         transcript
     }
 
     /// What is added from here on has the header of `protocol`.
-    pub(crate) fn over(self, protocol: Protocol) -> Self {
-        Self { protocol, ..self }
+    pub(crate) fn over(self, transport: Transport) -> Self {
+        Self { transport, ..self }
     }
 
     /// The hash of everything so far.
@@ -105,7 +105,7 @@ impl Transcript {
     /// 4.3.11.2).
     pub(crate) fn current_with(&self, message: &[u8]) -> Digest {
         let mut context = self.context.fork();
-        for part in self.protocol.without_sequence(message) {
+        for part in self.transport.without_sequence(message) {
             context.update(part);
         }
         context.finish()

@@ -3,7 +3,7 @@
 
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::extensions::{CipherSuites, Extensions};
-use super::{AlertDescription, CipherSuite, Protocol, ProtocolVersion, SignatureScheme};
+use super::{AlertDescription, CipherSuite, ProtocolVersion, SignatureScheme, Transport};
 use crate::error::InvalidMessage;
 
 /// `Random`.
@@ -25,21 +25,21 @@ pub(crate) struct ClientHello<'a> {
 
 impl<'a> ClientHello<'a> {
     /// Reads the body of one that `protocol` carries.
-    pub(crate) fn read(body: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
+    pub(crate) fn read(body: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
         let mut reader = Reader::new(body);
-        let hello = Self::parse_as(&mut reader, protocol)?;
+        let hello = Self::parse_as(&mut reader, transport)?;
         reader.finish()?;
-        Ok(Self { legacy_version: protocol.version(hello.legacy_version), ..hello })
+        Ok(Self { legacy_version: transport.version(hello.legacy_version), ..hello })
     }
 
-    fn parse_as(reader: &mut Reader<'a>, protocol: Protocol) -> Result<Self, InvalidMessage> {
+    fn parse_as(reader: &mut Reader<'a>, transport: Transport) -> Result<Self, InvalidMessage> {
         Ok(Self {
             legacy_version: ProtocolVersion::parse(reader)?,
             random: reader.array()?,
             legacy_session_id: session_id(reader)?,
-            cookie: match protocol {
-                Protocol::Tls => None,
-                Protocol::Dtls => Some(reader.vec8()?),
+            cookie: match transport {
+                Transport::Stream => None,
+                Transport::Datagram => Some(reader.vec8()?),
             },
             cipher_suites: CipherSuites::parse(reader)?,
             legacy_compression_methods: non_empty(reader.vec8()?)?,
@@ -51,7 +51,7 @@ impl<'a> ClientHello<'a> {
 
 impl<'a> Parse<'a> for ClientHello<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        Self::parse_as(reader, Protocol::Tls)
+        Self::parse_as(reader, Transport::Stream)
     }
 }
 
@@ -102,9 +102,9 @@ impl ServerHello<'_> {
 
 impl<'a> ServerHello<'a> {
     /// Reads the body of one that `protocol` carries.
-    pub(crate) fn read(body: &'a [u8], protocol: Protocol) -> Result<Self, InvalidMessage> {
+    pub(crate) fn read(body: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
         let hello = Self::parse_all(body)?;
-        Ok(Self { legacy_version: protocol.version(hello.legacy_version), ..hello })
+        Ok(Self { legacy_version: transport.version(hello.legacy_version), ..hello })
     }
 }
 

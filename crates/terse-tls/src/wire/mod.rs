@@ -12,11 +12,11 @@ mod extensions;
 mod extensions12;
 mod key_share;
 mod messages;
-mod protocol;
 mod resumption;
 mod return_routability_check;
 mod status_request;
 mod tls12;
+mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +48,6 @@ pub(crate) use messages::{
     Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,
     EncryptedExtensions, Finished, HelloVerifyRequest, KeyUpdate, Random, ServerHello,
 };
-pub(crate) use protocol::Protocol;
 pub(crate) use resumption::{
     EarlyData, EndOfEarlyData, MaxEarlyDataSize, NewSessionTicket, PreSharedKeyClientHello, PreSharedKeyServerHello,
     PskBinder, PskIdentity, PskKeyExchangeModes, SessionTicket,
@@ -60,3 +59,4 @@ pub(crate) use tls12::{
     ClientKeyExchangePsk, EcdheParams, HelloRequest, NewSessionTicket12, RawPublicKey12, ServerHelloDone,
     ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk,
 };
+pub use transport::Transport;

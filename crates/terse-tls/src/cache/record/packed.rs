@@ -20,7 +20,7 @@ use crate::cache::shared::{Record, Value, View};
 use crate::cache::table::Kind;
 use crate::cache::{Fingerprint, NotSaved, PeerEntry, Reason, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId};
 use crate::error::InvalidMessage;
-use crate::summary::Transport;
+use crate::wire::Transport;
 use crate::wire::{Encode, EncodeError, Parse, ProtocolVersion, Reader, Writer};
 
 /// The first byte.

@@ -24,7 +24,7 @@ use crate::record::datagram12;
 use crate::time::Now;
 use crate::wire::{
     Alert, AlertDescription, CipherSuite, ClientHello, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest,
-    NamedGroup, Protocol, ProtocolVersion,
+    NamedGroup, ProtocolVersion, Transport,
 };
 
 /// What is to be done with a ClientHello.
@@ -79,7 +79,7 @@ impl Hellos {
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
         let origin = Origin { address, id: self.address_id(from), may_show_ticket };
-        let message = Message::new(&hello.first.message, Protocol::Dtls)?;
+        let message = Message::new(&hello.first.message, Transport::Datagram)?;
         let parsed = message.client_hello()?;
         // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
         let version = select_version(&config.common, &parsed);
@@ -141,7 +141,7 @@ impl Hellos {
                 None => Verdict13::Reply(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), // RFC 9147, 5.1
             });
         }
-        let retried = match retry(config, hello, message, Protocol::Dtls, now) {
+        let retried = match retry(config, hello, message, Transport::Datagram, now) {
             // The client has to come again, with a cookie, by which alone it is judged then: no ticket is spent.
             Ok(retried) if retried.group.is_some() => retried,
             Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(Shown::Nothing)),

@@ -14,8 +14,8 @@ use crate::wire::{
     self, CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
     ClientCachedInfo, ClientHello, CompactOffer, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
     ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
-    Protocol, ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
-    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
+    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions, Transport,
 };
 
 impl ExpectServerHello {
@@ -27,9 +27,9 @@ impl ExpectServerHello {
         output: &mut Output<'_>,
     ) -> Result<Vec<u8>, Error> {
         let common = &self.config.common;
-        let protocol = output.link.protocol();
+        let transport = output.link.transport();
         let mut extensions = ExtensionsBuilder::default();
-        self.offer_versions(protocol, &mut extensions)?;
+        self.offer_versions(transport, &mut extensions)?;
         self.offer_server_name(&mut extensions)?;
         self.offer_groups(&mut extensions)?;
         self.offer_point_formats(&mut extensions)?;
@@ -65,30 +65,30 @@ impl ExpectServerHello {
             self.offered.push(ExtensionType::RENEGOTIATION_INFO);
         }
         let hello = ClientHello {
-            legacy_version: protocol.version(ProtocolVersion::TLS_1_2),
+            legacy_version: transport.version(ProtocolVersion::TLS_1_2),
             random: self.random,
             legacy_session_id: &self.legacy_session_id,
-            cookie: match protocol {
-                Protocol::Tls => None,
-                Protocol::Dtls => Some(&self.legacy_cookie),
+            cookie: match transport {
+                Transport::Stream => None,
+                Transport::Datagram => Some(&self.legacy_cookie),
             },
             cipher_suites: CipherSuites(List::Items(&suites)),
             legacy_compression_methods: &[0],
             extensions: extensions.extensions(),
         };
         let mut hello = hello.to_vec()?;
-        self.psks.bind(&mut hello, transcript, protocol)?;
+        self.psks.bind(&mut hello, transcript, transport)?;
         let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)
     }
 
     /// A client of TLS 1.2 alone says so without `supported_versions`.
-    fn offer_versions(&self, protocol: Protocol, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
+    fn offer_versions(&self, transport: Transport, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
         let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
         if versions.contains(&ProtocolVersion::TLS_1_3) {
-            let versions: Vec<_> = versions.iter().map(|version| protocol.version(*version)).collect();
+            let versions: Vec<_> = versions.iter().map(|version| transport.version(*version)).collect();
             extensions.push(&SupportedVersions(List::Items(&versions)))?;
         }
         if versions.contains(&ProtocolVersion::TLS_1_2) {

@@ -20,7 +20,7 @@ use crate::resume::{Begun, Keeper, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     Cookie, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest, KeyShareServerHello,
-    NamedGroup, Place, PreSharedKeyServerHello, Protocol, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    NamedGroup, Place, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
 };
 
 mod hello;
@@ -80,7 +80,7 @@ impl ExpectServerHello {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
         // RFC 9846, E.4: for TLS 1.3 only, and not over datagrams (RFC 9147, 5)
-        let is_stream = output.link.protocol() == Protocol::Tls;
+        let is_stream = output.link.transport() == Transport::Stream;
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
@@ -107,7 +107,7 @@ impl ExpectServerHello {
         if let Some(session) = &tls12_session {
             legacy_session_id = session.offered_id(output.rng)?;
         }
-        let psks = OfferedPsks::new(&config, session, output.link.protocol())?;
+        let psks = OfferedPsks::new(&config, session, output.link.transport())?;
         let mut hello = Self {
             config: config.clone(),
             server,
@@ -135,14 +135,14 @@ impl ExpectServerHello {
     /// Expects ServerHello or HelloRetryRequest.
     #[inline(never)]
     pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.protocol == Protocol::Dtls {
+        if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.transport == Transport::Datagram {
             return self.hello_verify_request(message, output);
         }
         let hello = message.server_hello()?;
-        if self.select_version(&hello, message.protocol)? == ProtocolVersion::TLS_1_2 {
+        if self.select_version(&hello, message.transport)? == ProtocolVersion::TLS_1_2 {
             return (*self).tls12_server_hello(&hello, message, output);
         }
-        let suite = self.check(&hello, message.protocol)?;
+        let suite = self.check(&hello, message.transport)?;
         if hello.is_hello_retry_request() {
             return self.hello_retry_request(&hello, message, suite, output);
         }
@@ -151,8 +151,8 @@ impl ExpectServerHello {
 
     /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3, and legacy_version is ignored then; without it the server
     /// speaks TLS 1.2 at most.
-    fn select_version(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<ProtocolVersion, Error> {
-        match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| protocol.version(version)) {
+    fn select_version(&self, hello: &ServerHello<'_>, transport: Transport) -> Result<ProtocolVersion, Error> {
+        match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| transport.version(version)) {
             Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
                 if hello.legacy_version == ProtocolVersion::SSL_3_0 {
                     return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
@@ -203,8 +203,8 @@ impl ExpectServerHello {
     }
 
     /// What ServerHello and HelloRetryRequest of TLS 1.3 must have in common with the offer.
-    fn check(&self, hello: &ServerHello<'_>, protocol: Protocol) -> Result<&'static Tls13Suite, Error> {
-        let session_id = protocol.legacy_session_id_echo(&self.legacy_session_id);
+    fn check(&self, hello: &ServerHello<'_>, transport: Transport) -> Result<&'static Tls13Suite, Error> {
+        let session_id = transport.legacy_session_id_echo(&self.legacy_session_id);
         if hello.legacy_session_id_echo != session_id || hello.legacy_compression_method != 0 {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
@@ -267,7 +267,7 @@ impl ExpectServerHello {
         } else if cookie.is_none() {
             return Err(PeerMisbehaved::IllegalHelloRetryRequest.into());
         }
-        let mut transcript = pending.start13(suite.hash, message.protocol).replace_by_hash();
+        let mut transcript = pending.start13(suite.hash, message.transport).replace_by_hash();
         transcript.add(message.bytes);
         self.progress = Progress::First(Pending::new(&[]));
         output.note("the server wants another key share or a cookie: HelloRetryRequest");
@@ -304,7 +304,7 @@ impl ExpectServerHello {
         let ours = self.key_share.filter(|ours| ours.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
         let shared_secret = ours.key_exchange.complete(share.key_exchange)?;
         let (round_trips, mut transcript) = match self.progress {
-            Progress::First(pending) => (1, pending.start13(suite.hash, message.protocol)),
+            Progress::First(pending) => (1, pending.start13(suite.hash, message.transport)),
             Progress::Retried(_, transcript) => (2, transcript),
         };
         transcript.add(message.bytes);

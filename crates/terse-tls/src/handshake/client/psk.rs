@@ -17,8 +17,8 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::EarlyDataStatus;
 use crate::time::Now;
 use crate::wire::{
-    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, Protocol, ProtocolVersion,
-    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes,
+    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
+    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
 };
 
 /// What a ClientHello offers, in this order.
@@ -59,7 +59,7 @@ impl OfferedPsks {
     pub(super) fn new(
         config: &ClientConfig,
         session: Option<StoredSession>,
-        protocol: Protocol,
+        transport: Transport,
     ) -> Result<Self, Error> {
         let common = &config.common;
         let mut offered = Self { psks: Vec::new(), early_data: None };
@@ -73,7 +73,7 @@ impl OfferedPsks {
             offered.psks.push(OfferedPsk {
                 kind: PskKind::Resumption,
                 identity: session.ticket.to_vec(),
-                early_secret: EarlySecret::new(suite.hash, protocol.label_prefix(), Some(session.secret.as_ref())),
+                early_secret: EarlySecret::new(suite.hash, transport.label_prefix(), Some(session.secret.as_ref())),
                 source: PskSource::Session(session),
             });
         }
@@ -81,12 +81,12 @@ impl OfferedPsks {
         hashes.sort_unstable();
         hashes.dedup();
         for external in &config.psks {
-            for psk in external.offers(&common.provider, &hashes, protocol)? {
+            for psk in external.offers(&common.provider, &hashes, transport)? {
                 let Some(hash) = psk.hash.find(&common.provider) else { continue };
                 offered.psks.push(OfferedPsk {
                     kind: psk.kind,
                     identity: psk.identity,
-                    early_secret: EarlySecret::new(hash, protocol.label_prefix(), Some(&psk.key)),
+                    early_secret: EarlySecret::new(hash, transport.label_prefix(), Some(&psk.key)),
                     source: PskSource::External(external.identity().to_vec()),
                 });
             }
@@ -124,7 +124,7 @@ impl OfferedPsks {
         &self,
         client_hello: &mut [u8],
         transcript: Option<&Transcript>,
-        protocol: Protocol,
+        transport: Transport,
     ) -> Result<(), Error> {
         if self.psks.is_empty() {
             return Ok(());
@@ -133,12 +133,12 @@ impl OfferedPsks {
         let truncated_len = client_hello.len().checked_sub(2 + lens.sum::<usize>()).ok_or(EncodeError)?;
         let [_, len @ ..] = u32::try_from(client_hello.len()).map_err(|_| EncodeError)?.to_be_bytes();
         let mut header = [&[HandshakeType::CLIENT_HELLO.0], &len[..]].concat();
-        header.resize(protocol.message_header_len(), 0); // the transcript takes no more than that
+        header.resize(transport.message_header_len(), 0); // the transcript takes no more than that
         let truncated = [&header[..], &client_hello[..truncated_len]].concat();
         let mut binders = Vec::new();
         for psk in &self.psks {
             let messages = match transcript {
-                None => Transcript::new13(psk.early_secret.hash(), protocol).current_with(&truncated),
+                None => Transcript::new13(psk.early_secret.hash(), transport).current_with(&truncated),
                 Some(transcript) => transcript.current_with(&truncated),
             };
             binders.push(psk.early_secret.binder(psk.kind, &messages)?);
@@ -156,7 +156,7 @@ impl OfferedPsks {
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
         let (Some(early_data), Some(psk)) = (&self.early_data, self.psks.first()) else { return Ok(()) };
-        let transcript = Transcript::new13(early_data.suite.hash, output.link.protocol());
+        let transcript = Transcript::new13(early_data.suite.hash, output.link.transport());
         let messages = transcript.current_with(client_hello);
         let secret = psk.early_secret.client_traffic(early_data.suite, &messages)?;
         hello.config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &hello.random, secret.expose());

@@ -22,7 +22,7 @@ use crate::record::datagram::{RecordNumber, WriteEpoch};
 use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
-use crate::wire::{Alert, ContentType, Encode, HandshakeType, Protocol, Writer};
+use crate::wire::{Alert, ContentType, Encode, HandshakeType, Transport, Writer};
 
 mod flights;
 #[cfg(test)]
@@ -481,8 +481,8 @@ impl Outgoing for Sender {
 const LAST_SEQ: u16 = u16::MAX - 8;
 
 impl Link for Sender {
-    fn protocol(&self) -> Protocol {
-        Protocol::Dtls
+    fn transport(&self) -> Transport {
+        Transport::Datagram
     }
 
     fn connection_id(&self) -> Option<(&[u8], bool)> {

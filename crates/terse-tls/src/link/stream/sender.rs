@@ -8,7 +8,7 @@ use crate::link::{Link, Outgoing, RecordLimits, empty};
 use crate::record::stream::{HEADER_LEN, MAX_TAIL, RecordKey, write_header, write_plaintext};
 use crate::schedule::EpochKeys;
 use crate::time::Instant;
-use crate::wire::{Alert, ContentType, Encode, EndOfEarlyData, HandshakeType, Protocol, Writer};
+use crate::wire::{Alert, ContentType, Encode, EndOfEarlyData, HandshakeType, Transport, Writer};
 
 /// The sending half.
 pub(crate) struct Sender {
@@ -156,8 +156,8 @@ impl Outgoing for Sender {
 }
 
 impl Link for Sender {
-    fn protocol(&self) -> Protocol {
-        Protocol::Tls
+    fn transport(&self) -> Transport {
+        Transport::Stream
     }
 
     fn connection_id(&self) -> Option<(&[u8], bool)> {

@@ -15,7 +15,7 @@ fn psk() -> ExternalPsk {
 fn resolve(stored: ExternalPsk, identity: &[u8]) -> Option<Psk> {
     let store = MemoryPskStore::new([stored]);
     let store: &dyn PskStore = &store;
-    store.resolve(identity, &PROVIDER, Protocol::Tls).map(|(_, psk)| psk)
+    store.resolve(identity, &PROVIDER, Transport::Stream).map(|(_, psk)| psk)
 }
 
 #[test]
@@ -29,19 +29,19 @@ fn short_keys_and_impossible_names_are_refused() {
 
 #[test]
 fn a_key_is_offered_with_its_one_hash() {
-    let offers = psk().offers(&PROVIDER, &BOTH, Protocol::Tls).unwrap();
+    let offers = psk().offers(&PROVIDER, &BOTH, Transport::Stream).unwrap();
     assert_eq!(offers.len(), 1);
     assert_eq!((offers[0].kind, offers[0].hash), (PskKind::External, PskHash::Sha256));
     assert_eq!((&offers[0].identity[..], &offers[0].key[..]), (&b"sensor-17"[..], &KEY[..]));
     let long = psk().with_hash(PskHash::Sha384);
-    assert_eq!(long.offers(&PROVIDER, &BOTH, Protocol::Tls).unwrap()[0].hash, PskHash::Sha384);
-    assert!(long.offers(&PROVIDER, &[PskHash::Sha256], Protocol::Tls).unwrap().is_empty(), "no suite fits");
+    assert_eq!(long.offers(&PROVIDER, &BOTH, Transport::Stream).unwrap()[0].hash, PskHash::Sha384);
+    assert!(long.offers(&PROVIDER, &[PskHash::Sha256], Transport::Stream).unwrap().is_empty(), "no suite fits");
 }
 
 #[test]
 fn an_imported_key_is_offered_for_each_hash() {
     let psk = psk().imported(b"plant 4").unwrap();
-    let offers = psk.offers(&PROVIDER, &BOTH, Protocol::Tls).unwrap();
+    let offers = psk.offers(&PROVIDER, &BOTH, Transport::Stream).unwrap();
     assert_eq!([offers[0].hash, offers[1].hash], BOTH);
     for offer in &offers {
         assert_eq!((offer.kind, offer.key.len()), (PskKind::Imported, offer.hash.output_len()));
@@ -55,7 +55,7 @@ fn an_imported_key_is_offered_for_each_hash() {
 #[test]
 fn an_imported_identity_must_match_in_all() {
     let stored = psk().imported(b"plant 4").unwrap();
-    let offer = |psk: ExternalPsk| psk.offers(&PROVIDER, &BOTH, Protocol::Tls).unwrap().remove(0).identity;
+    let offer = |psk: ExternalPsk| psk.offers(&PROVIDER, &BOTH, Transport::Stream).unwrap().remove(0).identity;
     assert!(resolve(stored.clone(), &offer(stored.clone())).is_some());
     let other_name = ExternalPsk::new(b"sensor-18", &KEY).unwrap().imported(b"plant 4").unwrap();
     for other in [psk().imported(b"plant 5").unwrap(), psk().imported(b"").unwrap(), other_name] {
@@ -65,7 +65,7 @@ fn an_imported_identity_must_match_in_all() {
     let at = other_version.len() - 3;
     other_version[at] = 3; // TLS 1.2
     assert!(resolve(stored.clone(), &other_version).is_none());
-    let over_datagrams = stored.offers(&PROVIDER, &BOTH, Protocol::Dtls).unwrap().remove(0);
+    let over_datagrams = stored.offers(&PROVIDER, &BOTH, Transport::Datagram).unwrap().remove(0);
     assert!(resolve(stored.clone(), &over_datagrams.identity).is_none());
     let mut long = offer(stored.clone());
     long.push(0);
@@ -76,7 +76,7 @@ fn an_imported_identity_must_match_in_all() {
 fn a_key_is_imported_or_not() {
     let imported = psk().imported(b"").unwrap();
     assert!(resolve(imported.clone(), b"sensor-17").is_none());
-    assert!(resolve(psk(), &imported.offers(&PROVIDER, &BOTH, Protocol::Tls).unwrap()[0].identity).is_none());
+    assert!(resolve(psk(), &imported.offers(&PROVIDER, &BOTH, Transport::Stream).unwrap()[0].identity).is_none());
     assert_eq!((psk().tls12_key(), imported.tls12_key()), (Some(&KEY[..]), None));
 }
 

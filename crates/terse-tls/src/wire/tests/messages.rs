@@ -116,7 +116,7 @@ fn a_client_hello_has_a_cookie_over_datagrams_only() {
     let cookie = [5; 8];
     let suites = [CipherSuite(0xc02b)];
     let hello = ClientHello {
-        legacy_version: Protocol::Dtls.version(ProtocolVersion::TLS_1_2),
+        legacy_version: Transport::Datagram.version(ProtocolVersion::TLS_1_2),
         random: [1; 32],
         legacy_session_id: &[2; 32],
         cookie: Some(&cookie),
@@ -126,15 +126,15 @@ fn a_client_hello_has_a_cookie_over_datagrams_only() {
     };
     let bytes = hello.to_vec().unwrap();
     assert_eq!(bytes[..2], [254, 253]);
-    let read = ClientHello::read(&bytes, Protocol::Dtls).unwrap();
+    let read = ClientHello::read(&bytes, Transport::Datagram).unwrap();
     assert_eq!((read.legacy_version, read.cookie), (ProtocolVersion::TLS_1_2, Some(&cookie[..])));
     for len in 0..bytes.len() - 2 {
-        assert!(ClientHello::read(&bytes[..len], Protocol::Dtls).is_err());
+        assert!(ClientHello::read(&bytes[..len], Transport::Datagram).is_err());
     }
     let without = ClientHello { cookie: None, ..hello }.to_vec().unwrap();
     assert_eq!(without.len(), bytes.len() - 1 - cookie.len());
-    assert!(ClientHello::read(&without, Protocol::Dtls).is_err());
-    assert_eq!(ClientHello::read(&without, Protocol::Tls).unwrap().cookie, None);
+    assert!(ClientHello::read(&without, Transport::Datagram).is_err());
+    assert_eq!(ClientHello::read(&without, Transport::Stream).unwrap().cookie, None);
 }
 
 #[test]

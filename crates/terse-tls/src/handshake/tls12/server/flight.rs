@@ -287,7 +287,7 @@ pub(super) fn server_hello(
     }
     selection.cached.reply(&config.common, &mut extensions)?;
     let hello = ServerHello {
-        legacy_version: output.link.protocol().version(ProtocolVersion::TLS_1_2),
+        legacy_version: output.link.transport().version(ProtocolVersion::TLS_1_2),
         random,
         legacy_session_id_echo: selection.session_id,
         cipher_suite: selection.suite.id,

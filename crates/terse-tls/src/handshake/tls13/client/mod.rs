@@ -127,7 +127,7 @@ impl State {
         output: &mut Output<'_>,
     ) -> Result<Self, Error> {
         let (early_secret, psk) = match psk {
-            None => (EarlySecret::new(suite.hash, output.link.protocol().label_prefix(), None), None),
+            None => (EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None), None),
             Some(SelectedPsk { early_secret, is_first, source }) => (early_secret, Some(Selected { is_first, source })),
         };
         let handshake = early_secret.handshake_secret(suite, shared_secret)?;

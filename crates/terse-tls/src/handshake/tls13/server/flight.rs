@@ -23,8 +23,8 @@ use crate::summary::{CachedObject as Cached, EarlyDataStatus};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateEntry, CertificateRequest,
     CertificateType, CertificateVerify, DistinguishedName, EarlyData, EncryptedExtensions, ExtensionsBuilder, Finished,
-    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, Protocol, ProtocolVersion,
-    Random, SelectedVersion, ServerHello, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
+    HandshakeType, KeyShareEntry, KeyShareServerHello, List, PreSharedKeyServerHello, ProtocolVersion, Random,
+    SelectedVersion, ServerHello, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, Transport,
 };
 
 /// Answers a ClientHello with the whole flight.
@@ -70,7 +70,7 @@ pub(super) fn send(
         output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");
     }
 
-    let early_secret = EarlySecret::new(suite.hash, output.link.protocol().label_prefix(), None);
+    let early_secret = EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
     let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
     let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
@@ -189,17 +189,17 @@ impl Hello<'_> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
         let mut extensions = ExtensionsBuilder::default();
-        let protocol = output.link.protocol();
-        extensions.push(&SelectedVersion(protocol.version(ProtocolVersion::TLS_1_3)))?;
+        let transport = output.link.transport();
+        extensions.push(&SelectedVersion(transport.version(ProtocolVersion::TLS_1_3)))?;
         extensions.push(&KeyShareServerHello(KeyShareEntry { group: negotiated.group.name(), key_exchange: share }))?;
         if let Some(selected) = &self.selected_psk {
             extensions.push(selected)?;
         }
         agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
         let hello = ServerHello {
-            legacy_version: protocol.version(ProtocolVersion::TLS_1_2),
+            legacy_version: transport.version(ProtocolVersion::TLS_1_2),
             random,
-            legacy_session_id_echo: protocol.legacy_session_id_echo(offer.hello.legacy_session_id),
+            legacy_session_id_echo: transport.legacy_session_id_echo(offer.hello.legacy_session_id),
             cipher_suite: negotiated.suite.id,
             legacy_compression_method: 0,
             extensions: extensions.extensions(),
@@ -294,8 +294,8 @@ impl Flight {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
         let finished = ExpectFinished { handshaking, client: None, early_data };
-        Ok(match (early_data, output.link.protocol()) {
-            (Some(_), Protocol::Tls) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
+        Ok(match (early_data, output.link.transport()) {
+            (Some(_), Transport::Stream) => State::EndOfEarlyData(Box::new(ExpectEndOfEarlyData { finished })),
             _ => State::Finished(Box::new(finished)), // RFC 9147, 5.6
         })
     }

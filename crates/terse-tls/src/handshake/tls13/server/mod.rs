@@ -34,7 +34,8 @@ use crate::handshake::{Handshake, Message, Output, SignatureRequest};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{
-    CipherSuite, ClientHello, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, Place, Protocol, ProtocolVersion,
+    CipherSuite, ClientHello, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, Place, ProtocolVersion,
+    Transport,
 };
 
 mod authenticate;
@@ -111,9 +112,9 @@ pub(crate) fn client_hello(
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let offer = Offer::parse(&config, hello, message.protocol)?;
-    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.protocol())?;
-    let mut transcript = Transcript::new13(negotiated.suite.hash, message.protocol);
+    let offer = Offer::parse(&config, hello, message.transport)?;
+    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.transport())?;
+    let mut transcript = Transcript::new13(negotiated.suite.hash, message.transport);
     let messages = transcript.current_with(offer.truncated(message.bytes));
     transcript.add(message.bytes);
     if !hello.legacy_session_id.is_empty() {
@@ -172,13 +173,13 @@ fn hello_retry_request(
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     // Over datagrams it shows that the client is where it says (RFC 9147, 5.1).
-    let protocol = output.link.protocol();
-    let has_cookie = config.hello_retry_cookie || protocol == Protocol::Dtls;
+    let transport = output.link.transport();
+    let has_cookie = config.hello_retry_cookie || transport == Transport::Datagram;
     let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
     output.rng.fill(&mut cookie)?;
     let (suite, group) = (negotiated.suite.id, negotiated.group.name());
-    let legacy_session_id_echo = protocol.legacy_session_id_echo(offer.hello.legacy_session_id);
-    let request = RetryRequest { suite, group: Some(group), cookie: &cookie, legacy_session_id_echo, protocol };
+    let legacy_session_id_echo = transport.legacy_session_id_echo(offer.hello.legacy_session_id);
+    let request = RetryRequest { suite, group: Some(group), cookie: &cookie, legacy_session_id_echo, transport };
     let mut transcript = transcript.replace_by_hash();
     output.send(HandshakeType::SERVER_HELLO, &Encoded(&request.to_vec()?), &mut transcript)?;
     output.link.compatibility_point()?;
@@ -199,7 +200,7 @@ impl ExpectSecondClientHello {
         if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let offer = Offer::parse(config, &hello, message.protocol)?;
+        let offer = Offer::parse(config, &hello, message.transport)?;
         if offer.early_data {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
         }
@@ -209,7 +210,7 @@ impl ExpectSecondClientHello {
         if echoed != cookie || is_changed {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let negotiated = Negotiated::new(config, &offer, Some(*suite), output.now, output.link.protocol())?;
+        let negotiated = Negotiated::new(config, &offer, Some(*suite), output.now, output.link.transport())?;
         let Some(key_exchange) = negotiated.key_share else {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
         };

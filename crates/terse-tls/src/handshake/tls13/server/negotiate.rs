@@ -18,8 +18,8 @@ use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EarlyData, Encode, ExtensionType, Extensions,
-    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, Protocol, ProtocolVersion, PskKeyExchangeMode,
-    PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups,
+    KeyShareClientHello, KeyShareEntry, PreSharedKeyClientHello, ProtocolVersion, PskKeyExchangeMode,
+    PskKeyExchangeModes, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme, SupportedGroups, Transport,
 };
 
 /// A ClientHello with the extensions that matter, each parsed.
@@ -44,8 +44,12 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    pub(super) fn parse(config: &ServerConfig, hello: &'a ClientHello<'a>, protocol: Protocol) -> Result<Self, Error> {
-        let has_cookie = protocol == Protocol::Dtls && hello.cookie.is_some_and(|cookie| !cookie.is_empty());
+    pub(super) fn parse(
+        config: &ServerConfig,
+        hello: &'a ClientHello<'a>,
+        transport: Transport,
+    ) -> Result<Self, Error> {
+        let has_cookie = transport == Transport::Datagram && hello.cookie.is_some_and(|cookie| !cookie.is_empty());
         if hello.legacy_compression_methods != [0] || has_cookie {
             return Err(PeerMisbehaved::IllegalLegacyField.into());
         }
@@ -151,7 +155,7 @@ impl<'a> Negotiated<'a> {
         offer: &Offer<'a>,
         fixed: Option<CipherSuite>,
         now: Now,
-        protocol: Protocol,
+        transport: Transport,
     ) -> Result<Self, Error> {
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
@@ -161,7 +165,7 @@ impl<'a> Negotiated<'a> {
         let alpn = application_protocol.as_deref();
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
         let mut doubt = None;
-        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, protocol, &mut doubt);
+        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, transport, &mut doubt);
         let (authentication, suite) = match candidate {
             Some(candidate) => {
                 let suite = candidate.suite;

@@ -13,7 +13,7 @@ use crate::handshake::{Output, sessions};
 use crate::resume::{Binding, ExternalPsk, PskHash, PskKind, PskStore, Session, seconds};
 use crate::schedule::tls13::EarlySecret;
 use crate::time::Now;
-use crate::wire::{Protocol, PskBinder, PskIdentity};
+use crate::wire::{PskBinder, PskIdentity, Transport};
 
 /// How many identities of one ClientHello are looked up. A client of today has one or two.
 const MAX_IDENTITIES: usize = 8;
@@ -44,14 +44,14 @@ impl<'a> Candidate<'a> {
         suites: &[&'static Tls13Suite],
         binding: Option<&Binding>,
         now: Now,
-        protocol: Protocol,
+        transport: Transport,
         reason: &mut Option<&'static str>,
     ) -> Option<Self> {
         let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
         let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);
         offered.find_map(|((index, identity), binder)| {
             let candidate = |suite: &'static Tls13Suite, kind, psk: &[u8], source| {
-                let early_secret = EarlySecret::new(suite.hash, protocol.label_prefix(), Some(psk));
+                let early_secret = EarlySecret::new(suite.hash, transport.label_prefix(), Some(psk));
                 Self { index, suite, kind, source, early_secret, identity, binder }
             };
             match sessions::find(config, identity.identity, binding, now) {
@@ -63,7 +63,7 @@ impl<'a> Candidate<'a> {
                 Err(unusable) => *reason = unusable.or(*reason),
             }
             let store: &dyn PskStore = config.psks.as_deref()?;
-            let (external, psk) = store.resolve(identity.identity, &config.common.provider, protocol)?;
+            let (external, psk) = store.resolve(identity.identity, &config.common.provider, transport)?;
             let suite = *suites.iter().find(|suite| PskHash::of(suite.hash) == psk.hash)?;
             Some(candidate(suite, psk.kind, &psk.key, Source::External(external)))
         })

@@ -14,7 +14,7 @@ use crate::schedule::Transcript;
 use crate::time::Now;
 use crate::wire::{
     CipherSuite, ClientHello, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest,
-    NamedGroup, Protocol, ProtocolVersion, SelectedVersion, ServerHello,
+    NamedGroup, ProtocolVersion, SelectedVersion, ServerHello, Transport,
 };
 
 /// What a HelloRetryRequest says.
@@ -24,14 +24,14 @@ pub(super) struct RetryRequest<'a> {
     pub(super) group: Option<NamedGroup>,
     pub(super) cookie: &'a [u8],
     pub(super) legacy_session_id_echo: &'a [u8],
-    pub(super) protocol: Protocol,
+    pub(super) transport: Transport,
 }
 
 impl RetryRequest<'_> {
     /// The body of the message.
     pub(super) fn to_vec(&self) -> Result<Vec<u8>, EncodeError> {
         let mut extensions = ExtensionsBuilder::default();
-        extensions.push(&SelectedVersion(self.protocol.version(ProtocolVersion::TLS_1_3)))?;
+        extensions.push(&SelectedVersion(self.transport.version(ProtocolVersion::TLS_1_3)))?;
         if !self.cookie.is_empty() {
             extensions.push(&Cookie(self.cookie))?;
         }
@@ -39,7 +39,7 @@ impl RetryRequest<'_> {
             extensions.push(&KeyShareHelloRetryRequest(group))?;
         }
         let request = ServerHello {
-            legacy_version: self.protocol.version(ProtocolVersion::TLS_1_2),
+            legacy_version: self.transport.version(ProtocolVersion::TLS_1_2),
             random: ServerHello::HELLO_RETRY_REQUEST,
             legacy_session_id_echo: self.legacy_session_id_echo,
             cipher_suite: self.suite,
@@ -64,17 +64,17 @@ impl Retried {
     /// The body of the HelloRetryRequest, with this cookie.
     pub(crate) fn request(&self, cookie: &[u8]) -> Result<Vec<u8>, EncodeError> {
         let Self { suite, group, .. } = *self;
-        RetryRequest { suite, group, cookie, legacy_session_id_echo: &[], protocol: Protocol::Dtls }.to_vec()
+        RetryRequest { suite, group, cookie, legacy_session_id_echo: &[], transport: Transport::Datagram }.to_vec()
     }
 
     /// Goes on where the HelloRetryRequest was sent, with this cookie.
     pub(crate) fn expect_second(self, config: Arc<ServerConfig>, cookie: &[u8]) -> Result<State, Error> {
         let suite = config.common.provider.tls13_suite(self.suite).ok_or(ApiMisuse::Unsupported("cipher suite"))?;
-        let mut transcript = Transcript::after_hash(suite.hash, Protocol::Tls, &self.hash);
+        let mut transcript = Transcript::after_hash(suite.hash, Transport::Stream, &self.hash);
         let request = self.request(cookie)?;
         let [_, len @ ..] = u32::try_from(request.len()).map_err(|_| EncodeError)?.to_be_bytes();
         transcript.add(&[&[HandshakeType::SERVER_HELLO.0], &len[..], &request].concat());
-        let transcript = transcript.over(Protocol::Dtls);
+        let transcript = transcript.over(Transport::Datagram);
         let (suite, group, cookie) = (self.suite, self.group, cookie.into());
         let second = ExpectSecondClientHello { config, transcript, suite, group, cookie, first: None };
         Ok(State::SecondClientHello(Box::new(second)))
@@ -87,12 +87,12 @@ pub(crate) fn retry(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
     message: Message<'_>,
-    protocol: Protocol,
+    transport: Transport,
     now: Now,
 ) -> Result<Retried, Error> {
-    let offer = Offer::parse(config, hello, message.protocol)?;
-    let negotiated = Negotiated::new(config, &offer, None, now, protocol)?;
+    let offer = Offer::parse(config, hello, message.transport)?;
+    let negotiated = Negotiated::new(config, &offer, None, now, transport)?;
     let group = negotiated.key_share.is_none().then(|| negotiated.group.name());
-    let hash = Transcript::new13(negotiated.suite.hash, message.protocol).current_with(message.bytes);
+    let hash = Transcript::new13(negotiated.suite.hash, message.transport).current_with(message.bytes);
     Ok(Retried { suite: negotiated.suite.id, group, hash: hash.as_ref().into() })
 }

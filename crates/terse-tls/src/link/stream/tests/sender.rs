@@ -6,7 +6,7 @@ use super::*;
 use crate::ApiMisuse;
 use crate::crypto::Tls13Suite;
 use crate::test_crypto::suite;
-use crate::wire::Protocol;
+use crate::wire::Transport;
 
 fn transmitted(sender: &mut Sender) -> Vec<u8> {
     let mut out = vec![0; sender.pending()];
@@ -44,7 +44,7 @@ fn a_flight_takes_as_few_records_as_possible() {
     assert_eq!(sender.produced(), stream.len() as u64);
     sender.end_of_flight().unwrap();
     assert_eq!(sender.pending(), 0, "no record without content");
-    assert_eq!(sender.protocol(), Protocol::Tls);
+    assert_eq!(sender.transport(), Transport::Stream);
 }
 
 #[test]

@@ -1,32 +1,41 @@
-//! TLS or DTLS: what differs in the bytes of handshake messages. The link that carries them knows which it is.
+//! TLS over a stream or DTLS over datagrams: what differs in the bytes of handshake messages.
 
 use super::ProtocolVersion;
 
-/// Which of the two protocols messages belong to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    /// TLS, over a stream.
+/// The kind of link under a connection, and so which protocol is spoken over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Transport {
+    /// Bytes in order, without loss, such as TCP: TLS.
     #[default]
-    Tls,
-    /// DTLS, over datagrams: a ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3), versions are written
-    /// otherwise.
-    Dtls,
+    Stream,
+    /// Datagrams, with loss, in any order, such as UDP: DTLS. A ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3),
+    /// versions are written otherwise.
+    Datagram,
 }
 
-impl Protocol {
+impl Transport {
+    /// As in reports: `stream`, `datagram`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Datagram => "datagram",
+        }
+    }
+
     /// The prefix of the labels that 1.3 derives keys with (RFC 9846, 7.1; RFC 9147, 5.9).
     pub(crate) const fn label_prefix(self) -> &'static [u8] {
         match self {
-            Self::Tls => b"tls13 ",
-            Self::Dtls => b"dtls13",
+            Self::Stream => b"tls13 ",
+            Self::Datagram => b"dtls13",
         }
     }
 
     /// The length of the header of a handshake message in bytes (RFC 9846, 4; RFC 6347, 4.2.2).
     pub(crate) const fn message_header_len(self) -> usize {
         match self {
-            Self::Tls => 4,
-            Self::Dtls => 12,
+            Self::Stream => 4,
+            Self::Datagram => 12,
         }
     }
 
@@ -39,8 +48,8 @@ impl Protocol {
     /// What a server of 1.3 echoes of the client's `legacy_session_id`: nothing in DTLS (RFC 9147, 5).
     pub(crate) fn legacy_session_id_echo(self, legacy_session_id: &[u8]) -> &[u8] {
         match self {
-            Self::Tls => legacy_session_id,
-            Self::Dtls => &[],
+            Self::Stream => legacy_session_id,
+            Self::Datagram => &[],
         }
     }
 
@@ -49,12 +58,12 @@ impl Protocol {
     /// older.
     pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {
         ProtocolVersion(match (self, version.0) {
-            (Self::Tls, number) => number,
-            (Self::Dtls, 0x0302) => 0xfeff, // there is no DTLS 1.1: 1.0 is TLS 1.1
-            (Self::Dtls, 0xfeff) => 0x0302,
-            (Self::Dtls, 0x0301) => 0xfefe,
-            (Self::Dtls, 0xfefe) => 0x0301,
-            (Self::Dtls, number) => 0x0201_u16.wrapping_add(!number),
+            (Self::Stream, number) => number,
+            (Self::Datagram, 0x0302) => 0xfeff, // there is no DTLS 1.1: 1.0 is TLS 1.1
+            (Self::Datagram, 0xfeff) => 0x0302,
+            (Self::Datagram, 0x0301) => 0xfefe,
+            (Self::Datagram, 0xfefe) => 0x0301,
+            (Self::Datagram, number) => 0x0201_u16.wrapping_add(!number),
         })
     }
 }
@@ -68,16 +77,16 @@ mod tests {
     #[test]
     fn versions_of_dtls_are_those_of_the_registry() {
         for (tls, dtls) in [(0x0302, 0xfeff), (0x0303, 0xfefd), (0x0304, 0xfefc)] {
-            assert_eq!(Protocol::Dtls.version(ProtocolVersion(tls)), ProtocolVersion(dtls));
-            assert_eq!(Protocol::Dtls.version(ProtocolVersion(dtls)), ProtocolVersion(tls));
-            assert_eq!(Protocol::Tls.version(ProtocolVersion(dtls)), ProtocolVersion(dtls));
+            assert_eq!(Transport::Datagram.version(ProtocolVersion(tls)), ProtocolVersion(dtls));
+            assert_eq!(Transport::Datagram.version(ProtocolVersion(dtls)), ProtocolVersion(tls));
+            assert_eq!(Transport::Stream.version(ProtocolVersion(dtls)), ProtocolVersion(dtls));
         }
     }
 
     #[test]
     fn every_version_comes_back() {
         for version in (0..=u16::MAX).map(ProtocolVersion) {
-            assert_eq!(Protocol::Dtls.version(Protocol::Dtls.version(version)), version);
+            assert_eq!(Transport::Datagram.version(Transport::Datagram.version(version)), version);
         }
     }
 
@@ -87,7 +96,7 @@ mod tests {
         for (dtls, order) in
             [(0xffff, Less), (0xfeff, Less), (0xfefe, Less), (0xfefc, Greater), (0xfe00, Greater), (0xfdff, Greater)]
         {
-            assert_eq!(Protocol::Dtls.version(ProtocolVersion(dtls)).cmp(&known), order, "{dtls:x}");
+            assert_eq!(Transport::Datagram.version(ProtocolVersion(dtls)).cmp(&known), order, "{dtls:x}");
         }
     }
 }
