@@ -8,7 +8,7 @@ use crate::cache::{self, AddressId, ClientSession, StoreAnswer, StoreRequest};
 use crate::config::{ClientConfig, Common, ServerAddress, ServerConfig};
 use crate::crypto::{CryptoError, Rng};
 use crate::error::{ApiMisuse, Error};
-use crate::handshake::{Agreed, Handshake, Output, Receive, SignatureRequest};
+use crate::handshake::{Agreed, Handshake, Sending, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Halves;
 use crate::resume::{Begun, Demands};
@@ -127,19 +127,7 @@ impl Connection {
         let link = Halves::client(&config, rng)?;
         let mut connection = Self::new(Config::Client(config.clone()), link, now);
         connection.cache = cache;
-        let mut output = Output {
-            link: connection.link.sender_mut(),
-            rng,
-            now,
-            summary: &mut connection.summary,
-            agreed: &mut connection.agreed,
-            client_address: None,
-            cache: connection.cache.as_deref_mut(),
-            trace: config.common.trace.as_deref(),
-            learned: None,
-            look_up: None,
-            receive: Receive::default(),
-        };
+        let (_, mut output) = connection.output(now, rng);
         let state = ExpectServerHello::start(config.clone(), server, resumption, &mut output)?;
         connection.proceed(Handshake::Client(state), now);
         Ok(connection)
@@ -452,20 +440,12 @@ impl Connection {
             return Err(ApiMisuse::KeyUpdateUnderWay.into());
         }
         let before = self.link.sender().produced();
-        let mut output = Output {
+        let sending = Sending {
             link: self.link.sender_mut(),
-            rng: &mut NoRandomness,
-            now: Now { monotonic: self.started, unix: None },
             summary: &mut self.summary,
-            agreed: &mut self.agreed,
-            client_address: None,
-            cache: None,
             trace: self.config.common().trace.as_deref(),
-            learned: None,
-            look_up: None,
-            receive: Receive::default(),
         };
-        traffic.update_keys(request_peer, &mut output)?;
+        traffic.update_keys(request_peer, sending)?;
         self.summary.sent.post_handshake_bytes += self.link.sender().produced() - before;
         Ok(())
     }
@@ -530,13 +510,4 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
     (config.cache.as_ref().map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
-}
-
-/// For calls that need none.
-struct NoRandomness;
-
-impl Rng for NoRandomness {
-    fn fill(&mut self, _: &mut [u8]) -> Result<(), crate::crypto::CryptoError> {
-        Err(crate::crypto::CryptoError::RandomFailed)
-    }
 }

@@ -155,22 +155,9 @@ impl Connection {
         change: impl FnOnce(Handshake, &dyn Incoming, &mut Output<'_>) -> Result<(Handshake, usize), Error>,
     ) -> Result<(), Error> {
         let handshake = self.handshake.take().ok_or(ApiMisuse::Closed)?;
-        let (receiver, sender) = self.link.both_mut();
-        let produced = sender.produced();
+        let produced = self.link.sender().produced();
         let was_finished = handshake.is_finished();
-        let mut output = Output {
-            link: sender,
-            rng,
-            now,
-            summary: &mut self.summary,
-            agreed: &mut self.agreed,
-            client_address: self.client_address,
-            cache: self.cache.as_deref_mut(),
-            trace: self.config.common().trace.as_deref(),
-            learned: None,
-            look_up: None,
-            receive: Receive::default(),
-        };
+        let (receiver, mut output) = self.output(now, rng);
         let (handshake, handled) = change(handshake, receiver, &mut output)?;
         if let Some(LookUp { rows, pending: Some(ticket) }) = output.look_up.take().map(|look_up| *look_up) {
             self.proceed(ExpectStore::look_up(handshake, rows, ticket), now); // the message stays where it is
@@ -192,6 +179,25 @@ impl Connection {
         }
         self.proceed(handshake, now);
         ids.map_or(Ok(()), |ids| self.handle_ids(ids))
+    }
+
+    /// What the handshake has to do with: what came, and what it can do.
+    pub(super) fn output<'a>(&'a mut self, now: Now, rng: &'a mut dyn Rng) -> (&'a dyn Incoming, Output<'a>) {
+        let (receiver, sender) = self.link.both_mut();
+        let output = Output {
+            link: sender,
+            rng,
+            now,
+            summary: &mut self.summary,
+            agreed: &mut self.agreed,
+            client_address: self.client_address,
+            cache: self.cache.as_deref_mut(),
+            trace: self.config.common().trace.as_deref(),
+            learned: None,
+            look_up: None,
+            receive: Receive::default(),
+        };
+        (receiver, output)
     }
 
     /// Changes what is received next as the handshake says.

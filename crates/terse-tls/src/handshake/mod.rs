@@ -112,6 +112,25 @@ pub(crate) struct Output<'a> {
     pub(crate) receive: Receive,
 }
 
+/// What a message needs to be sent, and told of.
+pub(crate) struct Sending<'a> {
+    pub(crate) link: &'a mut dyn Link,
+    pub(crate) summary: &'a mut Summary,
+    pub(crate) trace: Option<&'a dyn Trace>,
+}
+
+impl<'a> Sending<'a> {
+    /// Sends a message that no transcript covers, or not yet.
+    pub(crate) fn push(self, kind: HandshakeType, body: &dyn Encode) -> Result<&'a [u8], Error> {
+        let message = self.link.push(kind, body)?;
+        self.summary.sent.count_message(kind, message.len());
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::Sent(kind, message.len()));
+        }
+        Ok(message)
+    }
+}
+
 /// Changes to the receiving half, in effect after the message that is being handled.
 #[derive(Default)]
 pub(crate) struct Receive {
@@ -288,12 +307,12 @@ impl Output<'_> {
 
     /// Sends a message that no transcript covers, or not yet.
     pub(crate) fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
-        let message = self.link.push(kind, body)?;
-        self.summary.sent.count_message(kind, message.len());
-        if let Some(trace) = self.trace {
-            trace.event(TraceEvent::Sent(kind, message.len()));
-        }
-        Ok(message)
+        self.sending().push(kind, body)
+    }
+
+    /// As much of this as a message needs.
+    pub(crate) fn sending(&mut self) -> Sending<'_> {
+        Sending { link: self.link, summary: self.summary, trace: self.trace }
     }
 
     /// Says that early data ends, if the link has a message for that.

@@ -13,6 +13,14 @@ mod tests;
 
 pub(crate) use early::EarlySecret;
 
+/// What the traffic secrets of a connection are numbered by over datagrams (RFC 9147, 6.1). Each change of keys after the
+/// handshake adds one.
+pub(crate) mod epoch {
+    pub(crate) const EARLY_DATA: u64 = 1;
+    pub(crate) const HANDSHAKE: u64 = 2;
+    pub(crate) const APPLICATION: u64 = 3;
+}
+
 /// What the key schedule is told once: the suite, and the label prefix of the link.
 #[derive(Clone, Copy)]
 pub(crate) struct Schedule {
@@ -93,7 +101,7 @@ impl HandshakeSecret {
 
     fn traffic(&self, label: &[u8], messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, label, messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 2 })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: epoch::HANDSHAKE })
     }
 }
 
@@ -107,13 +115,13 @@ impl MainSecret {
     /// `client_application_traffic_secret_0`; the messages end with the server's Finished.
     pub(crate) fn client_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"c ap traffic", messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 3 })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: epoch::APPLICATION })
     }
 
     /// `server_application_traffic_secret_0`; the messages end with the server's Finished.
     pub(crate) fn server_traffic(&self, messages: &Digest) -> Result<TrafficSecret, CryptoError> {
         let secret = self.schedule.derive_secret(&self.secret, b"s ap traffic", messages)?;
-        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: 3 })
+        Ok(TrafficSecret { schedule: self.schedule, secret, epoch: epoch::APPLICATION })
     }
 
     /// `exporter_secret`; the messages end with the server's Finished.

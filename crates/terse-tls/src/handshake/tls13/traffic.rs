@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::client::Tickets;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::{ConnectionIds, Message, Output};
+use crate::handshake::{ConnectionIds, Message, Output, Sending};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
 use crate::wire::{
@@ -89,11 +89,13 @@ impl Traffic {
     }
 
     /// Sends a KeyUpdate and changes this side's key (RFC 9846, 4.7.3).
-    pub(crate) fn update_keys(&mut self, update_requested: bool, output: &mut Output<'_>) -> Result<(), Error> {
-        output.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
+    pub(crate) fn update_keys(&mut self, update_requested: bool, sending: Sending<'_>) -> Result<(), Error> {
+        let Sending { link, summary, trace } = sending;
+        let sending = Sending { link: &mut *link, summary, trace };
+        sending.push(HandshakeType::KEY_UPDATE, &KeyUpdate { update_requested })?;
         self.owes_update = false;
         self.send = self.send.update()?;
-        output.link.new_keys(&EpochKeys::Tls13(self.send.clone()))
+        link.new_keys(&EpochKeys::Tls13(self.send.clone()))
     }
 
     /// Whether a KeyUpdate must come before the next application data.
@@ -116,7 +118,7 @@ impl Traffic {
             self.owes_update = true;
             // A peer that asks but does not read fills no buffer: later, one answer does for all.
             if output.link.pending() == 0 && output.link.can_update_keys() {
-                self.update_keys(false, output)?;
+                self.update_keys(false, output.sending())?;
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::record::datagram::RecordNumber;
 use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
 use crate::record::datagram13;
 use crate::schedule::EpochKeys;
+use crate::schedule::tls13::epoch::{APPLICATION, EARLY_DATA, HANDSHAKE};
 use crate::summary::Dropped;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Parse, ReturnRoutabilityCheck};
@@ -364,11 +365,6 @@ impl Receiver {
         }
     }
 }
-
-/// The epochs of DTLS 1.3 (RFC 9147, 6.1).
-const EARLY_DATA: u64 = 1;
-const HANDSHAKE: u64 = 2;
-const APPLICATION: u64 = 3;
 
 /// The fragments of handshake messages in a record; `None` for what is none.
 fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader, &[u8])>> {

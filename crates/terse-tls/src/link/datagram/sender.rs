@@ -21,6 +21,7 @@ use crate::link::{Link, Outgoing, RecordLimits};
 use crate::record::datagram::{RecordNumber, WriteEpoch};
 use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
 use crate::schedule::EpochKeys;
+use crate::schedule::tls13::epoch::{EARLY_DATA, HANDSHAKE};
 use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Encode, HandshakeType, Transport, Writer};
 
@@ -331,10 +332,6 @@ impl Sender {
         self.flight.bytes.extend_from_slice(body);
     }
 }
-
-/// The epochs of DTLS 1.3 until the handshake is over (RFC 9147, 6.1).
-const EARLY_DATA: u64 = 1;
-const HANDSHAKE: u64 = 2;
 
 /// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be
 /// the cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which

@@ -3,7 +3,7 @@
 //! What must always hold: a binder is made and checked under the label of its key's origin, so that a key from one is
 //! no key of another.
 
-use super::{HandshakeSecret, Schedule, TrafficSecret, finished, hkdf_expand_label};
+use super::{HandshakeSecret, Schedule, TrafficSecret, epoch, finished, hkdf_expand_label};
 use crate::crypto::{CryptoError, Digest, Hash, MAX_HASH_LEN, Secret, SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
 use crate::resume::PskKind;
@@ -62,7 +62,7 @@ impl EarlySecret {
         Ok(TrafficSecret {
             schedule,
             secret: schedule.derive_secret(&self.secret, b"c e traffic", messages)?,
-            epoch: 1,
+            epoch: epoch::EARLY_DATA,
         })
     }
 

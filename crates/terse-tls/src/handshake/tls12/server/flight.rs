@@ -21,9 +21,9 @@ use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
 use crate::wire::{
     CachedMessage12, CertificateRequest12, CertificateStatus, CertificateType, ClientCertificateType,
-    DistinguishedName, EcPointFormats, EcdheParams, Encode, ExtendedMasterSecret, ExtensionsBuilder, HandshakeType,
-    List, NamedGroup, ProtocolVersion, Random, RenegotiationInfo, ServerHello, ServerHelloDone, ServerKeyExchangeEcdhe,
-    ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms, StatusRequested,
+    DistinguishedName, EcPointFormats, EcdheParams, Encode, Encoded, ExtendedMasterSecret, ExtensionsBuilder,
+    HandshakeType, List, NamedGroup, ProtocolVersion, Random, RenegotiationInfo, ServerHello, ServerHelloDone,
+    ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms, StatusRequested,
 };
 
 /// What all states after the server's flight have.
@@ -201,15 +201,6 @@ impl Flight {
             Some(_) => State::Certificate(Box::new(ExpectCertificate { handshaking, ecdhe })),
             None => State::ClientKeyExchange(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client: None })),
         })
-    }
-}
-
-/// A message's body that is encoded already.
-struct Encoded<'a>(&'a [u8]);
-
-impl Encode for Encoded<'_> {
-    fn encode(&self, writer: &mut crate::wire::Writer<'_>) {
-        writer.bytes(self.0);
     }
 }
 
