@@ -509,5 +509,7 @@ fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box
         versions: &versions,
         resumes: offers_session && resumption.is_some_and(|resumption| !resumption.offers_cached_objects),
     };
-    (config.cache.as_ref().map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
+    // Without certificates there is nothing to leave out.
+    let cache = config.cache.as_ref().filter(|_| !config.has_psks_only());
+    (cache.map(|cache| Box::new(ClientSession::begin(cache, scope, context))), begun)
 }

@@ -6,6 +6,7 @@ use core::slice;
 use terse_testkit::fault;
 use terse_testkit::pair::{Pair, Side};
 use terse_testkit::setup::Setup;
+use terse_tls::cache::{ClientCache, MemoryClientStore, Schemes};
 use terse_tls::resume::{ExternalPsk, MemoryPskStore, PskHash};
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{
@@ -84,6 +85,20 @@ fn need_no_signatures_at_all() {
     assert!(!hello_has(&pair, ExtensionType::SIGNATURE_ALGORITHMS));
     world.setup.client.psks.clear();
     assert!(matches!(world.setup.client.check(), Err(ApiMisuse::EmptyConfiguration(_))));
+}
+
+/// Without certificates there is nothing to leave out: a cache that a firmware is configured with costs no byte.
+#[test]
+fn alone_need_no_cache() {
+    let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
+    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    let without = world.connect(0).client.summary().sent.record_bytes;
+    let (store, schemes) = (Arc::new(MemoryClientStore::new(4)), Schemes::COMPACT);
+    world.setup.client.cache = Some(ClientCache { store, schemes });
+    let pair = world.connect(1);
+    check(&pair, NAME);
+    assert!(!hello_has(&pair, world.setup.client.common.compact_cache));
+    assert_eq!(pair.client.summary().sent.record_bytes, without);
 }
 
 /// A server with certificates has nothing to offer to a client without the key.
