@@ -70,11 +70,31 @@ struct Peer {
     sent: usize,
     /// It receives what is sent there.
     is_proven: bool,
+    /// What came of the body of a ClientHello, each fragment in its place: a cookie may be in two of them.
+    hello: Vec<u8>,
     /// What was to be returned from there (RFC 9853).
     challenges: Vec<Vec<u8>>,
     /// Connection IDs that were provided, and not used yet.
     ids: VecDeque<Vec<u8>>,
     output: Vec<Vec<u8>>,
+}
+
+impl Peer {
+    /// The fragments of a ClientHello in the body of a record, if they are any.
+    fn hello_came(&mut self, mut body: &[u8]) {
+        while let Some((header, rest)) = body.split_first_chunk::<FRAGMENT_HEADER_LEN>()
+            && header[0] == HandshakeType::CLIENT_HELLO.0
+        {
+            let number = |at: usize| header[at..at + 3].iter().fold(0, |all, byte| all << 8 | usize::from(*byte));
+            let (start, len) = (number(6), number(9));
+            let Some((fragment, after)) = rest.split_at_checked(len).filter(|_| start + len <= MAX_HELLO) else {
+                return;
+            };
+            self.hello.resize(self.hello.len().max(start + len), 0);
+            self.hello[start..start + len].copy_from_slice(fragment);
+            body = after;
+        }
+    }
 }
 
 /// What a connection said about itself.
@@ -109,6 +129,7 @@ impl Server {
             received: 0,
             sent: 0,
             is_proven: false,
+            hello: Vec::new(),
             challenges: Vec::new(),
             ids: VecDeque::new(),
             output: Vec::new(),
@@ -167,8 +188,10 @@ impl Server {
     fn receive(&mut self, mut datagram: Vec<u8>) {
         let peer = &mut self.peers[self.current];
         peer.received += datagram.len();
-        peer.is_proven |= datagram.windows(COOKIE.len()).any(|window| window == COOKIE);
         let records = records(&datagram, self.cid_len).0;
+        records.iter().filter(|record| record.epoch == 0).for_each(|record| peer.hello_came(record.body));
+        let has_cookie = |bytes: &[u8]| bytes.windows(COOKIE.len()).any(|window| window == COOKIE);
+        peer.is_proven |= has_cookie(&datagram) || has_cookie(&peer.hello);
         let mut authentic = records.iter().filter_map(|record| peer.protection.authentic(record)).peekable();
         // Who has keys got the ServerHello; but a connection that is complete may be at an address that is not proven.
         peer.is_proven |= authentic.peek().is_some() && self.endpoint.connections().1 > 0;
@@ -436,6 +459,9 @@ fn new_connection_ids(content: &[u8]) -> Vec<Vec<u8>> {
 
 /// What the transparent provider makes of every client.
 const COOKIE: [u8; 8] = [0x5c; 8];
+
+/// No ClientHello is put together that is longer.
+const MAX_HELLO: usize = 4_096;
 
 /// What begins a `return_routability_check` (RFC 9853, 4).
 const PATH_CHALLENGE: u8 = 0;
