@@ -38,7 +38,16 @@ impl Drop for Simulation {
 
 /// The time of a call, for Terse.
 pub fn now() -> Now {
-    let now = clock().now_after(LAST.get().unwrap_or_else(|| clock().now()));
+    after_last(|last| clock().now_after(last))
+}
+
+/// That of the system's last tick, where `terse_net` takes it.
+pub fn last_tick() -> Now {
+    after_last(|last| clock().last_tick_after(last))
+}
+
+fn after_last(read: impl FnOnce(Now) -> Now) -> Now {
+    let now = read(LAST.get().unwrap_or_else(|| clock().now()));
     LAST.set(Some(now));
     SIMULATED.get().map_or(now, |milliseconds| Now { monotonic: Instant(milliseconds), ..now })
 }

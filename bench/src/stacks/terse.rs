@@ -172,21 +172,21 @@ impl World for TerseWorld {
                 Servers::Endpoint(server) => return Ok(Box::new(server.end())),
             },
         };
-        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false, before_waiting: false }))
+        Ok(Box::new(TerseEnd { connection: connection.map_err(text)?, is_connected: false, is_application: false }))
     }
 }
 
 struct TerseEnd {
     connection: Connection,
     is_connected: bool,
-    /// The clock is read before a datagram is waited for, as `terse_net::DatagramClient` does: how long may it take?
-    before_waiting: bool,
+    /// Driven as `terse_net::DatagramClient` drives it: the time is that of the last tick, also before a datagram is waited for.
+    is_application: bool,
 }
 
 impl TerseEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
-        let now = clock::now();
+        let now = if self.is_application { clock::last_tick() } else { clock::now() };
         loop {
             let waiting = wire.input.waiting();
             if waiting.is_empty() {
@@ -220,7 +220,7 @@ impl End for TerseEnd {
     }
 
     fn as_application(mut self: Box<Self>) -> Box<dyn End> {
-        self.before_waiting = true;
+        self.is_application = true;
         if self.connection.summary().transport == Transport::Stream { Box::new(StreamEnd::new(*self)) } else { self }
     }
 
@@ -235,8 +235,8 @@ impl End for TerseEnd {
     fn read(&mut self, wire: Wire<'_>, out: &mut [u8]) -> Result<usize, String> {
         match self.connection.recv(out) {
             0 => {
-                if self.before_waiting {
-                    black_box(clock::now());
+                if self.is_application {
+                    black_box(clock::last_tick());
                 }
                 self.turn(wire)?;
                 Ok(self.connection.recv(out))

@@ -36,20 +36,18 @@ struct Key(LessSafeKey);
 
 impl AeadKey for Key {
     fn seal(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8], tag: &mut [u8]) -> Result<(), CryptoError> {
-        if tag.len() != self.0.algorithm().tag_len() {
-            return Err(CryptoError::InvalidLength);
-        }
-        let computed = self
-            .0
-            .seal_in_place_separate_tag(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), data)
-            .map_err(|_| CryptoError::InvalidLength)?;
-        tag.copy_from_slice(computed.as_ref());
-        Ok(())
+        // It refuses a tag of another length.
+        self.0
+            .seal_in_place_scatter(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), data, &[], tag)
+            .map_err(|_| CryptoError::InvalidLength)
     }
 
     fn open(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8]) -> Result<usize, CryptoError> {
+        let len = data.len().checked_sub(self.0.algorithm().tag_len()).ok_or(CryptoError::DecryptFailed)?;
+        let (content, tag) = data.split_at_mut(len);
+        // `open_in_place` would then move the content to where it is already.
         self.0
-            .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), data)
+            .open_in_place_separate_tag(Nonce::assume_unique_for_key(*nonce), Aad::from(aad), tag, content)
             .map(|plaintext| plaintext.len())
             .map_err(|_| CryptoError::DecryptFailed)
     }

@@ -7,19 +7,21 @@ use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pki_types::UnixTime;
+#[cfg(target_os = "linux")]
+use rustix::time::ClockId;
 use terse_tls::{Instant, Now};
 
 /// The machine's clocks, or a wall clock that pretends to be elsewhere in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    start: std::time::Instant,
+    start: Start,
     pretended: Option<UnixTime>,
 }
 
 impl Clock {
     /// The machine's clocks. The monotonic one counts from here.
     pub fn new() -> Self {
-        Self { start: std::time::Instant::now(), pretended: None }
+        Self { start: Start::now(), pretended: None }
     }
 
     /// As if it were `time` now: for trying what expires.
@@ -36,9 +38,23 @@ impl Clock {
     /// The time of a call that comes after the one at `last`. The wall clock is read at most once in a second: nothing
     /// that needs it counts in less.
     pub fn now_after(&self, last: Now) -> Now {
-        let elapsed = self.elapsed();
-        let is_same_second = last.monotonic.0 / 1000 == elapsed.as_secs();
-        Now { monotonic: milliseconds(elapsed), unix: if is_same_second { last.unix } else { self.wall(elapsed) } }
+        self.after(last, self.elapsed())
+    }
+
+    /// The same, as of the system's last tick, which is up to 10 ms ago: for a fraction of the cost, where that does not matter.
+    /// Never before `last`. Without ticks that can be read (they are Linux's) it is the time of the call.
+    #[inline] // handing over the time costs as much as finding it
+    pub fn last_tick_after(&self, last: Now) -> Now {
+        #[cfg(test)]
+        TICKS.set(TICKS.get() + 1);
+        self.after(last, self.start.elapsed_at_last_tick())
+    }
+
+    #[inline]
+    fn after(&self, last: Now, elapsed: Duration) -> Now {
+        let monotonic = milliseconds(elapsed).max(last.monotonic);
+        let is_same_second = last.monotonic.0 / 1000 == monotonic.0 / 1000;
+        Now { monotonic, unix: if is_same_second { last.unix } else { self.wall(elapsed) } }
     }
 
     fn elapsed(&self) -> Duration {
@@ -56,10 +72,49 @@ impl Clock {
     }
 }
 
+/// Where the monotonic clock stood when it was first read.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    clock: std::time::Instant,
+    #[cfg(target_os = "linux")]
+    ticks: Duration,
+}
+
+impl Start {
+    fn now() -> Self {
+        Self {
+            clock: std::time::Instant::now(),
+            // After the other, so that no tick seems to be in the future.
+            #[cfg(target_os = "linux")]
+            ticks: read(ClockId::Monotonic),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    fn elapsed_at_last_tick(&self) -> Duration {
+        #[cfg(target_os = "linux")]
+        return read(ClockId::MonotonicCoarse).saturating_sub(self.ticks);
+        #[cfg(not(target_os = "linux"))]
+        return self.elapsed();
+    }
+}
+
+/// Linux's `CLOCK_MONOTONIC`, or what it was at the last tick.
+#[cfg(target_os = "linux")]
+fn read(clock: ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32) // neither is negative
+}
+
 #[cfg(test)]
 thread_local! {
     /// How often this thread has read a clock.
     pub(crate) static READINGS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
+    /// How often it has looked for the last tick.
+    pub(crate) static TICKS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
 const fn milliseconds(elapsed: Duration) -> Instant {
@@ -71,3 +126,6 @@ impl Default for Clock {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests;

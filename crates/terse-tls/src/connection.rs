@@ -199,7 +199,7 @@ impl Connection {
         }
         self.answer_challenges();
         let len = self.link.sender_mut().transmit(now.monotonic, out);
-        if let Some(sent) = self.link.datagrams_mut().map(|driver| driver.sender.take_sent()) {
+        if let Some(sent) = self.link.datagrams_mut().and_then(|driver| driver.sender.take_sent()) {
             self.count_sent(&sent);
         }
         (len > 0).then_some(len)
@@ -232,11 +232,12 @@ impl Connection {
         if !self.is_connected() {
             return Err(ApiMisuse::HandshakeNotFinished.into());
         }
-        if self.is_datagram() && data.len() > self.link.sender().max_fragment() {
+        let max_fragment = self.link.sender().max_fragment();
+        if self.is_datagram() && data.len() > max_fragment {
             return Err(ApiMisuse::MessageTooLong.into());
         }
         let mut taken = 0;
-        for fragment in data.chunks(self.link.sender().max_fragment().max(1)) {
+        for fragment in data.chunks(max_fragment.max(1)) {
             let sender = self.link.sender();
             if sender.pending() >= self.config.common().max_send_buffer {
                 break;

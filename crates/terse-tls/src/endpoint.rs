@@ -19,8 +19,8 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use crate::cache::StoreAnswer;
-use crate::config::{Datagrams, ServerConfig};
-use crate::connection::{Connection, Event};
+use crate::config::ServerConfig;
+use crate::connection::Connection;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::record::datagram12::Header;
@@ -44,7 +44,7 @@ use hellos::{Hello, Hellos, Shown, Verdict};
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
 use paths::{Origin, Outcome};
-use tables::{ByHandle, Events, HashKey, Keyed};
+use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,7 +104,7 @@ pub struct Endpoint {
     hellos: Hellos,
     /// Boxed, since the map has room for more entries than are there.
     connections: ByHandle<Box<Entry>>,
-    by_address: Keyed<SocketAddr, ConnectionHandle>,
+    by_address: ByAddress,
     by_cid: Keyed<Box<[u8]>, ConnectionHandle>,
     /// Those whose handshake is not complete, the oldest first.
     half_open: BTreeSet<ConnectionHandle>,
@@ -135,7 +135,7 @@ impl Endpoint {
             config,
             limits,
             connections: ByHandle::with_hasher(key.of_handles()),
-            by_address: Keyed::with_hasher(key.clone()),
+            by_address: ByAddress::new(key.clone()),
             by_cid: Keyed::with_hasher(key),
             half_open: BTreeSet::new(),
             timers: BTreeSet::new(),
@@ -168,8 +168,8 @@ impl Endpoint {
             }
             return;
         }
-        match self.by_address.get(&from) {
-            Some(handle) => self.feed(*handle, now, rng, from, datagram),
+        match self.by_address.find(from) {
+            Some(handle) => self.feed(handle, now, rng, from, datagram),
             None => self.counters.unknown_address += 1,
         }
     }
@@ -181,17 +181,17 @@ impl Endpoint {
             return;
         };
         let handle = match header.cid(datagram) {
-            Some(cid) => self.by_cid.get(cid),
-            None => self.by_address.get(&from),
+            Some(cid) => self.by_cid.get(cid).copied(),
+            None => self.by_address.find(from),
         };
         match (handle, header.cid(datagram)) {
-            (Some(handle), _) => self.feed(*handle, now, rng, from, datagram),
+            (Some(handle), _) => self.feed(handle, now, rng, from, datagram),
             (None, Some(_)) => self.counters.unknown_connection_id += 1,
             (None, None) => self.counters.unknown_address += 1,
         }
     }
 
-    /// Writes the next datagram to `out`, which should have room for [`Datagrams::max_datagram`] bytes. Returns where
+    /// Writes the next datagram to `out`, which should have room for [`crate::Datagrams::max_datagram`] bytes. Returns where
     /// it goes, and its length.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
         while let Some((address, reply)) = self.replies.pop_front() {
@@ -207,7 +207,7 @@ impl Endpoint {
                     return Some((entry.address, len));
                 }
                 self.counters.amplification += u32::from(was_limited && entry.connection.has_output());
-                self.set_timer(handle);
+                set_timer(&mut self.timers, handle, entry);
             }
             self.touched.pop();
         }
@@ -312,8 +312,7 @@ impl Endpoint {
             self.timers.remove(&(time, handle));
         }
         let address = entry.proven_address();
-        if self.by_address.get(&address) == Some(&handle) {
-            self.by_address.remove(&address);
+        if self.by_address.remove(address, handle) {
             self.hellos.forget(&address);
         }
         for id in entry.connection.own_ids() {
@@ -343,17 +342,18 @@ impl Endpoint {
         &self.counters
     }
 
-    fn settings(&self) -> Datagrams {
-        self.config.common.datagrams.unwrap_or_default() // there are some: see `new`
+    /// How long the connection IDs are that clients get, if they get any.
+    fn connection_id(&self) -> Option<u8> {
+        self.config.common.datagrams.as_ref().and_then(|settings| settings.connection_id)
     }
 
     fn cid_len(&self) -> usize {
-        self.settings().connection_id.unwrap_or(0).into()
+        self.connection_id().unwrap_or(0).into()
     }
 
     /// A ClientHello is there as a whole.
     fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: Hello) {
-        let known = self.by_address.get(&from).copied();
+        let known = self.by_address.find(from);
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
             && entry.began_with(&hello)
@@ -437,7 +437,8 @@ impl Endpoint {
                 Err(error) => return self.failed(handle, error),
             }
             let (data, is_early) = entry.connection.take_received();
-            let is_done = data.is_empty() && (rest.is_empty() || entry.connection.is_waiting());
+            let has_more = !rest.is_empty() || (!data.is_empty() && entry.connection.has_waiting());
+            let is_done = !has_more || (data.is_empty() && entry.connection.is_waiting());
             if self.events.bytes() + data.len() > self.limits.max_received {
                 self.counters.data_dropped += 1;
             } else if !data.is_empty() {
@@ -461,12 +462,18 @@ impl Endpoint {
         if from == entry.address && arrivals.is_newer && !entry.connection.is_connected() {
             entry.proven(); // who has keys got the ServerHello
         }
-        self.report(handle);
-        if arrivals.is_from_path || self.limits.moves_on_any_record() {
+        let is_elsewhere = from != entry.address && (arrivals.is_from_path || self.limits.moves_on_any_record());
+        let (has_checks, is_asked) = (entry.connection.has_checks(), entry.connection.wanted_ids().is_some());
+        entry.report(handle, &mut self.half_open, &mut self.hellos, &mut self.events);
+        if is_elsewhere {
             self.came_from(handle, now, rng, &Origin { from, len, has_new_id: arrivals.has_new_id });
         }
-        self.handle_checks(handle, from, len);
-        self.answer_request(handle, rng);
+        if has_checks {
+            self.handle_checks(handle, from, len);
+        }
+        if is_asked {
+            self.answer_request(handle, rng);
+        }
     }
 
     /// Reports that a connection is over.
@@ -477,42 +484,19 @@ impl Endpoint {
         }
         self.half_open.remove(&handle);
     }
+}
 
-    /// Reports what happened to a connection.
-    fn report(&mut self, handle: ConnectionHandle) {
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
-        while let Some(event) = entry.connection.poll_event() {
-            let event = match event {
-                Event::Connected => {
-                    entry.proven();
-                    if !self.half_open.remove(&handle) {
-                        continue; // reported before data
-                    }
-                    self.hellos.forget(&entry.address);
-                    EndpointEvent::Connected
-                }
-                Event::NeedSignature => EndpointEvent::NeedSignature,
-                Event::NeedStore => EndpointEvent::NeedStore,
-                Event::PeerClosed => EndpointEvent::PeerClosed,
-                Event::EarlyData => continue, // reported with the data itself
-            };
-            entry.tell(&mut self.events, handle, event);
-        }
+/// The timer of a connection may have changed.
+fn set_timer(timers: &mut BTreeSet<(Instant, ConnectionHandle)>, handle: ConnectionHandle, entry: &mut Entry) {
+    let timer = entry.timeout();
+    if timer == entry.timer {
+        return;
     }
-
-    /// The timer of a connection may have changed.
-    fn set_timer(&mut self, handle: ConnectionHandle) {
-        let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let timer = entry.timeout();
-        if timer == entry.timer {
-            return;
-        }
-        if let Some(time) = core::mem::replace(&mut entry.timer, timer) {
-            self.timers.remove(&(time, handle));
-        }
-        if let Some(time) = timer {
-            self.timers.insert((time, handle));
-        }
+    if let Some(time) = core::mem::replace(&mut entry.timer, timer) {
+        timers.remove(&(time, handle));
+    }
+    if let Some(time) = timer {
+        timers.insert((time, handle));
     }
 }
 

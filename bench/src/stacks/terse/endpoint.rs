@@ -52,8 +52,9 @@ pub(super) struct ServerEnd {
 impl ServerEnd {
     /// Takes what came, as far as it can, and sends what is to be sent.
     fn turn(&mut self, wire: Wire<'_>) -> Result<(), String> {
-        let now = clock::now();
         let mut endpoint = self.endpoint.borrow_mut();
+        let (_, half_open) = endpoint.connections();
+        let now = if half_open > 0 { clock::now() } else { clock::last_tick() }; // as `terse_net::DatagramServer`
         loop {
             let datagram = wire.input.waiting();
             if datagram.is_empty() {
@@ -94,7 +95,7 @@ impl End for ServerEnd {
     }
 
     fn as_application(self: Box<Self>) -> Box<dyn End> {
-        self // one reading of the clock for a datagram, as `terse_net::DatagramServer` has
+        self // one look for the last tick for a datagram, as `terse_net::DatagramServer` has
     }
 
     fn write(&mut self, wire: Wire<'_>, data: &[u8]) -> Result<(), String> {

@@ -91,7 +91,7 @@ impl DatagramClient {
 
     /// Calls fail with [`NetError::NoAnswer`] from `limit` after now on.
     pub fn set_limit(&mut self, limit: Duration) {
-        let now = self.turn();
+        let now = self.turn_exactly();
         self.deadline = u64::try_from(limit.as_millis()).ok().and_then(|limit| now.0.checked_add(limit)).map(Instant);
         self.effort.since = now;
     }
@@ -205,8 +205,17 @@ impl DatagramClient {
         }
     }
 
-    /// Begins a turn: what follows happens now.
+    /// Begins a turn: what follows happens now. After the handshake that is the last tick, which is cheaper to know.
     fn turn(&mut self) -> Instant {
+        if !self.connection.is_connected() {
+            return self.turn_exactly();
+        }
+        self.now = self.clock.last_tick_after(self.now);
+        self.now.monotonic
+    }
+
+    /// The same where time limits begin or may be over.
+    fn turn_exactly(&mut self) -> Instant {
         self.now = self.clock.now_after(self.now);
         self.now.monotonic
     }
@@ -262,7 +271,10 @@ impl DatagramClient {
     fn read(&mut self, limit: Option<Duration>) -> Result<bool, NetError> {
         self.socket.set_read_timeout(limit).map_err(NetError::Io)?;
         let received = self.socket.recv(&mut self.input);
-        self.turn();
+        match received {
+            Ok(_) => self.turn(),
+            Err(_) => self.turn_exactly(),
+        };
         match received {
             Ok(len) => {
                 self.rest = 0..len;

@@ -128,6 +128,11 @@ impl Connection {
         self.link.sender().pending() > 0
     }
 
+    /// Whether a record was put aside that can be opened now.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.link.receiver().has_waiting()
+    }
+
     /// All application data that waits: of one record. And whether it is early data.
     pub(crate) fn take_received(&mut self) -> (Vec<u8>, bool) {
         let is_early = core::mem::replace(&mut self.early_data, Progress::Due) != Progress::Due;

@@ -35,6 +35,9 @@ impl Connection {
 
     /// Answers the challenges on the only path that is known here. Nobody asked for other checks.
     pub(super) fn answer_challenges(&mut self) {
+        if !self.has_checks() {
+            return;
+        }
         for check in self.take_checks() {
             let has_room = self.link.sender().pending() < self.config.common().max_send_buffer;
             if let Some(response) = check.response().filter(|_| has_room && !self.closed)
@@ -55,6 +58,11 @@ impl Connection {
     #[cfg(feature = "testing")]
     pub fn send_record(&mut self, content_type: ContentType, content: &[u8]) -> Result<(), Error> {
         self.link.sender_mut().record(content_type, content)
+    }
+
+    /// Whether a check came since the last call of [`Self::take_checks`].
+    pub(crate) const fn has_checks(&self) -> bool {
+        !self.paths.received.is_empty()
     }
 
     /// The checks that came since the last call.

@@ -1,14 +1,15 @@
 //! A connection of an endpoint, where its peer is, and how much may be sent there.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
-use super::hellos::{Hello, Shown};
+use super::hellos::{Hello, Hellos, Shown};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use super::tables::Events;
 use super::{ConnectionHandle, EndpointEvent};
-use crate::connection::Connection;
+use crate::connection::{Connection, Event};
 use crate::error::Error;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
@@ -134,6 +135,33 @@ impl Entry {
     pub(super) fn tell(&mut self, events: &mut Events, handle: ConnectionHandle, event: EndpointEvent) {
         self.waiting = self.waiting.saturating_add(1);
         events.push(handle, event);
+    }
+
+    /// What happened to the connection waits for the application.
+    pub(super) fn report(
+        &mut self,
+        handle: ConnectionHandle,
+        half_open: &mut BTreeSet<ConnectionHandle>,
+        hellos: &mut Hellos,
+        events: &mut Events,
+    ) {
+        while let Some(event) = self.connection.poll_event() {
+            let event = match event {
+                Event::Connected => {
+                    self.proven();
+                    if !half_open.remove(&handle) {
+                        continue; // reported before data
+                    }
+                    hellos.forget(&self.address);
+                    EndpointEvent::Connected
+                }
+                Event::NeedSignature => EndpointEvent::NeedSignature,
+                Event::NeedStore => EndpointEvent::NeedStore,
+                Event::PeerClosed => EndpointEvent::PeerClosed,
+                Event::EarlyData => continue, // reported with the data itself
+            };
+            self.tell(events, handle, event);
+        }
     }
 
     /// The peer answered what was sent to the address.

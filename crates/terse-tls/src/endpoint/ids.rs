@@ -59,7 +59,7 @@ impl Endpoint {
 
     /// A connection ID that no connection has, if they are wanted. `None`: there is none, or no randomness.
     pub(super) fn new_cid(&self, rng: &mut dyn Rng) -> Option<Option<Box<[u8]>>> {
-        let Some(len) = self.settings().connection_id else { return Some(None) };
+        let Some(len) = self.connection_id() else { return Some(None) };
         let mut cid = vec![0; len.into()].into_boxed_slice();
         for _ in 0..MAX_DRAWS {
             rng.fill(&mut cid).ok()?;

@@ -332,10 +332,8 @@ impl Endpoint {
         if from == to {
             return;
         }
-        if self.by_address.get(&from) == Some(&handle) {
-            self.by_address.remove(&from);
-        }
-        self.by_address.entry(to).or_insert(handle);
+        self.by_address.remove(from, handle);
+        self.by_address.insert_if_free(to, handle);
         if let Some(entry) = self.connections.get_mut(&handle) {
             entry.tell(&mut self.events, handle, EndpointEvent::AddressChanged { from, to });
         }

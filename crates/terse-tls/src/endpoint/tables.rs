@@ -5,6 +5,7 @@
 
 use alloc::collections::VecDeque;
 use core::hash::{BuildHasher, Hasher};
+use core::net::SocketAddr;
 
 use hashbrown::HashMap;
 use siphasher::sip::SipHasher13;
@@ -14,6 +15,50 @@ use crate::crypto::{CryptoError, Rng};
 
 /// By what peers choose: addresses, and connection IDs, which they can at least keep.
 pub(super) type Keyed<K, V> = HashMap<K, V, HashKey>;
+
+/// By the addresses of peers. Datagrams often come in turn from one of them, which is then found without a hash.
+pub(super) struct ByAddress {
+    handles: Keyed<SocketAddr, ConnectionHandle>,
+    /// An entry of `handles`.
+    last: Option<(SocketAddr, ConnectionHandle)>,
+}
+
+impl ByAddress {
+    pub(super) fn new(key: HashKey) -> Self {
+        Self { handles: Keyed::with_hasher(key), last: None }
+    }
+
+    pub(super) fn find(&mut self, address: SocketAddr) -> Option<ConnectionHandle> {
+        match self.last {
+            Some((last, handle)) if last == address => Some(handle),
+            _ => {
+                let handle = self.handles.get(&address).copied()?;
+                self.last = Some((address, handle));
+                Some(handle)
+            }
+        }
+    }
+
+    /// In place of the connection that was there before.
+    pub(super) fn insert(&mut self, address: SocketAddr, handle: ConnectionHandle) {
+        self.last = None;
+        self.handles.insert(address, handle);
+    }
+
+    /// Unless a connection is there.
+    pub(super) fn insert_if_free(&mut self, address: SocketAddr, handle: ConnectionHandle) {
+        self.handles.entry(address).or_insert(handle);
+    }
+
+    /// Unless another connection is there. Returns whether it was removed.
+    pub(super) fn remove(&mut self, address: SocketAddr, handle: ConnectionHandle) -> bool {
+        if self.handles.get(&address) != Some(&handle) {
+            return false;
+        }
+        self.last = None;
+        self.handles.remove(&address).is_some()
+    }
+}
 
 /// By handle. These are counted, so a cheaper hash does; it has a key since peers choose which of them stay.
 pub(super) type ByHandle<V> = HashMap<ConnectionHandle, V, HandleKey>;
@@ -139,6 +184,24 @@ mod tests {
 
     fn data(len: usize) -> EndpointEvent {
         EndpointEvent::Data(vec![7; len])
+    }
+
+    #[test]
+    fn an_address_is_found_wherever_the_last_one_went() {
+        let mut table = ByAddress::new(HashKey([7; 16]));
+        let [a, b] = [1, 2].map(|port| SocketAddr::from(([192, 0, 2, 1], port)));
+        let [first, second] = [1, 2].map(ConnectionHandle);
+        assert_eq!(table.find(a), None);
+        table.insert(a, first);
+        assert_eq!([table.find(a), table.find(a), table.find(b)], [Some(first), Some(first), None]);
+        table.insert_if_free(a, second);
+        table.insert_if_free(b, second);
+        assert_eq!([table.find(a), table.find(b)], [Some(first), Some(second)]);
+        table.insert(b, first); // in its place
+        assert_eq!([table.find(b), table.find(a)], [Some(first), Some(first)]);
+        assert!(!table.remove(a, second) && table.find(a) == Some(first), "another connection is there");
+        assert!(table.remove(a, first));
+        assert_eq!([table.find(a), table.find(b), table.find(a)], [None, Some(first), None]);
     }
 
     #[test]

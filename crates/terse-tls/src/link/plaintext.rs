@@ -47,7 +47,9 @@ impl Plaintext {
 
     /// All that waits, without a copy if none of it was read.
     pub(crate) fn take(&mut self) -> Vec<u8> {
-        self.bytes.drain(..core::mem::take(&mut self.read));
+        if self.read > 0 {
+            self.bytes.drain(..core::mem::take(&mut self.read));
+        }
         core::mem::take(&mut self.bytes)
     }
 

@@ -1,23 +1,28 @@
 //! Records that wait to be sent, each as a datagram of its own: application data and alerts.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::link::empty;
 
-/// Records, in one buffer, the oldest first.
+/// Records in one buffer, the oldest first, each after its length.
 #[derive(Default)]
 pub(super) struct Queue {
     bytes: Vec<u8>,
-    /// Where the oldest begins.
+    /// Where the length of the oldest stands.
     start: usize,
-    lens: VecDeque<usize>,
+    count: usize,
 }
 
+/// The length of a record.
+type Len = u32;
+
+/// What that takes, in bytes.
+const PREFIX: usize = size_of::<Len>();
+
 impl Queue {
-    /// Bytes that wait.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len() - self.start
+    /// Bytes of records that wait.
+    pub(super) const fn len(&self) -> usize {
+        self.bytes.len() - self.start - self.count * PREFIX
     }
 
     /// Adds a record that `seal` makes of room for `head` bytes, `content`, and room for `tail` bytes. If it fails,
@@ -27,30 +32,33 @@ impl Queue {
         (head, content, tail): (usize, &[u8], usize),
         seal: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let begin = self.bytes.len();
         let len = head + content.len() + tail;
-        self.bytes.reserve(len);
+        let before = self.bytes.len();
+        let begin = before + PREFIX;
+        self.bytes.reserve(PREFIX + len);
+        self.bytes.extend_from_slice(&(len as Len).to_ne_bytes()); // no record is nearly as long
         self.bytes.resize(begin + head, 0);
         self.bytes.extend_from_slice(content);
         self.bytes.resize(begin + len, 0);
         let sealed = seal(&mut self.bytes[begin..]);
         match &sealed {
-            Ok(()) => self.lens.push_back(len),
-            Err(_) => self.bytes.truncate(begin),
+            Ok(()) => self.count += 1,
+            Err(_) => self.bytes.truncate(before),
         }
         sealed
     }
 
     /// Moves the oldest record to `out`, if it fits there. Returns its length, or 0.
     pub(super) fn pop(&mut self, out: &mut [u8]) -> usize {
-        let Some(place) = self.lens.front().and_then(|len| out.get_mut(..*len)) else { return 0 };
-        let end = self.start + place.len();
-        place.copy_from_slice(&self.bytes[self.start..end]);
-        self.start = end;
-        self.lens.pop_front();
-        if self.lens.is_empty() {
+        let Some((len, records)) = self.bytes[self.start..].split_first_chunk() else { return 0 };
+        let len = Len::from_ne_bytes(*len) as usize;
+        let (Some(place), Some(record)) = (out.get_mut(..len), records.get(..len)) else { return 0 };
+        place.copy_from_slice(record);
+        self.start += PREFIX + len;
+        self.count -= 1;
+        if self.count == 0 {
             empty(&mut self.bytes);
-            (self.start, self.lens) = (0, VecDeque::new());
+            self.start = 0;
         } else if self.start > self.bytes.len() / 2 {
             self.bytes.drain(..self.start); // or it would add up while more comes than goes
             self.start = 0;

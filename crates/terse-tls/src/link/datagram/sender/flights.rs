@@ -233,8 +233,8 @@ impl Sender {
         }
     }
 
-    /// What was sent of flights since the last call.
-    pub(crate) fn take_sent(&mut self) -> Sent {
-        core::mem::take(&mut self.sent)
+    /// What was sent of flights since the last call, if anything was.
+    pub(crate) fn take_sent(&mut self) -> Option<Sent> {
+        (self.sent.datagrams > 0).then(|| core::mem::take(&mut self.sent))
     }
 }
