@@ -6,6 +6,10 @@ DEVICE_CRATES := -p terse-tls -p terse-rustcrypto
 
 SECONDS ?= 60
 
+# Features are those that the chosen packages want. With one choice throughout, nothing is compiled twice: `bogo/run`,
+# `tools/product.sh` and `interop` make the same. Only the benchmarks want more.
+WORKSPACE := --workspace --exclude terse-bench
+
 .PHONY: help demo test prepare lint product devices unit smoke fuzz interop bytes bench lossy bogo
 
 help: ## Show this list
@@ -16,7 +20,7 @@ demo: ## Connect in full, then cached, over TCP and UDP on loopback, and show wh
 
 test: SECONDS = 3
 test: WITHOUT_GO = skip
-test: prepare lint product devices unit smoke fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
+test: prepare lint devices unit smoke product fuzz bogo interop ## Everything that must hold; ends with the interoperability matrix
 
 prepare: ## Install what the tests need: packages with apt-get, Rust targets with rustup
 	@tools/prepare.sh
@@ -24,34 +28,30 @@ prepare: ## Install what the tests need: packages with apt-get, Rust targets wit
 lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
 
 product: ## Whether what users build is free of what is there for tests
-	@tree=$$($(CARGO) tree --edges normal,build,features --format '{p} {f}') || exit 1; \
-	if echo "$$tree" | grep -E 'terse-tls feature "testing"|terse-testkit|^.*terse-tls .*testing'; then \
-		echo 'make product: the default members bring test code into the product' >&2; exit 1; \
-	fi
+	@CARGO="$(CARGO)" tools/product.sh
 
 devices: ## Build the device crates for Cortex-M
 	@for target in $(DEVICE_TARGETS); do \
 		if tools/prepare.sh has-target $$target; then \
 			echo "building the device crates for $$target"; \
-			$(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
+			TERSE_TESTING=0 $(CARGO) build --quiet $(DEVICE_CRATES) --target $$target || exit 1; \
 		fi; \
 	done
 
 unit: ## Unit tests, properties, client against server, the command
-	$(CARGO) test --workspace --exclude terse-interop --exclude terse-bench
-	$(CARGO) test -p terse-rustcrypto --features rsa-signing
+	$(CARGO) test $(WORKSPACE)
 
 fuzz: ## Fuzz each target for SECONDS, a minute unless given; a finding is an error
 	@CARGO="$(CARGO)" tools/fuzz.sh run $(SECONDS)
 
 interop: ## Against OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium, dimpl, rustls, Bouncy Castle; prints the matrix
-	$(CARGO) test -p terse-interop
+	$(CARGO) test $(WORKSPACE) --test bytes --test matrix
 
-smoke: ## Whether the benchmarks run, not how fast anything is
-	$(CARGO) test -p terse-bench
+smoke: ## Whether the benchmarks run, not how fast anything is; and the provider for devices as they have it, signing with RSA
+	$(CARGO) test --workspace --test smoke --test rustcrypto --test api
 
 bogo: ## BoringSSL's protocol tests (needs Go; BORINGSSL=dir for other sources); prints what passes, and why the rest is not run
 	@if [ "$(WITHOUT_GO)" != skip ] || tools/prepare.sh has-go; then \
@@ -62,7 +62,7 @@ bytes: ## Record bytes of full and cached handshakes, ours and the peers', count
 	@$(CARGO) run --quiet -p terse-interop --bin record-bytes
 
 lossy: ## Simulates handshakes on a slow path that loses packets, ours and the peers'; LOSSY="--help" says more
-	@$(CARGO) run --quiet --release -p terse-bench --features testing -- lossy $(LOSSY)
+	@RUSTFLAGS="--cfg terse_testing" $(CARGO) run --quiet --release -p terse-bench -- lossy $(LOSSY)
 
 bench: ## Bytes, heap, stack, instructions and rates beside the peers; BENCH="--quick" is short, --help says more
 	@$(CARGO) run --quiet --release -p terse-bench -- $(BENCH)

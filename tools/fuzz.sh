@@ -20,7 +20,7 @@ binaries=${CARGO_TARGET_DIR:-target}/$host/fuzz
 build() {
     RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-        -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
+        -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing --cfg terse_testing" \
         $cargo build --quiet --profile fuzz --target "$host" -p terse-fuzz --features libfuzzer \
         $(printf ' --bin %s' $all)
 }

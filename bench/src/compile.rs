@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, id};
 use std::sync::Mutex;
 
-use terse_interop::compile::{WOLFSSL_SOURCES, boringssl, directory, objects, run, shipped};
+use terse_interop::compile::objects::Compiler;
+use terse_interop::compile::{WOLFSSL_SOURCES, boringssl, directory, run, shipped};
 
 use crate::stack::Version;
 
@@ -63,30 +64,26 @@ impl Library {
         let name = format!("bench-{self:?}-{:016x}", hasher.finish()).to_lowercase();
         let object = directory().join(format!("{name}.so"));
         if !object.exists() {
-            let work = directory().join(format!("{name}.{}", id()));
-            fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
-            let made = self.compile(&work, defined).and_then(|unfinished| {
-                fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))
-            });
-            // Nothing is lost if it stays.
-            let _ = fs::remove_dir_all(work);
-            made?;
+            let unfinished = directory().join(format!("{name}.{}", id()));
+            self.compile(&unfinished, defined)?;
+            fs::rename(&unfinished, &object).map_err(|error| format!("{}: {error}", object.display()))?;
         }
         Ok(object)
     }
 
-    fn compile(self, work: &Path, defined: &[&str]) -> Result<PathBuf, String> {
-        let Parts { objects, flags, libraries, packages } = self.parts(work, defined)?;
-        let object = work.join("peer.so");
-        let mut command = cc();
-        command.args(["-shared", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-Wl,-z,defs"]).args(flags);
+    fn compile(self, object: &Path, defined: &[&str]) -> Result<(), String> {
+        let Parts { objects, flags, libraries, packages } = self.parts(defined)?;
+        let mut command = Command::new("cc");
+        command
+            .args(OPTIONS)
+            .args(["-shared", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-Wl,-z,defs"])
+            .args(flags);
         command.arg(format!("-Wl,--version-script={}", own("c/peer.map").display()));
-        command.arg(own(self.files()[0])).args(objects).args(libraries).arg("-o").arg(&object);
-        run(&mut command, &format!("install the packages {packages}"))?;
-        Ok(object)
+        command.arg(own(self.files()[0])).args(objects).args(libraries).arg("-o").arg(object);
+        run(&mut command, &format!("install the packages {packages}")).map(drop)
     }
 
-    fn parts(self, work: &Path, defined: &[&str]) -> Result<Parts, String> {
+    fn parts(self, defined: &[&str]) -> Result<Parts, String> {
         Ok(match self {
             Self::OpenSsl => Parts {
                 objects: Vec::new(),
@@ -94,9 +91,9 @@ impl Library {
                 libraries: &["-lssl", "-lcrypto"],
                 packages: "libssl-dev and build-essential",
             },
-            Self::WolfSslAsm => wolfssl(work, "c/wolfssl-asm", WOLFSSL_ASSEMBLY, defined)?,
-            Self::WolfSslLow => wolfssl(work, "c/wolfssl-low", &[], defined)?,
-            Self::MbedTls => mbedtls(work, defined)?,
+            Self::WolfSslAsm => wolfssl("c/wolfssl-asm", WOLFSSL_ASSEMBLY, defined)?,
+            Self::WolfSslLow => wolfssl("c/wolfssl-low", &[], defined)?,
+            Self::MbedTls => mbedtls(defined)?,
             Self::GnuTls => Parts {
                 objects: Vec::new(),
                 flags: Vec::new(),
@@ -124,21 +121,19 @@ impl Library {
     }
 }
 
-fn wolfssl(work: &Path, settings: &str, assembly: &[&str], defined: &[&str]) -> Result<Parts, String> {
+fn wolfssl(settings: &str, assembly: &[&str], defined: &[&str]) -> Result<Parts, String> {
     if !assembly.is_empty() && !cfg!(target_arch = "x86_64") {
         return Err("its assembly is measured on x86-64 only".into());
     }
     let shipped = shipped("wolfssl-sys")?.join("wolfssl-src");
     let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
     flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
-    if !assembly.is_empty() {
-        flags.push("-maes".into()); // intrinsics in aes.c
-    }
+    let intrinsics: &[&str] = if assembly.is_empty() { &[] } else { &["-maes"] }; // in aes.c
     let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
-    from_sources(work, "wolfSSL", &sources, flags)
+    from_sources("wolfSSL", &sources, intrinsics, flags)
 }
 
-fn mbedtls(work: &Path, defined: &[&str]) -> Result<Parts, String> {
+fn mbedtls(defined: &[&str]) -> Result<Parts, String> {
     let shipped = shipped("psa-crypto-sys")?.join("vendor");
     let configuration = own("c/mbedtls/config.h");
     let mut flags = vec![
@@ -153,17 +148,14 @@ fn mbedtls(work: &Path, defined: &[&str]) -> Result<Parts, String> {
     // What is not configured compiles to nothing.
     let mut sources: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(is_source).collect();
     sources.sort();
-    from_sources(work, "Mbed TLS", &sources, flags)
+    from_sources("Mbed TLS", &sources, &[], flags)
 }
 
-fn from_sources(work: &Path, name: &str, sources: &[PathBuf], flags: Vec<String>) -> Result<Parts, String> {
-    eprintln!("compiling {name}, once");
-    let compiler = || {
-        let mut command = cc();
-        command.arg("-w").args(&flags);
-        command
-    };
-    let objects = objects(work, sources, compiler)?;
+/// `flags` say how a library is configured, to our file as well.
+fn from_sources(name: &str, sources: &[PathBuf], options: &[&str], flags: Vec<String>) -> Result<Parts, String> {
+    eprintln!("compiling what is new in {name}, once");
+    let options = OPTIONS.iter().chain(&["-w"]).chain(options).map(|option| (*option).to_owned()).collect();
+    let objects = Compiler { options, settings: flags.clone() }.objects(sources)?;
     Ok(Parts { objects, flags, libraries: &["-lm"], packages: "build-essential" })
 }
 
@@ -183,12 +175,8 @@ const WOLFSSL_ASSEMBLY: &[&str] = &[
     "wolfcrypt/src/sp_x86_64_asm.S",
 ];
 
-/// As everything is compiled.
-fn cc() -> Command {
-    let mut command = Command::new("cc");
-    command.args(["-O2", "-fPIC"]);
-    command
-}
+/// As everything is compiled, so that the libraries can be compared.
+const OPTIONS: &[&str] = &["-O2", "-fPIC"];
 
 /// A file of ours.
 fn own(file: &str) -> PathBuf {

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 /// Other builds of the same libraries send the same datagrams.
 const DEFAULT: &[&str] = &[
     "terse-aws-lc",
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     "terse-no-acks",
     "mbedtls",
     "wolfssl-asm",

@@ -10,10 +10,12 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, thread};
+use std::{env, fs};
+
+use objects::Compiler;
 
 pub mod boringssl;
+pub mod objects;
 
 /// A library that a program is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +66,7 @@ impl Library {
 
     fn compile(self) -> Result<PathBuf, String> {
         if self == Self::Dimpl {
-            return built_by_cargo(env!("CARGO_PKG_NAME"), "dimpl-peer");
+            return built_by_cargo("dimpl-peer");
         }
         let mut hasher = DefaultHasher::new();
         let others = ["c/peer.h", "c/wolfssl/user_settings.h", "java/scandium/pom.xml"].map(own);
@@ -114,8 +116,6 @@ impl Library {
             Self::Dimpl => "",
         };
         run(&mut command, &format!("install the packages {packages}"))?;
-        // What is left of the compilation; there is nothing to be done if it stays.
-        let _ = fs::remove_dir_all(objects_directory());
         fs::rename(&unfinished, &program).map_err(|error| format!("{}: {error}", program.display()))?;
         Ok(program)
     }
@@ -151,15 +151,13 @@ impl Library {
 /// Where Debian keeps Bouncy Castle.
 const DEBIAN_JARS: &str = "/usr/share/java/bctls.jar:/usr/share/java/bcprov.jar:/usr/share/java/bcutil.jar";
 
-/// The program `name` of a package of this workspace, built like this one.
-pub fn built_by_cargo(package: &str, name: &str) -> Result<PathBuf, String> {
-    let built = directory();
-    let built = built.parent().ok_or("a directory that Cargo builds in")?;
+/// The program `name` of this workspace, built like this one: with the packages that `make test` names, Cargo turns on the
+/// same features, and compiles nothing twice.
+pub fn built_by_cargo(name: &str) -> Result<PathBuf, String> {
+    let built = profile_directory();
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(["build", "--quiet", "--package", package, "--bin", name, "--manifest-path"])
-        .arg(own("../Cargo.toml"));
-    command.arg("--target-dir").arg(built.with_file_name(""));
+    command.args(["build", "--quiet", "--workspace", "--exclude", "terse-bench", "--bin", name, "--manifest-path"]);
+    command.arg(own("../Cargo.toml")).arg("--target-dir").arg(built.with_file_name(""));
     if built.ends_with("release") {
         command.arg("--release");
     }
@@ -172,11 +170,16 @@ fn own(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }
 
-/// Where the programs are kept: beside what Cargo has built.
-pub fn directory() -> PathBuf {
+/// Where Cargo has put this program.
+fn profile_directory() -> PathBuf {
     let executable = env::current_exe().expect("a running program has a path");
-    let built = executable.ancestors().skip(1).find(|path| !path.ends_with("deps")).expect("a program in a directory");
-    let directory = built.join("peers");
+    let built = executable.ancestors().skip(1).find(|path| !path.ends_with("deps"));
+    built.expect("a program in a directory").to_owned()
+}
+
+/// Where the programs are kept: beside what Cargo has built, for all profiles.
+pub fn directory() -> PathBuf {
+    let directory = profile_directory().with_file_name("peers");
     fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     directory
 }
@@ -207,46 +210,13 @@ pub fn shipped(package: &str) -> Result<PathBuf, String> {
     Ok(Path::new(manifest).with_file_name(""))
 }
 
-/// Where wolfSSL is compiled.
-fn objects_directory() -> PathBuf {
-    directory().join(format!("wolfssl.{}", std::process::id()))
-}
-
 /// Compiles wolfSSL, which takes half a minute, once.
 fn wolfssl_objects(wolfssl: &Path) -> Result<Vec<PathBuf>, String> {
     eprintln!("compiling the current wolfSSL, once");
     let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().map(|source| wolfssl.join(source)).collect();
-    objects(&objects_directory(), &sources, || {
-        let mut command = Command::new("cc");
-        command.args(["-O1", "-w"]).args(WOLFSSL_FLAGS).arg("-I").arg(own("c/wolfssl")).arg("-I").arg(wolfssl);
-        command
-    })
-}
-
-/// Compiles `sources` with what `compiler` gives, on all processors. The objects are in `directory`.
-pub fn objects(
-    directory: &Path,
-    sources: &[PathBuf],
-    compiler: impl Fn() -> Command + Sync,
-) -> Result<Vec<PathBuf>, String> {
-    fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let objects: Vec<PathBuf> = (0..sources.len()).map(|index| directory.join(format!("{index}.o"))).collect();
-    let next = AtomicUsize::new(0);
-    let compile = || -> Result<(), String> {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(source) = sources.get(index) else { return Ok(()) };
-            let mut command = compiler();
-            command.arg("-c").arg(source).arg("-o").arg(&objects[index]);
-            run(&mut command, "install the package build-essential")?;
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(compile)).collect();
-        running.into_iter().try_for_each(|thread| thread.join().expect("compiling does not panic"))
-    })?;
-    Ok(objects)
+    let mut settings: Vec<String> = WOLFSSL_FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
+    settings.extend([own("c/wolfssl").as_path(), wolfssl].map(|directory| format!("-I{}", directory.display())));
+    Compiler { options: ["-O1", "-w"].map(str::to_owned).into(), settings }.objects(&sources)
 }
 
 const WOLFSSL_FLAGS: &[&str] = &["-DWOLFSSL_USER_SETTINGS"];

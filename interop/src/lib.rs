@@ -1,7 +1,7 @@
 //! Tests of Terse against other TLS implementations: OpenSSL, GnuTLS, wolfSSL, BoringSSL, Mbed TLS, Scandium and dimpl as
 //! programs over TCP and UDP, rustls in this process.
 //!
-//! - `cargo test -p terse-interop` runs the [`matrix`]: peer, role, feature, and checks the [`mod@bytes`].
+//! - `make interop` runs the [`matrix`]: peer, role, feature, and checks the [`mod@bytes`].
 //! - `cargo run -p terse-interop --bin record-bytes` prints what handshakes cost on the wire, ours beside theirs.
 //!
 //! A [`case::Case`] says once, for both sides, what a client and a server are to do; a [`meeting::Meeting`] is one

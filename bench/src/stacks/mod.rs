@@ -12,7 +12,7 @@ pub fn all() -> Vec<Box<dyn Stack>> {
     vec![
         Box::new(terse::AWS_LC),
         Box::new(terse::RUSTCRYPTO),
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         Box::new(terse::WITHOUT_ACKS),
         Box::new(rustls::Rustls::AwsLc),
         Box::new(rustls::Rustls::Ring),

@@ -38,7 +38,7 @@ pub(super) const RUSTCRYPTO: Terse =
     Terse { name: "terse-rustcrypto", provider: &terse_rustcrypto::PROVIDER, acknowledges: true };
 
 /// Without the ACKs of a part of a flight.
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub(super) const WITHOUT_ACKS: Terse = Terse { name: "terse-no-acks", acknowledges: false, ..AWS_LC };
 
 impl Stack for Terse {
@@ -91,7 +91,7 @@ impl Terse {
     fn datagrams(&self, max_datagram: usize) -> Datagrams {
         Datagrams {
             max_datagram,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             without: (!self.acknowledges).then_some(terse_tls::Defence::PartialAcks),
             ..Datagrams::default()
         }

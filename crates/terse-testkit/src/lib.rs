@@ -11,6 +11,12 @@
 //! - [`rng`]: randomness that can be replayed
 //! - [`mod@provider_suite`]: one test suite for every crypto provider
 
+#[cfg(not(terse_testing))]
+compile_error!(
+    "tests need the engine with `--cfg terse_testing`: debug builds inside Terse's own checkout have it, \
+     others say RUSTFLAGS=\"--cfg terse_testing\""
+);
+
 extern crate alloc;
 
 pub use terse_heap as allocator;

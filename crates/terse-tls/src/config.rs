@@ -27,13 +27,13 @@ mod datagrams;
 mod defence;
 
 pub use datagrams::Datagrams;
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub use datagrams::Defence;
-#[cfg(not(feature = "testing"))]
+#[cfg(not(terse_testing))]
 pub(crate) use datagrams::Defence;
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub use defence::CacheDefence;
-#[cfg(not(feature = "testing"))]
+#[cfg(not(terse_testing))]
 pub(crate) use defence::CacheDefence;
 pub(crate) use defence::Defences;
 
@@ -83,10 +83,10 @@ pub struct Common {
     /// Hears of every message, for people who want to watch.
     pub trace: Option<Arc<dyn Trace>>,
     /// Makes this side misbehave, for tests of the other one.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub fault: Option<Arc<dyn Fault>>,
     /// Go without a defence of caching, for tests that show what it is for.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub without: Option<CacheDefence>,
 }
 
@@ -94,13 +94,13 @@ pub struct Common {
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
 
 /// Changes what this side sends, before it is hashed and encrypted: what a hostile peer could do.
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub trait Fault: Send + Sync {
     /// `message` has its header; whatever bytes it holds afterwards are sent.
     fn message(&self, kind: HandshakeType, message: &mut Vec<u8>);
 }
 
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 impl fmt::Debug for dyn Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Fault")
@@ -136,9 +136,9 @@ impl Common {
             max_send_buffer: 0x1_0000,
             key_log: None,
             trace: None,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             fault: None,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             without: None,
         }
     }

@@ -40,7 +40,7 @@ pub use counters::EndpointCounters;
 use entry::Entry;
 pub(crate) use hellos::MAX_DATAGRAMS;
 use hellos::{Hello, Hellos, Shown, Verdict};
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
 use paths::{Origin, Outcome};

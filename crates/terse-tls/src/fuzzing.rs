@@ -1,4 +1,4 @@
-//! Ways into the parts of the engine that read bytes, for fuzz targets: with the feature `testing` only.
+//! Ways into the parts of the engine that read bytes, for fuzz targets: with `--cfg terse_testing` only.
 //!
 //! What must always hold: each takes any bytes, and panics if what the part promises does not hold.
 

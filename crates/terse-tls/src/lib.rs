@@ -11,6 +11,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+/// In every binary that has test code: `make product` looks for it.
+#[cfg(terse_testing)]
+#[used]
+static MARK_OF_TEST_CODE: [u8; 34] = *b"terse-tls with --cfg terse_testing";
+
 pub mod cache;
 mod cert;
 mod config;
@@ -18,7 +23,7 @@ mod connection;
 pub mod crypto;
 mod endpoint;
 mod error;
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub mod fuzzing;
 mod handshake;
 mod link;
@@ -37,13 +42,13 @@ pub use cert::{
     CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, PeerName, Revocation, Stapling, Trust, Validity,
     VerifiedPeer,
 };
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub use config::{CacheDefence, Defence, Fault};
 pub use config::{
     ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
 };
 pub use connection::{Connection, Event};
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub use endpoint::Undefended;
 pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError};

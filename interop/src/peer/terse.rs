@@ -20,7 +20,7 @@ use crate::process::Process;
 /// The command, built if need be.
 fn command() -> Result<&'static Path, String> {
     static COMMAND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    COMMAND.get_or_init(|| built_by_cargo("terse", "terse")).as_deref().map_err(Clone::clone)
+    COMMAND.get_or_init(|| built_by_cargo("terse")).as_deref().map_err(Clone::clone)
 }
 
 pub(super) fn version() -> Result<String, String> {

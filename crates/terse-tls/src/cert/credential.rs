@@ -138,7 +138,7 @@ impl Credential {
     }
 
     /// Staples whatever bytes, as a hostile side can.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub fn set_any_staple(&self, response: &[u8]) {
         *self.inner.staple.lock() = Some(Staple::of_anything(response));
     }

@@ -25,7 +25,7 @@ pub use issuers::LearnedIssuers;
 pub(crate) use issuers::Links;
 pub use name::PeerName;
 pub use ocsp::Stapling;
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;

@@ -187,7 +187,7 @@ impl Staple {
     }
 
     /// Whatever it is: what a hostile side may staple.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(super) fn of_anything(response: &[u8]) -> Self {
         Self { response: response.into(), from: 0, to: u64::MAX }
     }
@@ -200,7 +200,7 @@ impl Staple {
 }
 
 /// Whether a side with this leaf would staple `response`.
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 pub(crate) fn can_staple(provider: &CryptoProvider, leaf: &[u8], response: &[u8]) -> bool {
     Staple::new(provider, leaf, response).is_ok()
 }

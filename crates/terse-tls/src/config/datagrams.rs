@@ -33,19 +33,19 @@ pub struct Datagrams {
     /// without this it is believed only when the peer does not go on before the next timeout.
     pub believe_unprotected_alerts: bool,
     /// Go without a defence, for tests that show what it is for.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub without: Option<Defence>,
 }
 
 /// What a connection over datagrams does against those who can send it some, but have no keys.
-#[cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
+#[cfg_attr(not(terse_testing), allow(unreachable_pub))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defence {
     /// What came before is dropped (RFC 6347, 4.1.2.6).
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     ReplayProtection,
     /// The number of a record that is not protected keeps out no other.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     UnverifiedNumbers,
     /// What came in the clear does not count once there are keys.
     Epochs,
@@ -78,7 +78,7 @@ impl Default for Datagrams {
             return_routability_check: true,
             short_tags: false,
             believe_unprotected_alerts: false,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             without: None,
         }
     }
@@ -91,13 +91,13 @@ impl Datagrams {
     }
 
     /// Whether a test took `defence` away.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(crate) fn lacks(&self, defence: Defence) -> bool {
         self.without == Some(defence)
     }
 
     /// Nobody can take one away.
-    #[cfg(not(feature = "testing"))]
+    #[cfg(not(terse_testing))]
     pub(crate) const fn lacks(&self, _: Defence) -> bool {
         false
     }

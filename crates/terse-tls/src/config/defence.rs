@@ -1,7 +1,7 @@
 //! What caching does against those who would misuse it, by name, so that a test can take one away and show what it is
 //! for.
 //!
-//! What must always hold: without the feature `testing` nobody can take one away.
+//! What must always hold: without `--cfg terse_testing` nobody can take one away.
 //!
 //! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
 //! datagrams have a list of their own, and so have those of an endpoint.
@@ -11,7 +11,7 @@ use crate::cache::FinishedProof;
 use crate::error::Error;
 
 /// A defence of caching (`caching`, by rule).
-#[cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
+#[cfg_attr(not(terse_testing), allow(unreachable_pub))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheDefence {
     /// The transcript binds the full content of what is left out (rule 1).
@@ -19,7 +19,7 @@ pub enum CacheDefence {
     /// Whose Certificate is cached must sign the handshake all the same: a ticket proves nothing.
     Signature,
     /// Nothing is kept before the peer's Finished was verified (rule 2).
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     Finished,
     /// A new ticket replaces the one that the server is known to have only once the server is known to have it (rule
     /// 2).
@@ -54,7 +54,7 @@ pub enum CacheDefence {
     ExtendedMasterSecret,
 }
 
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 impl CacheDefence {
     /// All of them.
     pub const ALL: [Self; 18] = [
@@ -82,20 +82,20 @@ impl CacheDefence {
 /// The defences of a side: all, but for one that a test took away.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Defences {
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     without: Option<CacheDefence>,
 }
 
 impl Defences {
     /// Whether a test took `defence` away.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(crate) fn lack(self, defence: CacheDefence) -> bool {
         self.without == Some(defence)
     }
 
     /// What the verification of a client's Finished gave.
     pub(crate) fn finished(self, verified: Result<FinishedProof, Error>) -> Result<FinishedProof, Error> {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         if self.lack(CacheDefence::Finished) {
             return Ok(FinishedProof::after_finished());
         }
@@ -103,7 +103,7 @@ impl Defences {
     }
 
     /// Nobody can take one away.
-    #[cfg(not(feature = "testing"))]
+    #[cfg(not(terse_testing))]
     pub(crate) const fn lack(self, _: CacheDefence) -> bool {
         false
     }
@@ -113,7 +113,7 @@ impl Common {
     /// What this side's caching is defended by.
     pub(crate) const fn defences(&self) -> Defences {
         Defences {
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             without: self.without,
         }
     }

@@ -55,7 +55,7 @@ impl Connection {
     }
 
     /// Sends a record of any type, as a hostile peer may, for tests.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub fn send_record(&mut self, content_type: ContentType, content: &[u8]) -> Result<(), Error> {
         self.link.sender_mut().record(content_type, content)
     }

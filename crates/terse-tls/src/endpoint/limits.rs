@@ -24,7 +24,7 @@ pub struct EndpointLimits {
     /// What happens when a connection's records come from another address.
     pub address_change: AddressChange,
     /// Leave out defences, for tests that show what this would allow.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub undefended: Undefended,
 }
 
@@ -48,7 +48,7 @@ pub enum AddressChange {
 }
 
 /// Defences that are left out.
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Undefended {
     /// Any cookie is good.
@@ -79,7 +79,7 @@ impl Default for EndpointLimits {
             require_cookie: true,
             tickets_prove_addresses: true,
             address_change: AddressChange::default(),
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             undefended: Undefended::default(),
         }
     }
@@ -93,58 +93,58 @@ impl EndpointLimits {
     }
 
     pub(super) const fn takes_any_cookie(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.cookie;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn moves_on_any_record(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.old_records;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn asks_new_address_alone(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.old_path;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn takes_any_path_response(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.path_responses;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn takes_spent_tickets(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.spent_tickets;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn takes_tickets_from_anywhere(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.ticket_addresses;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn replaces_by_ticket(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.replacement;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 
     pub(super) const fn amplifies(&self) -> bool {
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         return self.undefended.amplification;
-        #[cfg(not(feature = "testing"))]
+        #[cfg(not(terse_testing))]
         false
     }
 }

@@ -60,7 +60,7 @@ impl Halves {
     fn over_stream(common: &Common, compatibility_mode: bool) -> Self {
         let receiver = stream::Receiver::new(common.max_handshake_message, common.max_record);
         let sender = stream::Sender::new(compatibility_mode);
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         let sender = sender.with_fault(common.fault.clone());
         Self::Stream(Box::new((receiver, sender)))
     }

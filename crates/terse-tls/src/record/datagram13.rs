@@ -289,7 +289,7 @@ impl ReadEpoch {
     }
 
     /// Forgets which records came, for tests that show what this would allow.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(crate) fn forget(&mut self) {
         self.seen = Window::default();
     }

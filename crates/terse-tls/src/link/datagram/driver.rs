@@ -50,7 +50,7 @@ impl Driver {
         let receiver = Receiver::new(common.max_handshake_message, common.max_record, settings, cid.clone())
             .with_dtls13(common.enables(ProtocolVersion::TLS_1_3));
         let sender = Sender::new(settings, cid);
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         let sender = sender.with_fault(common.fault.clone());
         Self { receiver, sender }
     }

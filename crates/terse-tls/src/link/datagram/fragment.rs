@@ -203,7 +203,7 @@ impl Reassembler {
     }
 
     /// How many bytes of heap this takes.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(any(test, terse_testing))]
     pub(crate) fn buffered(&self) -> usize {
         let heap = |partial: &Partial| partial.bytes.capacity() + partial.came.capacity() * size_of::<Range<usize>>();
         self.partial.capacity() * size_of::<Partial>() + self.partial.iter().map(heap).sum::<usize>()

@@ -143,7 +143,7 @@ impl Receiver {
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9147, 9
         }
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         if self.settings.lacks(Defence::ReplayProtection) {
             epoch.forget();
         }
@@ -226,7 +226,7 @@ impl Receiver {
         if has_other && !self.settings.lacks(Defence::ConnectionIds) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9146, 3
         }
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         if self.settings.lacks(Defence::ReplayProtection) {
             self.epochs.in_force_mut().forget();
         } else if self.settings.lacks(Defence::UnverifiedNumbers)

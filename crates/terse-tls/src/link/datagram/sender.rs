@@ -62,7 +62,7 @@ pub(crate) struct Sender {
     owes_last_ack: bool,
     /// The last alert was sent: `close_notify` or a fatal one.
     closed: bool,
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
 }
 
@@ -98,12 +98,12 @@ impl Sender {
             is_finished: false,
             owes_last_ack: false,
             closed: false,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             fault: None,
         }
     }
 
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(super) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
         Self { fault, ..self }
     }
@@ -318,7 +318,7 @@ impl Sender {
     }
 
     /// What a hostile peer would send instead. A [`crate::Fault`] knows messages with the header of TLS.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     fn alter(&mut self, kind: HandshakeType, start: usize) {
         let Some(fault) = &self.fault else { return };
         let message = self.flight.bytes.split_off(start);
@@ -502,7 +502,7 @@ impl Link for Sender {
         self.begin_flight();
         let next_seq = self.next_seq.checked_add(1).ok_or(ApiMisuse::KeyExhausted)?;
         let start = self.flight.encode(kind, self.next_seq, body)?;
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         self.alter(kind, start);
         self.next_seq = next_seq;
         let (epoch, end) = (self.epoch(), self.flight.bytes.len());

@@ -69,7 +69,7 @@ impl Receiver {
     }
 
     /// How many bytes are buffered: of a record, of messages, of application data.
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(crate) fn buffered(&self) -> [usize; 3] {
         [self.partial.len(), self.joined.len(), self.plaintext.len()]
     }

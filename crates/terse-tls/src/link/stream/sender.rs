@@ -25,7 +25,7 @@ pub(crate) struct Sender {
     produced: u64,
     /// The last alert was sent: `close_notify` or a fatal one.
     closed: bool,
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
 }
 
@@ -40,12 +40,12 @@ impl Sender {
             owes_change_cipher_spec: compatibility_mode,
             produced: 0,
             closed: false,
-            #[cfg(feature = "testing")]
+            #[cfg(terse_testing)]
             fault: None,
         }
     }
 
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(crate) fn with_fault(self, fault: Option<alloc::sync::Arc<dyn crate::Fault>>) -> Self {
         Self { fault, ..self }
     }
@@ -186,7 +186,7 @@ impl Link for Sender {
             self.output.truncate(before);
             return Err(error.into());
         }
-        #[cfg(feature = "testing")]
+        #[cfg(terse_testing)]
         if let Some(fault) = &self.fault {
             let mut message = self.output.split_off(start);
             fault.message(kind, &mut message);

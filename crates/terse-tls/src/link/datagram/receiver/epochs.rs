@@ -50,7 +50,7 @@ impl Epochs {
         &self.in_force
     }
 
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     pub(super) const fn in_force_mut(&mut self) -> &mut ReadEpoch {
         &mut self.in_force
     }

@@ -305,7 +305,7 @@ fn records_have_the_connection_id_that_was_agreed_on() {
 
 /// What the check is for: the connection ID of a protected record is authentic, but a peer could send any, and make
 /// others look for the connection in the wrong place.
-#[cfg(feature = "testing")]
+#[cfg(terse_testing)]
 #[test]
 fn without_the_check_any_connection_id_will_do() {
     for theirs in [&b"4321"[..], b""] {

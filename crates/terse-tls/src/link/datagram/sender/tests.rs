@@ -20,7 +20,7 @@ const SETTINGS: Datagrams = Datagrams {
     return_routability_check: true,
     short_tags: false,
     believe_unprotected_alerts: false,
-    #[cfg(feature = "testing")]
+    #[cfg(terse_testing)]
     without: None,
 };
 

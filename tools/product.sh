@@ -1,0 +1,25 @@
+#!/bin/sh
+# Whether the command is free of test code, built as README.md says. Every build of terse-tls with `--cfg terse_testing`
+# holds a mark. That this looks for the right one is shown by a debug build of this checkout, which must have it.
+set -eu
+cd "$(dirname "$0")/.."
+
+cargo=${CARGO:-cargo}
+target=${CARGO_TARGET_DIR:-target}
+mark='terse-tls with --cfg terse_testing'
+
+fail() {
+    echo "make product: $1" >&2
+    exit 1
+}
+
+tree=$($cargo tree --edges normal,build --format '{p}')
+echo "$tree" | grep terse-testkit && fail "the default members depend on test code"
+
+$cargo build --quiet --release
+grep -qF "$mark" "$target/release/terse" && fail "$target/release/terse has test code in it"
+
+# The same packages as `make unit`, so that nothing is compiled for this alone.
+$cargo build --quiet --workspace --exclude terse-bench --bin terse
+grep -qF "$mark" "$target/debug/terse" || fail "$target/debug/terse has no mark of test code: this check cannot fail"
+echo "make product: no test code in $target/release/terse"
