@@ -53,19 +53,19 @@ pub(crate) enum Config {
 
 /// What is seen of a connection besides its summary.
 #[derive(Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     pub(crate) selected: Selected,
     pub(crate) messages: Arc<Messages>,
 }
 
 impl Config {
-    pub(crate) fn new(options: &Options, shared: &Shared, seen: &Seen) -> Result<Self, Failure> {
-        if options.server { server(options, shared, seen) } else { client(options, shared, seen) }
+    pub(crate) fn new(options: &Options, shared: &Shared, observations: &Observations) -> Result<Self, Failure> {
+        if options.server { server(options, shared, observations) } else { client(options, shared, observations) }
     }
 }
 
-fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
-    let mut credentials = identity::credentials(options, &seen.selected)?;
+fn client(options: &Options, shared: &Shared, observations: &Observations) -> Result<Config, Failure> {
+    let mut credentials = identity::credentials(options, &observations.selected)?;
     let types = || credentials.iter().map(Credential::certificate_type);
     let available = &options.available_client_cert_types;
     let is_ours = types().all(|ours| available.contains(&ours.0))
@@ -80,7 +80,7 @@ fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
     if !config.psks.is_empty() && !options.verify_peer {
         config.trust = terse_tls::Trust::nobody(&PROVIDER);
     }
-    common(&mut config.common, options, seen)?;
+    common(&mut config.common, options, observations)?;
     config.credentials = credentials;
     config.send_server_name = options.host_name.is_some();
     config.compatibility_mode = true; // the runner insists on it (RFC 9846, E.4)
@@ -101,7 +101,7 @@ fn client(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
     Ok(Config::Client(Arc::new(config), ServerAddress { name, port: 443 }))
 }
 
-fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Failure> {
+fn server(options: &Options, shared: &Shared, observations: &Observations) -> Result<Config, Failure> {
     if !options.available_client_cert_types.is_empty() {
         return Err(Refusal::Malformed("-available-client-cert-types of a server".into()).into());
     }
@@ -110,8 +110,8 @@ fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
     if psks.is_empty() {
         config.psks = None;
     }
-    config.credentials = identity::credentials(options, &seen.selected)?;
-    common(&mut config.common, options, seen)?;
+    config.credentials = identity::credentials(options, &observations.selected)?;
+    common(&mut config.common, options, observations)?;
     config
         .common
         .alpn_protocols
@@ -137,7 +137,7 @@ fn server(options: &Options, shared: &Shared, seen: &Seen) -> Result<Config, Fai
     Ok(Config::Server(Arc::new(config)))
 }
 
-fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Failure> {
+fn common(common: &mut Common, options: &Options, observations: &Observations) -> Result<(), Failure> {
     common.versions = options.versions()?;
     if options.private_key_delay > 0 && !(options.dtls && options.slow) {
         return Err(Refusal::Unimplemented("-private-key-delay-ms but for -async over datagrams".into()).into());
@@ -145,7 +145,7 @@ fn common(common: &mut Common, options: &Options, seen: &Seen) -> Result<(), Fai
     if options.dtls {
         common.datagrams = Some(datagrams(options));
     }
-    common.trace = Some(seen.messages.clone());
+    common.trace = Some(observations.messages.clone());
     // As BoringSSL; `-expect-extended-master-secret` then has something to expect.
     common.require_extended_master_secret = options.expect.extended_master_secret;
     if !options.curves.is_empty() {

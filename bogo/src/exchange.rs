@@ -5,7 +5,7 @@ use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{Connection, HandshakeType, ProtocolVersion};
 
 use crate::clock::ShiftedClock;
-use crate::config::{Config, Seen, Shared};
+use crate::config::{Config, Observations, Shared};
 use crate::options::{CredentialKind, CredentialOptions, Options, Refusal, Run};
 use crate::wire::{End, Wire};
 use crate::{Failure, expect, wire};
@@ -15,7 +15,7 @@ pub(crate) fn connections(run: &Run, version: &mut Option<ProtocolVersion>) -> R
     // What cannot be done is said before the runner waits for it.
     let shared = Shared::new(run.resume_count > 0)?;
     for options in [&run.initial, &run.resume][..1 + usize::from(run.resume_count > 0)].iter() {
-        Config::new(options, &shared, &Seen::default())?;
+        Config::new(options, &shared, &Observations::default())?;
     }
     let mut clock = ShiftedClock::new(run.initial.dtls);
     for number in 0..=run.resume_count {
@@ -37,16 +37,16 @@ fn connection(
     if !shared.sessions.begin() && is_resume && !options.server {
         return Err(Failure::Unexpected("no session to offer".into()));
     }
-    let seen = Seen::default();
-    seen.selected.store(-1, std::sync::atomic::Ordering::Relaxed);
-    let config = Config::new(options, shared, &seen)?;
+    let observations = Observations::default();
+    observations.selected.store(-1, std::sync::atomic::Ordering::Relaxed);
+    let config = Config::new(options, shared, &observations)?;
     let socket = wire::connect(run)?;
     let connection = match config {
         Config::Client(config, server) => Connection::client(config, server, clock.now(), &mut OsRng)?,
         Config::Server(config) => Connection::server(config, clock.now())?,
     };
     let wire = Wire::new(connection, socket, *clock, options);
-    let mut exchange = Exchange { wire, options, retry: &run.retry, shared, seen, is_resume };
+    let mut exchange = Exchange { wire, options, retry: &run.retry, shared, observations, is_resume };
     let result = exchange.run();
     *version = exchange.wire.connection.summary().version.or(*version);
     *clock = exchange.wire.clock;
@@ -59,7 +59,7 @@ struct Exchange<'a> {
     options: &'a Options,
     retry: &'a Options,
     shared: &'a Shared,
-    seen: Seen,
+    observations: Observations,
     is_resume: bool,
 }
 
@@ -113,7 +113,7 @@ impl Exchange<'_> {
         }
         // In DTLS 1.2 a second one answers HelloVerifyRequest.
         let is_dtls12 = self.options.dtls && summary.version == Some(ProtocolVersion::TLS_1_2);
-        let hello_retry = !is_dtls12 && self.seen.messages.count(HandshakeType::CLIENT_HELLO) > 1;
+        let hello_retry = !is_dtls12 && self.observations.messages.count(HandshakeType::CLIENT_HELLO) > 1;
         let selected = self.selected_credential();
         let reason = expect::EarlyDataReason {
             summary,
@@ -136,7 +136,7 @@ impl Exchange<'_> {
         };
         match (0..).zip(&self.options.credentials).find(|(_, credential)| has_it(credential)) {
             Some((number, _)) => number,
-            None => self.seen.selected.load(std::sync::atomic::Ordering::Relaxed),
+            None => self.observations.selected.load(std::sync::atomic::Ordering::Relaxed),
         }
     }
 

@@ -15,7 +15,7 @@ use terse_tls::{
 
 use crate::datagrams::{Forge, Protection, shape_of};
 use crate::input::{Operation, Shape};
-use crate::machine::{Ear, check_connection, check_peer};
+use crate::machine::{AlertCounter, check_connection, check_peer};
 use crate::modes::Tweaks;
 use crate::provider::SIGNATURE;
 use crate::watch::Watch;
@@ -51,21 +51,21 @@ pub struct DatagramMachine {
     requires_extended_master_secret: bool,
     max_datagram: usize,
     max_output: usize,
-    ear: Arc<Ear>,
+    alert_counter: Arc<AlertCounter>,
 }
 
 impl DatagramMachine {
     /// A client. Its ClientHello is sent.
     pub fn client(mut config: ClientConfig, tweaks: Tweaks) -> Self {
-        let ear = Arc::new(Ear::default());
-        config.common.trace = Some(ear.clone());
+        let alert_counter = Arc::new(AlertCounter::default());
+        config.common.trace = Some(alert_counter.clone());
         let (now, mut rng, common) = (tweaks.now(), SeededRng::new(1), config.common.clone());
         // The first thing that is drawn.
         let mut cid = vec![0; common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0).into()];
         SeededRng::new(1).fill(&mut cid).expect("it never fails");
         let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
         let is_blind = common.datagrams.is_some_and(|settings| settings.connection_id.is_some());
-        let mut machine = Self::new(connection, &common, cid, tweaks, rng, ear);
+        let mut machine = Self::new(connection, &common, cid, tweaks, rng, alert_counter);
         (machine.is_client, machine.watch.is_blind) = (true, is_blind);
         machine.settle();
         machine
@@ -73,12 +73,12 @@ impl DatagramMachine {
 
     /// A server.
     pub fn server(mut config: ServerConfig, tweaks: Tweaks) -> Self {
-        let ear = Arc::new(Ear::default());
-        config.common.trace = Some(ear.clone());
+        let alert_counter = Arc::new(AlertCounter::default());
+        config.common.trace = Some(alert_counter.clone());
         let common = config.common.clone();
         let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
         let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
-        let machine = Self::new(connection, &common, Vec::new(), tweaks, SeededRng::new(2), ear);
+        let machine = Self::new(connection, &common, Vec::new(), tweaks, SeededRng::new(2), alert_counter);
         Self { must_know_peer, ..machine }
     }
 
@@ -88,7 +88,7 @@ impl DatagramMachine {
         cid: Vec<u8>,
         tweaks: Tweaks,
         rng: SeededRng,
-        ear: Arc<Ear>,
+        alert_counter: Arc<AlertCounter>,
     ) -> Self {
         let max_datagram = common.datagrams.expect("a connection over datagrams").max_datagram;
         let watch = Watch::new(common.versions.contains(&ProtocolVersion::TLS_1_3));
@@ -115,7 +115,7 @@ impl DatagramMachine {
             requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             max_datagram,
             max_output: common.max_send_buffer + MAX_FLIGHT,
-            ear,
+            alert_counter,
         }
     }
 
@@ -397,7 +397,10 @@ impl DatagramMachine {
     fn fail(&mut self, error: Error) {
         let before = self.failure.get_or_insert_with(|| error.clone());
         assert_eq!(*before, error, "the connection failed twice");
-        assert!(error.alert().is_none() || self.closed || self.ear.alerts() > 0, "no alert was sent for {error:?}");
+        assert!(
+            error.alert().is_none() || self.closed || self.alert_counter.alerts() > 0,
+            "no alert was sent for {error:?}"
+        );
     }
 
     /// What holds at any time.

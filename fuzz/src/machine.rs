@@ -45,28 +45,28 @@ pub struct Machine {
     must_know_peer: bool,
     requires_extended_master_secret: bool,
     max_output: usize,
-    ear: Arc<Ear>,
+    alert_counter: Arc<AlertCounter>,
 }
 
 impl Machine {
     /// A client. Its ClientHello is sent.
     pub fn client(mut config: ClientConfig, tweaks: Tweaks) -> Self {
-        let ear = Arc::new(Ear::default());
-        config.common.trace = Some(ear.clone());
+        let alert_counter = Arc::new(AlertCounter::default());
+        config.common.trace = Some(alert_counter.clone());
         let (provider, max_output) = (config.common.provider, config.common.max_send_buffer + MAX_FLIGHT);
         let (now, mut rng) = (tweaks.now(), SeededRng::new(1));
         let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
-        Self::new(connection, provider, max_output, tweaks, rng, ear)
+        Self::new(connection, provider, max_output, tweaks, rng, alert_counter)
     }
 
     /// A server.
     pub fn server(mut config: ServerConfig, tweaks: Tweaks) -> Self {
-        let ear = Arc::new(Ear::default());
-        config.common.trace = Some(ear.clone());
+        let alert_counter = Arc::new(AlertCounter::default());
+        config.common.trace = Some(alert_counter.clone());
         let (provider, max_output) = (config.common.provider, config.common.max_send_buffer + MAX_FLIGHT);
         let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
         let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
-        Self { must_know_peer, ..Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), ear) }
+        Self { must_know_peer, ..Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), alert_counter) }
     }
 
     fn new(
@@ -75,7 +75,7 @@ impl Machine {
         max_output: usize,
         tweaks: Tweaks,
         rng: SeededRng,
-        ear: Arc<Ear>,
+        alert_counter: Arc<AlertCounter>,
     ) -> Self {
         let mut machine = Self {
             connection,
@@ -95,7 +95,7 @@ impl Machine {
             must_know_peer: true,
             requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             max_output,
-            ear,
+            alert_counter,
         };
         machine.settle();
         machine
@@ -290,7 +290,7 @@ impl Machine {
         let before = self.failure.get_or_insert_with(|| error.clone());
         assert_eq!(*before, error, "the connection failed twice");
         assert!(!error.to_string().is_empty());
-        let is_told = self.closed || self.ear.alerts() > 0;
+        let is_told = self.closed || self.alert_counter.alerts() > 0;
         assert!(error.alert().is_none() || is_told, "no alert was sent for {error:?}");
     }
 
@@ -383,17 +383,17 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 /// Counts the alerts that were sent.
 #[derive(Default)]
-pub(crate) struct Ear {
+pub(crate) struct AlertCounter {
     alerts: AtomicU32,
 }
 
-impl Ear {
+impl AlertCounter {
     pub(crate) fn alerts(&self) -> u32 {
         self.alerts.load(Ordering::Relaxed)
     }
 }
 
-impl Trace for Ear {
+impl Trace for AlertCounter {
     fn event(&self, event: TraceEvent<'_>) {
         if let TraceEvent::AlertSent(_) = event {
             self.alerts.fetch_add(1, Ordering::Relaxed);

@@ -51,7 +51,7 @@ pub(crate) struct SavedFile {
     /// Changes that were made in memory, in order, and are not in the file yet.
     pending: Mutex<Pending>,
     saved: Mutex<Saved>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<WriteFailure>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ struct Saved {
 
 /// What is to be told of a file that cannot be written.
 #[derive(Debug, Default)]
-struct Trouble {
+struct WriteFailure {
     /// Since when it is known, nothing could be saved.
     lasts: bool,
     untold: Option<SavedFileError>,
@@ -97,7 +97,7 @@ impl SavedFile {
             move |source| SavedFileError { format, path, doing, source }
         };
         let (owner, trouble) = atomic::probe(&path).map_err(error(Doing::Write))?;
-        let trouble = Trouble { lasts: trouble.is_some(), untold: trouble.map(error(Doing::Write)) };
+        let trouble = WriteFailure { lasts: trouble.is_some(), untold: trouble.map(error(Doing::Write)) };
         let content = read(format, &path, owner).map_err(error(Doing::Read))?;
         let decoded = content.map(|bytes| {
             let bytes = bytes?;
@@ -126,7 +126,7 @@ impl SavedFile {
         self.trouble().untold.take()
     }
 
-    fn trouble(&self) -> MutexGuard<'_, Trouble> {
+    fn trouble(&self) -> MutexGuard<'_, WriteFailure> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

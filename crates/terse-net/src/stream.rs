@@ -265,7 +265,7 @@ impl<S: Read + Write> Stream<S> {
                 Ok(len) => self.output.consume(len),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let alert = if is_reset(&error) { self.last_words() } else { None };
+                    let alert = if is_reset(&error) { self.unread_alert() } else { None };
                     return Err(alert.unwrap_or_else(|| self.io_error(error)));
                 }
             }
@@ -274,7 +274,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     /// The alert that a peer sent before it closed the connection, which is why a write fails.
-    fn last_words(&mut self) -> Option<NetError> {
+    fn unread_alert(&mut self) -> Option<NetError> {
         let mut ignored = [0; 1024];
         loop {
             if self.input.is_empty() && !matches!(self.input.fill_from(&mut self.transport), Ok(1..)) {

@@ -11,7 +11,7 @@ use crate::error::{ApiMisuse, Error};
 use crate::handshake::{Agreed, Handshake, Sending, SignatureRequest};
 use crate::handshake::{caching, client::ExpectServerHello, server::ExpectClientHello, sessions};
 use crate::link::Halves;
-use crate::resume::{Begun, Demands};
+use crate::resume::{SessionOffer, SessionRequirements};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
@@ -242,7 +242,7 @@ impl Connection {
             if sender.pending() >= self.config.common().max_send_buffer {
                 break;
             }
-            let wants_update = self.owes_key_update() || (self.can_update_keys() && sender.key_is_worn());
+            let wants_update = self.owes_key_update() || (self.can_update_keys() && sender.key_nears_limit());
             if wants_update && sender.can_update_keys() {
                 self.update_keys(false)?; // RFC 9846, 5.5 and 4.7.3
             }
@@ -484,16 +484,20 @@ impl core::fmt::Debug for Connection {
 
 /// What a client offers to `server` from its cache, and which session. Resumption first, then cached, then full
 /// (`caching`, rule 6).
-fn begin(config: &ClientConfig, server: &ServerAddress, now: Now) -> (Option<Box<ClientSession>>, Option<Begun>) {
+fn begin(
+    config: &ClientConfig,
+    server: &ServerAddress,
+    now: Now,
+) -> (Option<Box<ClientSession>>, Option<SessionOffer>) {
     let common = &config.common;
     let scope = sessions::scope(config, server);
     let trust_id = sessions::trust_id(config, server);
     let revocation = sessions::revocation_check(config, now);
     let revocation = revocation.as_ref();
     let is_enabled = |suite| common.enabled_suites().any(|enabled| enabled == suite);
-    let demands = Demands { now, trust_id, revocation, is_enabled: &is_enabled };
+    let requirements = SessionRequirements { now, trust_id, revocation, is_enabled: &is_enabled };
     let resumption = config.resumption.as_ref();
-    let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &demands));
+    let begun = resumption.map(|resumption| resumption.begin(scope.clone(), &requirements));
     let offers_session = begun.as_ref().is_some_and(|begun| begun.session.is_ok());
     let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
     let own_certificates = config.credentials.iter().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));

@@ -39,11 +39,11 @@ mod tables;
 pub use counters::EndpointCounters;
 use entry::Entry;
 pub(crate) use hellos::MAX_DATAGRAMS;
-use hellos::{Hello, Hellos, Shown, Verdict};
+use hellos::{AddressProof, Hellos, Verdict, WholeClientHello};
 #[cfg(terse_testing)]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
-use paths::{Origin, Outcome};
+use paths::{DatagramOrigin, Outcome};
 use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
 
 /// A connection of an [`Endpoint`]. It is not used again for another one.
@@ -352,7 +352,7 @@ impl Endpoint {
     }
 
     /// A ClientHello is there as a whole.
-    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: Hello) {
+    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: WholeClientHello) {
         let known = self.by_address.find(from);
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
@@ -374,8 +374,8 @@ impl Endpoint {
         // RFC 9147, 5.11: who saw a ticket ends no connection with it.
         let takes_tickets = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
         let is_replaced = replaced.is_some();
-        let shown = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
-            Ok(Verdict::Accept(shown)) => shown,
+        let proof = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
+            Ok(Verdict::Accept(proof)) => proof,
             Ok(Verdict::Reply(datagrams)) => {
                 let len: usize = datagrams.iter().map(Vec::len).sum();
                 let is_allowed = len <= entry::AMPLIFICATION * hello.first.bytes || self.limits.amplifies();
@@ -389,15 +389,15 @@ impl Endpoint {
             }
             Err(_) => return self.counters.malformed += 1,
         };
-        self.counters.tickets_spent += u32::from(shown == Shown::Ticket);
+        self.counters.tickets_spent += u32::from(proof == AddressProof::Ticket);
         if let Some(handle) = known.filter(|_| is_replaced) {
             self.remove_known(handle, EndpointEvent::Replaced);
         }
-        self.accept(now, rng, from, &hello, shown);
+        self.accept(now, rng, from, &hello, proof);
     }
 
     /// Begins a connection.
-    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &Hello, shown: Shown) {
+    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &WholeClientHello, proof: AddressProof) {
         let is_full = self.connections.len() >= self.limits.max_connections;
         if (is_full || self.half_open.len() >= self.limits.max_half_open)
             && let Some(oldest) = self.half_open.first().copied()
@@ -421,7 +421,7 @@ impl Endpoint {
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, hello, shown, &self.limits);
+        let entry = Entry::new(connection, from, hello, proof, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []);
     }
@@ -466,7 +466,7 @@ impl Endpoint {
         let (has_checks, is_asked) = (entry.connection.has_checks(), entry.connection.wanted_ids().is_some());
         entry.report(handle, &mut self.half_open, &mut self.hellos, &mut self.events);
         if is_elsewhere {
-            self.came_from(handle, now, rng, &Origin { from, len, has_new_id: arrivals.has_new_id });
+            self.came_from(handle, now, rng, &DatagramOrigin { from, len, has_new_id: arrivals.has_new_id });
         }
         if has_checks {
             self.handle_checks(handle, from, len);

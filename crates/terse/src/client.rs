@@ -187,7 +187,7 @@ impl Client {
                 let name = self.server.name.to_str();
                 let peer = match (&error, channel.address()) {
                     // A name may have several addresses, and only one was asked.
-                    (Trouble::Net(NetError::NoAnswer(_)), Some(address)) => format!("{name} at {address}"),
+                    (ConversationError::Net(NetError::NoAnswer(_)), Some(address)) => format!("{name} at {address}"),
                     _ => name.into_owned(),
                 };
                 self.failed(&summary, &error, &peer)
@@ -218,7 +218,7 @@ impl Client {
     }
 
     /// Everything between connecting and closing. Returns the data that was received, and the exported bytes.
-    fn converse(&self, channel: &mut Channel) -> Result<(Vec<u8>, Option<String>), Trouble> {
+    fn converse(&self, channel: &mut Channel) -> Result<(Vec<u8>, Option<String>), ConversationError> {
         let ClientArgs { early_data, send, expect, key_update, shared, .. } = &self.args;
         let early_data = early_data.as_deref().unwrap_or_default().as_bytes();
         let sent = if early_data.is_empty() { 0 } else { channel.send_early_data(early_data)? };
@@ -268,12 +268,12 @@ impl Client {
 }
 
 /// Waits for `expected` bytes.
-fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result<(), Trouble> {
+fn receive(channel: &mut Channel, expected: usize, data: &mut Vec<u8>) -> Result<(), ConversationError> {
     let mut chunk = [0; 0x4000];
     while data.len() < expected {
         let room = chunk.len().min(expected - data.len());
         match channel.receive(&mut chunk[..room]) {
-            Ok(0) => return Err(Trouble::TooLittle { received: data.len(), expected }),
+            Ok(0) => return Err(ConversationError::TooLittle { received: data.len(), expected }),
             Ok(len) => data.extend_from_slice(&chunk[..len]),
             Err(error) => {
                 if error.is_timeout() {
@@ -310,12 +310,12 @@ fn await_close(channel: &mut Channel, mut data: Option<&mut Vec<u8>>) -> Result<
 }
 
 /// Why a conversation failed.
-enum Trouble {
+enum ConversationError {
     Net(NetError),
     TooLittle { received: usize, expected: usize },
 }
 
-impl From<NetError> for Trouble {
+impl From<NetError> for ConversationError {
     fn from(error: NetError) -> Self {
         Self::Net(error)
     }
@@ -332,7 +332,7 @@ impl Explain for NetError {
     }
 }
 
-impl Explain for Trouble {
+impl Explain for ConversationError {
     fn explain(&self, peer: &str) -> String {
         match self {
             Self::Net(error) => error.explain(peer),

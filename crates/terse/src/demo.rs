@@ -22,7 +22,7 @@ use crate::output;
 mod meet;
 mod table;
 
-use meet::Met;
+use meet::Outcome;
 
 const EXAMPLE: &str = "Example:
   terse demo --algorithm rsa2048 --chain 3";
@@ -180,7 +180,7 @@ impl Demo {
             Transport::Datagram => self.meet_over_datagrams(config)?,
             _ => self.meet_over_a_stream(config)?,
         };
-        let Met { client, server, problem } = met;
+        let Outcome { client, server, problem } = met;
         let problem = problem.or_else(|| unexpected(&client, &server, plan.mode));
         Ok(Step { name: plan.name, time: start.elapsed(), client, server, problem })
     }

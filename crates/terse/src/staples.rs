@@ -61,7 +61,7 @@ impl Staples {
     }
 
     /// How long to wait for a connection before [`Self::refresh`] is due again, where it cannot be called for each.
-    pub(crate) const fn patience(&self) -> Option<Duration> {
+    pub(crate) const fn until_renewal(&self) -> Option<Duration> {
         if self.0.is_empty() { None } else { Some(Duration::from_secs(1)) }
     }
 

@@ -10,10 +10,10 @@ use crate::features::Carrier;
 use crate::process::{Process, connect, listener};
 use crate::tap::Wire;
 
-mod c;
 mod gnutls;
+mod in_process;
 mod openssl;
-mod own;
+mod program;
 pub(crate) mod rustls;
 mod terse;
 
@@ -148,7 +148,7 @@ impl Peer {
     /// Its server on a port of its own, and the port; `None` if it is no program.
     pub(crate) fn server(self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
         if self == Self::TerseNet {
-            let (server, port) = own::server(case);
+            let (server, port) = in_process::server(case);
             return Some((Box::new(server), port));
         }
         let (process, port) = self.server_program(case)?;
@@ -164,7 +164,7 @@ impl Peer {
     /// Its client, which sends datagrams to that port; `None` if it is no program.
     pub(crate) fn client_over_datagrams(self, case: &Case, port: u16) -> Option<Box<dyn Remote>> {
         if self == Self::TerseNet {
-            return Some(Box::new(own::client(case, port)));
+            return Some(Box::new(in_process::client(case, port)));
         }
         let process = self.client_program(case, port)?;
         Some(self.remote(Running { process, way: Way::Datagrams(port) }, case))
@@ -183,7 +183,7 @@ impl Peer {
             | Self::Scandium
             | Self::Dimpl
             | Self::Rustls
-            | Self::TerseNet => Box::new(c::Program::new(running, case)),
+            | Self::TerseNet => Box::new(program::Program::new(running, case)),
         }
     }
 
@@ -191,13 +191,13 @@ impl Peer {
         Some(match self {
             Self::OpenSsl => openssl::server_program(case),
             Self::GnuTls => gnutls::server_program(case),
-            Self::WolfSsl55 => c::server_program(Library::WolfSsl55, case),
-            Self::WolfSsl => c::server_program(Library::WolfSsl, case),
-            Self::BoringSsl => c::server_program(Library::BoringSsl, case),
-            Self::MbedTls => c::server_program(Library::MbedTls, case),
-            Self::BouncyCastle => c::server_program(Library::BouncyCastle, case),
-            Self::Scandium => c::server_program(Library::Scandium, case),
-            Self::Dimpl => c::server_program(Library::Dimpl, case),
+            Self::WolfSsl55 => program::server_program(Library::WolfSsl55, case),
+            Self::WolfSsl => program::server_program(Library::WolfSsl, case),
+            Self::BoringSsl => program::server_program(Library::BoringSsl, case),
+            Self::MbedTls => program::server_program(Library::MbedTls, case),
+            Self::BouncyCastle => program::server_program(Library::BouncyCastle, case),
+            Self::Scandium => program::server_program(Library::Scandium, case),
+            Self::Dimpl => program::server_program(Library::Dimpl, case),
             Self::Terse => terse::server_program(case),
             Self::Rustls | Self::TerseNet => return None,
         })
@@ -207,13 +207,13 @@ impl Peer {
         Some(match self {
             Self::OpenSsl => openssl::client_program(case, port),
             Self::GnuTls => gnutls::client_program(case, port),
-            Self::WolfSsl55 => c::client_program(Library::WolfSsl55, case, port),
-            Self::WolfSsl => c::client_program(Library::WolfSsl, case, port),
-            Self::BoringSsl => c::client_program(Library::BoringSsl, case, port),
-            Self::MbedTls => c::client_program(Library::MbedTls, case, port),
-            Self::BouncyCastle => c::client_program(Library::BouncyCastle, case, port),
-            Self::Scandium => c::client_program(Library::Scandium, case, port),
-            Self::Dimpl => c::client_program(Library::Dimpl, case, port),
+            Self::WolfSsl55 => program::client_program(Library::WolfSsl55, case, port),
+            Self::WolfSsl => program::client_program(Library::WolfSsl, case, port),
+            Self::BoringSsl => program::client_program(Library::BoringSsl, case, port),
+            Self::MbedTls => program::client_program(Library::MbedTls, case, port),
+            Self::BouncyCastle => program::client_program(Library::BouncyCastle, case, port),
+            Self::Scandium => program::client_program(Library::Scandium, case, port),
+            Self::Dimpl => program::client_program(Library::Dimpl, case, port),
             Self::Terse => terse::client_program(case, port),
             Self::Rustls | Self::TerseNet => return None,
         })

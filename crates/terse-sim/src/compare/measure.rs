@@ -12,13 +12,13 @@ use core::time::Duration;
 use terse_tls::Summary;
 use terse_tls::summary::Transport;
 
-use super::books::Books;
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
 use super::probe::{Probe, Unwatched};
 use super::row::{Bytes, Messages, Row, Runs, Sides, Times};
 use super::runs;
 use super::setting::{IpVersion, Setting};
+use super::sums::LayerSums;
 use crate::capture::View;
 use crate::engine::{Clock, Program, Role, Watcher};
 use crate::host::Host;
@@ -68,7 +68,7 @@ pub enum Failed {
 }
 
 /// A connection that came to its end.
-struct Met {
+struct FinishedConnection {
     client: Summary,
     server: Summary,
     bytes: Bytes,
@@ -129,7 +129,7 @@ impl Comparison {
         run: usize,
         keys: &Keys,
         probe: &mut dyn Probe,
-    ) -> Result<Met, Failed> {
+    ) -> Result<FinishedConnection, Failed> {
         let seed = runs::seed(self.seed, run);
         let clock = Clock { unix: self.begins, monotonic: 0 };
         let mut after = LATER;
@@ -152,7 +152,7 @@ impl Comparison {
         Ok(met)
     }
 
-    fn row(&self, setting: &Setting, met: &Met, runs: Runs) -> Row {
+    fn row(&self, setting: &Setting, met: &FinishedConnection, runs: Runs) -> Row {
         let Setting { version, mode, link, .. } = setting;
         Row {
             mode: *mode,
@@ -190,7 +190,7 @@ fn connect(
     clock: Clock,
     captured: Option<&Keys>,
     probe: &mut dyn Probe,
-) -> Result<Met, Failed> {
+) -> Result<FinishedConnection, Failed> {
     let watcher: Watcher<'_> = RefCell::new(probe);
     let (client_address, server_address) = setting.ip.addresses(setting.client);
     let tcp = (setting.version.transport() == Transport::Stream).then(|| setting.tcp_config());
@@ -231,7 +231,7 @@ fn connect(
         return Err(Failed::Connection("client: the connection ended before the reply".into()));
     };
     let (connected, replied) = (milliseconds(connected), milliseconds(replied));
-    let books = Books::of(network.ledger(link).records());
+    let sums = LayerSums::of(network.ledger(link).records());
     let capture = captured.map(|keys| Captured { capture: network.captured(), key_log: keys.lines() });
 
     let mut summary = |node| {
@@ -240,23 +240,23 @@ fn connect(
     };
     let (client, server) = (summary(client), summary(server));
     let records = usize::try_from(client.sent.record_bytes + server.sent.record_bytes).unwrap_or(usize::MAX);
-    let tls = records.min(books.layers.application);
+    let tls = records.min(sums.layers.application);
     let bytes = Bytes {
         messages: messages([&client, &server]),
         sent: Sides { client: messages([&client]), server: messages([&server]) },
         tls,
-        application: books.layers.application - tls,
-        transport: books.layers.transport,
-        network: books.layers.network,
-        link: books.layers.link,
-        total: books.layers.sum(),
+        application: sums.layers.application - tls,
+        transport: sums.layers.transport,
+        network: sums.layers.network,
+        link: sums.layers.link,
+        total: sums.layers.sum(),
     };
-    let times = Times { connected, replied, closed: milliseconds(books.closed) };
-    Ok(Met {
-        packets: books.frames,
-        pure_acks: books.pure_acks,
-        retransmissions: books.resent + (client.retransmissions + server.retransmissions) as usize,
-        lost: books.lost,
+    let times = Times { connected, replied, closed: milliseconds(sums.closed) };
+    Ok(FinishedConnection {
+        packets: sums.frames,
+        pure_acks: sums.pure_acks,
+        retransmissions: sums.resent + (client.retransmissions + server.retransmissions) as usize,
+        lost: sums.lost,
         seconds: (times.closed / 1e3).ceil() as u64,
         cached: Sides::default(),
         capture: capture.unwrap_or_default(),

@@ -1,6 +1,5 @@
 //! Every handshake mode side by side on the same link: what goes over the wire, layer by layer, and when (paper 000, V-A).
 
-mod books;
 mod capture;
 mod measure;
 pub mod paper;
@@ -9,6 +8,7 @@ mod probe;
 mod row;
 mod runs;
 mod setting;
+mod sums;
 
 pub use capture::Captured;
 pub use measure::{Comparison, Failed, Measured};

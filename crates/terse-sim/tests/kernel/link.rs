@@ -113,10 +113,10 @@ impl Link {
         });
     }
 
-    /// The next segment of the kernel that is not lost, if it comes within `patience`.
-    pub(crate) fn receive(&mut self, patience: Duration) -> Option<(Segment, Ecn)> {
-        let patience = smoltcp::time::Duration::from_micros(patience.as_micros() as u64);
-        wait(self.device.as_raw_fd(), Some(patience)).expect("the device is open");
+    /// The next segment of the kernel that is not lost, if it comes within `timeout`.
+    pub(crate) fn receive(&mut self, timeout: Duration) -> Option<(Segment, Ecn)> {
+        let timeout = smoltcp::time::Duration::from_micros(timeout.as_micros() as u64);
+        wait(self.device.as_raw_fd(), Some(timeout)).expect("the device is open");
         let (token, _) = self.device.receive(smoltcp::time::Instant::ZERO)?;
         let (segment, ecn) = token.consume(|bytes| {
             let packet = Ipv4Packet::new_checked(bytes).ok().filter(|packet| packet.version() == 4)?;
@@ -138,8 +138,8 @@ impl Link {
     /// Waits until a segment arrives or a timer expires, and lets the connection handle it.
     pub(crate) fn step(&mut self, connection: &mut Connection) {
         let until = connection.poll_timeout().map(|time| time.since(self.now()));
-        let patience = until.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
-        if let Some((segment, ecn)) = self.receive(patience) {
+        let timeout = until.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+        if let Some((segment, ecn)) = self.receive(timeout) {
             connection.handle_segment(self.now(), &segment, ecn);
         }
         connection.handle_timeout(self.now());

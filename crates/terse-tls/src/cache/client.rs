@@ -12,8 +12,8 @@ use core::fmt;
 use super::health::{Fingerprints, Health};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, Named, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes,
-    Scope, ScopeRecord, Ticket, TrustId,
+    ClientStore, Fingerprint, FinishedProof, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, Scope,
+    ScopeRecord, Ticket, TicketSubject, TrustId,
 };
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
@@ -106,7 +106,7 @@ pub(crate) struct Learned {
     pub(crate) server_certificate: Option<PeerEntry>,
     pub(crate) certificate_request: Option<RequestEntry>,
     /// The ticket of this handshake, if one was negotiated, and what it stands for.
-    pub(crate) ticket: Option<(Ticket, Named)>,
+    pub(crate) ticket: Option<(Ticket, TicketSubject)>,
 }
 
 /// How a connection failed.
@@ -157,7 +157,7 @@ struct Finished {
     /// What was offered, if anything: the entries themselves are not needed any more.
     offered: Option<Box<Offered>>,
     /// This handshake's own ticket.
-    own_ticket: Option<(Ticket, Named)>,
+    own_ticket: Option<(Ticket, TicketSubject)>,
     /// Once this side has closed: how often `confirmed` was used, in case the connection fails yet.
     uses: Option<u8>,
 }
@@ -197,11 +197,11 @@ impl ClientSession {
 
     /// What the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or cached, and
     /// what this side has proven.
-    pub(crate) fn names(&self, parts: Parts) -> Option<Named> {
+    pub(crate) fn names(&self, parts: Parts) -> Option<TicketSubject> {
         match self.selection.scheme? {
             Scheme::Rfc7924 => None,
-            Scheme::Bithac => parts.client_certificate.map(Named::Client),
-            Scheme::Compact => Some(Named::Static(parts)),
+            Scheme::Bithac => parts.client_certificate.map(TicketSubject::Client),
+            Scheme::Compact => Some(TicketSubject::Static(parts)),
         }
     }
 
@@ -406,8 +406,8 @@ impl Stage {
 
 impl Finished {
     fn own_slot(&self, record: &ScopeRecord) -> Option<Slot> {
-        let (ticket, named) = self.own_ticket.as_ref()?;
-        record.slot(*ticket, named)
+        let (ticket, subject) = self.own_ticket.as_ref()?;
+        record.slot(*ticket, subject)
     }
 }
 

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use super::shared::{Record, Value, View};
 use super::table::Kind;
-use super::{AddressId, Fingerprint, NotSaved, PeerEntry, Row, Seen, ServerId, Ticket, TrustId};
+use super::{AddressId, Fingerprint, NotSaved, PeerEntry, Row, ServerId, ServerObjects, Ticket, TrustId};
 use crate::error::InvalidMessage;
 use crate::wire::{Encode, EncodeError, Parse, Reader, Writer};
 
@@ -37,7 +37,7 @@ pub struct Lineage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TicketRow {
     pub(super) ticket: Ticket,
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<ServerObjects>,
     pub(super) address: Option<AddressId>,
 }
 
@@ -53,7 +53,7 @@ impl Lineage {
     }
 
     /// What the client has seen of this server, for a ticket of `compact`.
-    pub const fn seen(&self) -> Option<Seen> {
+    pub const fn seen(&self) -> Option<ServerObjects> {
         self.latest.seen
     }
 
@@ -172,10 +172,10 @@ impl Lineage {
     }
 }
 
-fn seen_of((certificate, request): (Option<&Value>, Option<&Value>)) -> Result<Option<Seen>, InvalidMessage> {
+fn seen_of((certificate, request): (Option<&Value>, Option<&Value>)) -> Result<Option<ServerObjects>, InvalidMessage> {
     let request = request.copied().map(Fingerprint);
     match certificate.copied().map(Fingerprint) {
-        Some(certificate) => Ok(Some(Seen { certificate, request })),
+        Some(certificate) => Ok(Some(ServerObjects { certificate, request })),
         None if request.is_none() => Ok(None),
         None => Err(InvalidMessage::IllegalValue),
     }

@@ -16,7 +16,7 @@ use spin::Mutex;
 use super::lineage::{self, Lineages, TicketRow};
 use super::record::{self, Scopes};
 use super::store::{ClientStore, Commit, NotSaved, Row, Save, ServerStore};
-use super::table::{HashKey, Place, Table, Use};
+use super::table::{HashKey, RecordPosition, Table, Use};
 use super::{AddressId, Lineage, Scope, ScopeRecord, Ticket};
 use crate::crypto::Rng;
 
@@ -154,7 +154,7 @@ impl Tables {
         None
     }
 
-    fn insert(&mut self, old: Option<Place>, lineage: &Lineage) {
+    fn insert(&mut self, old: Option<RecordPosition>, lineage: &Lineage) {
         let table = if lineage.entry.is_some() { &mut self.clients } else { &mut self.anonymous };
         if let Ok(packed) = lineage.to_packed() {
             table.put(old, &packed, Use::Now);
@@ -163,7 +163,7 @@ impl Tables {
 }
 
 struct Found {
-    place: Place,
+    place: RecordPosition,
     /// Which of its tickets it was found by.
     number: usize,
     lineage: Lineage,

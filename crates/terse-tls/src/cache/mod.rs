@@ -18,15 +18,15 @@ mod health;
 mod ids;
 mod lineage;
 mod memory;
-mod named;
 mod reason;
 mod record;
-mod rows;
 mod server;
 mod shared;
 pub mod snapshot;
 mod store;
+mod subject;
 mod table;
+mod ticket_rows;
 
 #[cfg(test)]
 mod model_tests;
@@ -40,13 +40,13 @@ pub(crate) use entry::RequestEntry;
 pub use ids::{AddressId, Fingerprint, Scope, ServerId, Ticket, TrustId};
 pub use lineage::Lineage;
 pub use memory::{MemoryClientStore, MemoryServerStore};
-pub(crate) use named::{Named, Parts};
 pub use reason::Reason;
 pub use record::ScopeRecord;
-pub(crate) use rows::Rows;
 pub use server::ServerCache;
-pub(crate) use server::{Asked, Committing, ServerSession};
-pub use store::{ClientStore, Commit, NotSaved, Row, Save, Seen, ServerStore, StoreAnswer, StoreRequest};
+pub(crate) use server::{Committing, RequestedCertificate, ServerSession};
+pub use store::{ClientStore, Commit, NotSaved, Row, Save, ServerObjects, ServerStore, StoreAnswer, StoreRequest};
+pub(crate) use subject::{Parts, TicketSubject};
+pub(crate) use ticket_rows::TicketRows;
 
 /// Which caching schemes a side takes part in. Of those that both do, the best one is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

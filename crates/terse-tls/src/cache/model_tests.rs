@@ -104,7 +104,7 @@ struct World {
 }
 
 /// What the server shows.
-const SEEN: Seen = Seen { certificate: SERVER, request: Some(REQUEST) };
+const SEEN: ServerObjects = ServerObjects { certificate: SERVER, request: Some(REQUEST) };
 
 impl World {
     fn new(scheme: Scheme) -> Self {
@@ -162,8 +162,11 @@ impl World {
                 let client_certificate = Some(*own_certificate);
                 let parts =
                     Parts { server_certificate: SERVER, certificate_request: Some(REQUEST), client_certificate };
-                let named = client.names(parts).filter(|_| client.supports(self.scheme));
-                client.finished(Learned { ticket: named.map(|named| (ticket(self.tickets), named)), ..learned(None) });
+                let subject = client.names(parts).filter(|_| client.supports(self.scheme));
+                client.finished(Learned {
+                    ticket: subject.map(|subject| (ticket(self.tickets), subject)),
+                    ..learned(None)
+                });
                 *reached = Reach::Finished;
             }
             Reach::Finished => {

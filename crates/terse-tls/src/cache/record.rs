@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::health::{Fingerprints, Health};
-use super::{Fingerprint, Named, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket};
+use super::{Fingerprint, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket, TicketSubject};
 use crate::wire::ProtocolVersion;
 
 mod packed;
@@ -163,10 +163,10 @@ impl ScopeRecord {
     }
 
     /// The slot for a ticket, if the record has all entries that it names.
-    pub(super) fn slot(&self, ticket: Ticket, named: &Named) -> Option<Slot> {
-        let (own_certificate, entries) = match *named {
-            Named::Client(own) => (Some(own), None),
-            Named::Static(Parts { server_certificate, certificate_request, client_certificate }) => {
+    pub(super) fn slot(&self, ticket: Ticket, subject: &TicketSubject) -> Option<Slot> {
+        let (own_certificate, entries) = match *subject {
+            TicketSubject::Client(own) => (Some(own), None),
+            TicketSubject::Static(Parts { server_certificate, certificate_request, client_certificate }) => {
                 self.server_certificate.as_ref().filter(|entry| entry.fingerprint() == server_certificate)?;
                 let is_named = |fingerprint| move |known: &&Arc<RequestEntry>| known.fingerprint == fingerprint;
                 let request = match certificate_request {

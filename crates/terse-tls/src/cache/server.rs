@@ -9,8 +9,8 @@ use core::task::Poll;
 
 use super::entry::Conditions;
 use super::{
-    AddressId, Commit, Fingerprint, FinishedProof, Named, NotSaved, Parts, PeerEntry, Row, Rows, Scheme, Schemes, Seen,
-    Selection, ServerId, ServerStore, Ticket, TrustId,
+    AddressId, Commit, Fingerprint, FinishedProof, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Selection,
+    ServerId, ServerObjects, ServerStore, Ticket, TicketRows, TicketSubject, TrustId,
 };
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, Defences};
@@ -34,7 +34,7 @@ impl fmt::Debug for ServerCache {
 
 /// The Certificate that a client is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedCertificate {
     /// What it would be verified under.
     pub(crate) trust_id: TrustId,
     /// What it is to carry.
@@ -50,7 +50,7 @@ pub(crate) struct ServerSession {
     /// `None`: clients' Certificates are not kept.
     policy: Option<Policy>,
     /// Where a row can do without a client's Certificate, which is `compact`: the store, and what this side shows.
-    own: Option<(ServerCache, Seen)>,
+    own: Option<(ServerCache, ServerObjects)>,
     /// The ticket that was selected.
     used: Option<Used>,
     reason: Option<&'static str>,
@@ -73,7 +73,7 @@ struct Used {
 #[derive(Debug)]
 struct Policy {
     cache: ServerCache,
-    asked: Asked,
+    asked: RequestedCertificate,
     server: ServerId,
     now: Now,
     without_clock: bool,
@@ -105,7 +105,7 @@ impl ServerSession {
     /// is the name of the ClientHello.
     pub(crate) fn begin(
         cache: &ServerCache,
-        asked: Option<Asked>,
+        asked: Option<RequestedCertificate>,
         host_name: Option<&[u8]>,
         now: Now,
         without_clock: bool,
@@ -123,8 +123,8 @@ impl ServerSession {
     /// The same of `compact`, where `own` is what this side shows in this handshake.
     pub(crate) fn begin_compact(
         cache: &ServerCache,
-        own: Seen,
-        asked: Option<Asked>,
+        own: ServerObjects,
+        asked: Option<RequestedCertificate>,
         host_name: Option<&[u8]>,
         now: Now,
         without_clock: bool,
@@ -151,7 +151,7 @@ impl ServerSession {
     }
 
     /// The index of the first of the tickets that can be used. What expired or was revoked is deleted.
-    pub(crate) fn select(&mut self, rows: Rows) -> Option<u16> {
+    pub(crate) fn select(&mut self, rows: TicketRows) -> Option<u16> {
         self.used = None;
         let policy = self.policy.as_ref()?;
         for (index, (ticket, row)) in (0..).zip(rows) {
@@ -167,7 +167,7 @@ impl ServerSession {
     }
 
     /// What the ticket of `compact` that was looked up lets this handshake leave out.
-    pub(crate) fn select_everything(&mut self, rows: Rows) -> Selection {
+    pub(crate) fn select_everything(&mut self, rows: TicketRows) -> Selection {
         self.used = None;
         let mut selection = Selection { scheme: Some(Scheme::Compact), ..Selection::default() };
         let Some((_, own)) = &self.own else { return selection };
@@ -205,10 +205,10 @@ impl ServerSession {
     }
 
     /// What the ticket of this handshake stands for, if there is one. `client_certificate` was proven.
-    pub(crate) fn names(&self, client_certificate: Option<Fingerprint>) -> Option<Named> {
+    pub(crate) fn names(&self, client_certificate: Option<Fingerprint>) -> Option<TicketSubject> {
         match &self.own {
-            None => client_certificate.map(Named::Client),
-            Some((_, seen)) => Some(Named::Static(Parts {
+            None => client_certificate.map(TicketSubject::Client),
+            Some((_, seen)) => Some(TicketSubject::Static(Parts {
                 server_certificate: seen.certificate,
                 certificate_request: seen.request,
                 client_certificate,
@@ -216,10 +216,10 @@ impl ServerSession {
         }
     }
 
-    /// An entry for the Certificate that was asked for, verified as [`Asked`] says. `None`: not to be kept.
+    /// An entry for the Certificate that was asked for, verified as [`RequestedCertificate`] says. `None`: not to be kept.
     pub(crate) fn entry(&self, fingerprint: Fingerprint, peer: &Arc<VerifiedPeer>) -> Option<PeerEntry> {
         let policy = self.policy.as_ref()?;
-        let Asked { trust_id, version, .. } = policy.asked;
+        let RequestedCertificate { trust_id, version, .. } = policy.asked;
         Some(PeerEntry::new(fingerprint, version, trust_id, policy.server.clone(), peer))
     }
 
@@ -268,7 +268,7 @@ impl Policy {
 
     /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
     fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
-        let Asked { trust_id, certificate_type, version, .. } = self.asked;
+        let RequestedCertificate { trust_id, certificate_type, version, .. } = self.asked;
         let conditions = Conditions {
             trust_id,
             revocation: self.revocation.as_ref(),

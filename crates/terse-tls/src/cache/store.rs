@@ -86,7 +86,7 @@ pub struct Row {
     /// connects can make them.
     pub entry: Option<Arc<PeerEntry>>,
     /// For a ticket of `compact`: what the client has seen.
-    pub seen: Option<Seen>,
+    pub seen: Option<ServerObjects>,
     /// Where the client was, over datagrams, until the ticket was spent as a proof of that.
     pub address: Option<AddressId>,
 }
@@ -101,7 +101,7 @@ impl Row {
 
 /// What a client has seen of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seen {
+pub struct ServerObjects {
     /// The server's Certificate.
     pub certificate: Fingerprint,
     /// Its CertificateRequest, if there was one.

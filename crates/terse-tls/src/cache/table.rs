@@ -39,7 +39,7 @@ pub(super) type HashKey = [u8; 16];
 
 /// Where a record begins. Good until the table changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u32);
+pub(super) struct RecordPosition(u32);
 
 /// Which place a record has among all others, by use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,25 +102,25 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
     }
 
     /// The record with `key`, and which of its keys that is.
-    pub(super) fn find(&self, key: K::Key<'_>) -> Option<(Place, usize)> {
+    pub(super) fn find(&self, key: K::Key<'_>) -> Option<(RecordPosition, usize)> {
         let is_it = |entry: &u32| self.key(*entry).is_some_and(|own| K::equals(&own, &key));
         let entry = *self.index.find(self.hash(&key), is_it)?;
-        Some((Place(entry / K::KEYS as u32), entry as usize % K::KEYS))
+        Some((RecordPosition(entry / K::KEYS as u32), entry as usize % K::KEYS))
     }
 
     /// What is kept there.
-    pub(super) fn view(&self, Place(place): Place) -> View<'_, R> {
+    pub(super) fn view(&self, RecordPosition(place): RecordPosition) -> View<'_, R> {
         View::read(self.log.bytes(place), &self.shared).unwrap_or(View { shared: [None; R], body: &[] })
     }
 
     /// All records, least recently used first.
     pub(super) fn iter(&self) -> impl Iterator<Item = View<'_, R>> {
-        self.log.places().map(|place| self.view(Place(place)))
+        self.log.places().map(|place| self.view(RecordPosition(place)))
     }
 
     /// Keeps `record`, in the place of `old` if there is one, unless it is too large. Its keys must be those of no
     /// other record but `old`.
-    pub(super) fn put(&mut self, old: Option<Place>, record: &Record<R>, used: Use) {
+    pub(super) fn put(&mut self, old: Option<RecordPosition>, record: &Record<R>, used: Use) {
         let record = record.pack(&mut self.shared);
         let numbers = numbers_of::<R>(&record);
         if let (Some(old), Use::Same) = (old, used)
@@ -129,7 +129,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
             return;
         }
         let is_kept = !record.is_empty() && record.len() <= self.max_bytes.min(Log::MAX_RECORD) && self.capacity > 0;
-        let mut holes = old.map_or(0, |Place(old)| self.forget(old));
+        let mut holes = old.map_or(0, |RecordPosition(old)| self.forget(old));
         if is_kept {
             holes += self.make_room(record.len());
         }
@@ -144,13 +144,13 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
     }
 
     /// Forgets the record there.
-    pub(super) fn remove(&mut self, Place(place): Place) {
+    pub(super) fn remove(&mut self, RecordPosition(place): RecordPosition) {
         let hole = self.forget(place);
         self.tidy(hole);
     }
 
     /// Puts a record in the place of another one that is not shorter. False: nothing is done.
-    fn replace(&mut self, Place(place): Place, record: &[u8]) -> bool {
+    fn replace(&mut self, RecordPosition(place): RecordPosition, record: &[u8]) -> bool {
         if record.is_empty() {
             return false; // it is too long
         }
@@ -219,7 +219,7 @@ impl<K: Kind<R>, const R: usize> Table<K, R> {
 
     /// The key of an entry of the index.
     fn key(&self, entry: u32) -> Option<K::Key<'_>> {
-        K::key(&self.view(Place(entry / K::KEYS as u32)), entry as usize % K::KEYS)
+        K::key(&self.view(RecordPosition(entry / K::KEYS as u32)), entry as usize % K::KEYS)
     }
 
     /// The keys of a record: the entry of each in the index, and its hash.

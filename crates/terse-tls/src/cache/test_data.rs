@@ -17,7 +17,7 @@ use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};
 
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
-pub(super) const ASKED: Asked = Asked {
+pub(super) const ASKED: RequestedCertificate = RequestedCertificate {
     trust_id: TRUST,
     certificate_type: CertificateType::X509,
     version: ProtocolVersion::TLS_1_3,
@@ -114,7 +114,7 @@ pub(super) fn learned(ticket: Option<Ticket>) -> Learned {
         proof: FinishedProof::after_finished(),
         server_certificate: Some(entry(SERVER)),
         certificate_request: Some(request(200)),
-        ticket: ticket.map(|ticket| (ticket, Named::Client(OWN))),
+        ticket: ticket.map(|ticket| (ticket, TicketSubject::Client(OWN))),
     }
 }
 
@@ -143,8 +143,8 @@ pub(super) fn commits(store: &MemoryServerStore) -> Vec<Commit> {
 }
 
 /// What `store` has under `tickets`.
-pub(super) fn look_up(store: &dyn ServerStore, tickets: impl IntoIterator<Item = Ticket>) -> Rows {
-    let mut rows = Rows::default();
+pub(super) fn look_up(store: &dyn ServerStore, tickets: impl IntoIterator<Item = Ticket>) -> TicketRows {
+    let mut rows = TicketRows::default();
     assert_eq!(rows.look_up(store, tickets.into_iter()), None, "it answers at once");
     rows
 }

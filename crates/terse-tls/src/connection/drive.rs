@@ -94,7 +94,7 @@ impl Connection {
         self.answer_request(rng)?;
         if let Some(driver) = self.link.datagrams_mut()
             && self.handshake.as_ref().is_some_and(Handshake::is_finished)
-            && driver.receiver.key_is_worn()
+            && driver.receiver.key_has_many_forgeries()
             && driver.sender.can_update_keys()
         {
             self.update_keys(true)?; // RFC 9147, 4.5.3

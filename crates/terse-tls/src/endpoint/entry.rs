@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
-use super::hellos::{Hello, Hellos, Shown};
+use super::hellos::{AddressProof, Hellos, WholeClientHello};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use super::tables::Events;
@@ -49,15 +49,15 @@ impl Entry {
     pub(super) fn new(
         connection: Connection,
         address: SocketAddr,
-        hello: &Hello,
-        shown: Shown,
+        hello: &WholeClientHello,
+        proof: AddressProof,
         limits: &EndpointLimits,
     ) -> Self {
         let mut entry = Self {
             connection,
             address,
             check: None,
-            budget: (shown != Shown::Cookie).then_some(0),
+            budget: (proof != AddressProof::Cookie).then_some(0),
             timer: None,
             has_failed: false,
             waiting: 0,
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     /// Whether this ClientHello is the one that the connection began with.
-    pub(super) fn began_with(&self, hello: &Hello) -> bool {
+    pub(super) fn began_with(&self, hello: &WholeClientHello) -> bool {
         (self.random, self.message_seq) == (hello.random, hello.first.message_seq)
     }
 

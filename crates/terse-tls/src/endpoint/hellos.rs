@@ -22,7 +22,7 @@ mod cookies;
 mod tickets;
 
 pub(crate) use cookies::MAX_DATAGRAMS;
-pub(super) use cookies::{Shown, Verdict};
+pub(super) use cookies::{AddressProof, Verdict};
 use tickets::Tickets;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
@@ -30,13 +30,13 @@ const MAX_HELLO: usize = 4_096;
 
 /// How many times as long as until a first retransmission fragments of one ClientHello may be apart: those of its first
 /// four attempts go together. Whoever starts anew takes longer.
-const PATIENCE: u64 = 8;
+const FRAGMENT_TIMEOUTS: u64 = 8;
 
 /// Numbers of ClientHellos: the first one has 0, and each HelloVerifyRequest is followed by another one.
 const MAX_SEQ: u16 = 3;
 
 /// A ClientHello that is there as a whole.
-pub(super) struct Hello {
+pub(super) struct WholeClientHello {
     pub(super) first: FirstMessage,
     pub(super) random: Random,
 }
@@ -51,7 +51,7 @@ pub(super) struct Hellos {
     max_message: usize,
     max_datagram: usize,
     /// After so many milliseconds without a fragment, the client is another one.
-    patience: u64,
+    fragment_timeout: u64,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Grows with each fragment.
     clock: u64,
@@ -96,7 +96,7 @@ impl Hellos {
             max_clients: limits.max_first_messages,
             max_message: common.max_handshake_message.min(MAX_HELLO),
             max_datagram: settings.max_datagram,
-            patience: settings.initial_timeout.saturating_mul(PATIENCE),
+            fragment_timeout: settings.initial_timeout.saturating_mul(FRAGMENT_TIMEOUTS),
             partial: BTreeMap::new(),
             clock: 0,
         })
@@ -109,7 +109,7 @@ impl Hellos {
         from: SocketAddr,
         datagram: &[u8],
         counters: &mut EndpointCounters,
-    ) -> Option<Hello> {
+    ) -> Option<WholeClientHello> {
         let mut rest = datagram;
         let mut first = None;
         let mut datagrams = 1; // and none once it was counted
@@ -149,7 +149,7 @@ impl Hellos {
             return None;
         };
         let random = hello.random;
-        Some(Hello { first, random })
+        Some(WholeClientHello { first, random })
     }
 
     /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
@@ -172,7 +172,7 @@ impl Hellos {
         // What begins long after the end of one came may be the next client's there: the two are not to meet.
         let begins = fragment.fragment_offset == 0;
         let is_left =
-            |partial: &Partial| !partial.messages.has_begun() && now.since(partial.touched.1) >= self.patience;
+            |partial: &Partial| !partial.messages.has_begun() && now.since(partial.touched.1) >= self.fragment_timeout;
         let is_other = |partial: &Partial| partial.message_seq != message_seq || (begins && is_left(partial));
         if self.partial.get(&from).is_some_and(is_other) {
             self.partial.remove(&from); // the client is at another one

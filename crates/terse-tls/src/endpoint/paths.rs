@@ -38,7 +38,7 @@ use crate::wire::{PathCookie, ReturnRoutabilityCheck};
 mod tests;
 
 /// Where a datagram came from.
-pub(super) struct Origin {
+pub(super) struct DatagramOrigin {
     pub(super) from: SocketAddr,
     /// In bytes.
     pub(super) len: usize,
@@ -170,7 +170,7 @@ impl Check {
 
 impl Endpoint {
     /// A datagram that was newer than all before came from somewhere: the peer may be there now.
-    pub(super) fn came_from(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &Origin) {
+    pub(super) fn came_from(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         if origin.from == entry.address || !entry.connection.is_connected() {
             return;
@@ -191,7 +191,7 @@ impl Endpoint {
     }
 
     /// Begins a check whether the peer is there, unless it is known to be where it was.
-    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &Origin) {
+    fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let before = entry.proven_address();
         match &entry.check {

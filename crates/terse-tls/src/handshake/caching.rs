@@ -12,8 +12,8 @@ use super::certificate_types::{CertificateTypes, verified_before};
 use super::credentials::{self, Suited};
 use super::{LookUp, Output, signature, stapling};
 use crate::cache::{
-    Asked, ClientSession, Fingerprint, RequestEntry, Rows, Scheme, Seen, Selection, ServerCache, ServerSession, Ticket,
-    TrustId,
+    ClientSession, Fingerprint, RequestEntry, RequestedCertificate, Scheme, Selection, ServerCache, ServerObjects,
+    ServerSession, Ticket, TicketRows, TrustId,
 };
 use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientConfig, Common, ServerConfig};
@@ -35,7 +35,7 @@ pub(crate) fn is_answered(extensions: Extensions<'_>, common: &Common) -> bool {
 /// Whether a client answers a request with this Certificate of its own, if it may carry that; `None`: with an empty one,
 /// whatever it may carry.
 pub(crate) fn answers(config: &ClientConfig, request: &RequestEntry, own: Option<Fingerprint>) -> bool {
-    let asked = credentials::Asked::from(request);
+    let asked = credentials::CertificateCriteria::from(request);
     let answer = |kind| {
         let answer = asked.answer(config, kind);
         answer.map(|(credential, _)| credential.fingerprint(request.version))
@@ -224,10 +224,10 @@ impl Request {
         output: &mut Output<'_>,
     ) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Self { signature_algorithms, suited, .. } = self;
-        let asked = credentials::Asked { version, signature_algorithms, suited: *suited };
+        let asked = credentials::CertificateCriteria { version, signature_algorithms, suited: *suited };
         let session = output.cache.as_deref().filter(|_| selection.client_certificate);
         let answer = match session.and_then(ClientSession::named_own_certificate) {
-            Some(named) => asked.answer_with(config, kind, named),
+            Some(subject) => asked.answer_with(config, kind, subject),
             None => asked.answer(config, kind),
         };
         if answer.is_none() && selection.client_certificate {
@@ -262,8 +262,8 @@ impl<'a> Offered<'a> {
     }
 
     /// Looks up the tickets. `None`: the store takes its time. Then the handshake goes back to where it was.
-    pub(super) fn look_up(&self, config: &ServerConfig, output: &mut Output<'_>) -> Option<Rows> {
-        let mut rows = output.look_up.take().map_or_else(Rows::default, |known| known.rows);
+    pub(super) fn look_up(&self, config: &ServerConfig, output: &mut Output<'_>) -> Option<TicketRows> {
+        let mut rows = output.look_up.take().map_or_else(TicketRows::default, |known| known.rows);
         let Some(cache) = &config.cache else { return Some(rows) };
         cache.store.seed(output.rng);
         let pending = match self.compact {
@@ -293,7 +293,7 @@ impl<'a> Offered<'a> {
 }
 
 /// What a server would send in this handshake.
-pub(super) struct Own<'a> {
+pub(super) struct OwnObjects<'a> {
     pub(super) certificate: Fingerprint,
     pub(super) request: Option<OwnRequest<'a>>,
     /// Its Certificate has live extensions, in TLS 1.3.
@@ -348,10 +348,10 @@ impl Selected {
     pub(super) fn new(
         config: &ServerConfig,
         offered: &Offered<'_>,
-        rows: Rows,
+        rows: TicketRows,
         server_name: Option<&str>,
         client: (CertificateType, ProtocolVersion),
-        own: Own<'_>,
+        own: OwnObjects<'_>,
         output: &mut Output<'_>,
     ) -> Self {
         let mut selected = Self::nothing();
@@ -386,13 +386,13 @@ impl Selected {
     fn select_everything(
         &mut self,
         cache: &ServerCache,
-        ticket: Option<Rows>,
+        ticket: Option<TicketRows>,
         client: &Client<'_>,
-        own: Own<'_>,
+        own: OwnObjects<'_>,
         output: &mut Output<'_>,
     ) {
         let request = own.request.map(|request| (request.fingerprint)());
-        let seen = Seen { certificate: own.certificate, request };
+        let seen = ServerObjects { certificate: own.certificate, request };
         let asked = client.asked().filter(|_| request.is_some());
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin_compact(cache, seen, asked, host_name, output.now, without_clock);
@@ -415,7 +415,7 @@ impl Selected {
     }
 
     /// Paper 000, IV-B.
-    fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, rows: Rows, client: &Client<'_>) {
+    fn select_ticket(&mut self, cache: &ServerCache, offered: &Offered<'_>, rows: TicketRows, client: &Client<'_>) {
         let Some(ClientCachedInfo(objects)) = &offered.client_cached_info else { return };
         let (host_name, without_clock) = (client.host_name(), client.without_clock());
         let session = ServerSession::begin(cache, client.asked(), host_name, client.now, without_clock);
@@ -488,11 +488,16 @@ struct Client<'a> {
 
 impl Client<'_> {
     /// The Certificate that it is asked for.
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<RequestedCertificate> {
         let (certificate_type, version) = self.client;
         let has_extensions = version == ProtocolVersion::TLS_1_3
             && !stapling::asked(self.config.client_authentication.trust()).is_empty();
-        trust_id(self.config).map(|trust_id| Asked { trust_id, certificate_type, version, has_extensions })
+        trust_id(self.config).map(|trust_id| RequestedCertificate {
+            trust_id,
+            certificate_type,
+            version,
+            has_extensions,
+        })
     }
 
     fn host_name(&self) -> Option<&[u8]> {

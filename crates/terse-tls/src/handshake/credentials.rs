@@ -72,20 +72,20 @@ impl Suited {
 
 /// What a CertificateRequest says, be it cached or not.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct CertificateCriteria<'a> {
     pub(super) version: ProtocolVersion,
     pub(super) signature_algorithms: &'a [SignatureScheme],
     pub(super) suited: Suited,
 }
 
-impl<'a> From<&'a RequestEntry> for Asked<'a> {
+impl<'a> From<&'a RequestEntry> for CertificateCriteria<'a> {
     fn from(request: &'a RequestEntry) -> Self {
         let RequestEntry { version, signature_algorithms, suited, .. } = request;
         Self { version: *version, signature_algorithms, suited: *suited }
     }
 }
 
-impl Asked<'_> {
+impl CertificateCriteria<'_> {
     /// What a client answers with, if its Certificate may carry `kind`; `None`: an empty Certificate.
     pub(super) fn answer(self, config: &ClientConfig, kind: CertificateType) -> Option<(&Credential, SignatureScheme)> {
         self.suited.choose(&config.credentials, |own| self.scheme(own, kind))

@@ -19,11 +19,11 @@ use crate::wire::{
     ClientHello, ConnectionIdUsage, Encode, HandshakeType, Parse, ProtocolVersion, ServerHello, Transport,
 };
 
-mod agreement;
 pub(crate) mod caching;
 mod certificate_types;
 pub(crate) mod client;
 pub(crate) mod credentials;
+mod negotiated;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod signature;

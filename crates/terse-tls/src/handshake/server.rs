@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use super::{Handshake, Message, Output, tls12, tls13};
 use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::wire::{CipherSuite, ClientHello, Place, ProtocolVersion, SupportedVersions};
+use crate::wire::{CipherSuite, ClientHello, ExtensionMessage, ProtocolVersion, SupportedVersions};
 
 /// No message has come.
 pub(crate) struct ExpectClientHello {
@@ -21,7 +21,7 @@ impl ExpectClientHello {
     #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello = message.client_hello()?;
-        hello.extensions.check_request(Place::ClientHello)?;
+        hello.extensions.check_request(ExtensionMessage::ClientHello)?;
         match select_version(&self.config.common, &hello)? {
             ProtocolVersion::TLS_1_3 => tls13::server::client_hello(self.config, &hello, message, output),
             _ => tls12::server::client_hello(self.config, &hello, message, output),

@@ -7,7 +7,7 @@ use super::{Output, caching, signature};
 use crate::cache::{Fingerprint, Scope, ServerId, TrustId};
 use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
-use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, Origin, ResumedClient, Session, seconds};
+use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, ResumedClient, Session, SessionOrigin, seconds};
 use crate::summary::{AuthenticatedBy, Mode, Transport};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
@@ -95,7 +95,7 @@ pub(super) fn resumed_client(client: Option<&ResumedClient>, output: &mut Output
 }
 
 /// The server that a client resumes a session with.
-pub(super) fn resumed_server(origin: &Origin, output: &mut Output<'_>) {
+pub(super) fn resumed_server(origin: &SessionOrigin, output: &mut Output<'_>) {
     output.summary.mode = Mode::Resumed;
     output.summary.signatures_saved += u32::from(origin.signatures);
     output.summary.peer.identity = Some(origin.identity.clone());

@@ -125,8 +125,8 @@ pub(super) fn algorithms(
     schemes: &[SignatureScheme],
 ) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
     let is_named = |algorithm: &dyn SignatureVerificationAlgorithm| {
-        let mut named = schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
-        named.any(|named| named.signature_alg_id() == algorithm.signature_alg_id())
+        let mut subject = schemes.iter().flat_map(|scheme| verification_algorithms(common, *scheme));
+        subject.any(|subject| subject.signature_alg_id() == algorithm.signature_alg_id())
     };
     common.provider.signatures.all.iter().copied().filter(|algorithm| is_named(*algorithm)).collect()
 }

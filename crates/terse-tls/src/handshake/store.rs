@@ -10,7 +10,7 @@
 use alloc::boxed::Box;
 
 use super::{Handshake, Message, Output, tls12, tls13};
-use crate::cache::{Commit, NotSaved, Rows, StoreAnswer, StoreRequest, Ticket};
+use crate::cache::{Commit, NotSaved, StoreAnswer, StoreRequest, Ticket, TicketRows};
 use crate::error::{ApiMisuse, Error};
 
 /// Waits for the store.
@@ -22,21 +22,21 @@ pub(crate) struct ExpectStore {
 /// What comes after the answer.
 pub(super) enum Then {
     /// The ClientHello that waits is for this state.
-    ClientHello(Handshake, Rows),
+    ClientHello(Handshake, TicketRows),
     Tls12(tls12::server::Finish),
     Tls13(Box<tls13::server::Finish>),
 }
 
 /// Tickets of a ClientHello, as far as the store has answered.
 pub(crate) struct LookUp {
-    pub(crate) rows: Rows,
+    pub(crate) rows: TicketRows,
     /// What it was asked last, and did not answer.
     pub(crate) pending: Option<Ticket>,
 }
 
 impl ExpectStore {
     /// `state` has met a ticket that the store does not know at once.
-    pub(crate) fn look_up(state: Handshake, rows: Rows, ticket: Ticket) -> Handshake {
+    pub(crate) fn look_up(state: Handshake, rows: TicketRows, ticket: Ticket) -> Handshake {
         let then = Then::ClientHello(state, rows);
         Handshake::Store(Box::new(Self { request: StoreRequest::Find(ticket), then }))
     }

@@ -302,7 +302,7 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     fn produced(&self) -> u64;
 
     /// Whether the key has protected nearly as much as it may.
-    fn key_is_worn(&self) -> bool;
+    fn key_nears_limit(&self) -> bool;
 
     /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
     fn key_is_exhausted(&self) -> bool;

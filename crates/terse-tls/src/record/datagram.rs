@@ -102,10 +102,10 @@ impl WriteEpoch {
     }
 
     /// Whether the key should be replaced, which only DTLS 1.3 can.
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn nears_limit(&self) -> bool {
         match self {
             Self::Dtls12(_) => false,
-            Self::Dtls13(epoch) => epoch.is_worn(),
+            Self::Dtls13(epoch) => epoch.nears_limit(),
         }
     }
 
@@ -166,10 +166,10 @@ impl ReadEpoch {
     }
 
     /// So many records were not authentic that the peer should be asked for another key, which only DTLS 1.3 has.
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn has_many_forgeries(&self) -> bool {
         match self {
             Self::Dtls12(_) => false,
-            Self::Dtls13(epoch) => epoch.is_worn(),
+            Self::Dtls13(epoch) => epoch.has_many_forgeries(),
         }
     }
 

@@ -209,7 +209,7 @@ impl ReadEpoch {
     }
 
     /// So many records could not be decrypted that the key must not be used any more.
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn is_exhausted(&self) -> bool {
         self.forged > INTEGRITY_LIMIT
     }
 

@@ -180,7 +180,7 @@ impl WriteEpoch {
     }
 
     /// Whether the key has protected half of what it may, and should be replaced.
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn nears_limit(&self) -> bool {
         self.next >= self.limit / 2
     }
 
@@ -279,7 +279,7 @@ impl ReadEpoch {
     }
 
     /// So many records were not authentic that the peer should be asked for another key (RFC 9147, 4.5.3).
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn has_many_forgeries(&self) -> bool {
         self.forged >= self.integrity_limit / 2
     }
 

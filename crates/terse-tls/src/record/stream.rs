@@ -96,7 +96,7 @@ impl RecordKey {
     }
 
     /// Whether the key must be replaced before more is protected under it (RFC 9846, 5.5). In TLS 1.2 it cannot be.
-    pub(crate) const fn is_worn(&self) -> bool {
+    pub(crate) const fn nears_limit(&self) -> bool {
         // Half the limit, which leaves room for what is already on its way.
         matches!(self.protection, Protection::Tls13(_)) && self.sequence_number >= self.limit / 2
     }

@@ -18,10 +18,10 @@ use crate::error::InvalidMessage;
 use crate::time::Now;
 use crate::wire::{CertificateType, CipherSuite, Encode, Parse, ProtocolVersion, Reader, Writer};
 
-mod keeper;
 mod memory;
-pub(crate) use keeper::{Begun, Keeper, NewSession};
+mod saver;
 pub use memory::MemoryClientSessions;
+pub(crate) use saver::{NewSession, SessionOffer, SessionSaver};
 #[cfg(test)]
 mod tests;
 
@@ -60,7 +60,7 @@ pub struct StoredSession {
     pub(crate) received: u64,
     /// For how long the server says that it can be used, in seconds.
     pub(crate) lifetime: u32,
-    pub(crate) origin: Origin,
+    pub(crate) origin: SessionOrigin,
 }
 
 /// What differs between the versions.
@@ -80,7 +80,7 @@ pub(crate) enum SessionKind {
 
 /// What a session keeps of the handshake with certificates that it began with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct SessionOrigin {
     /// When that was, in seconds since 1970.
     pub(crate) authenticated: u64,
     /// What the server's chain was verified under.
@@ -95,7 +95,7 @@ pub(crate) struct Origin {
 }
 
 /// What a session must meet to be offered.
-pub(crate) struct Demands<'a> {
+pub(crate) struct SessionRequirements<'a> {
     pub(crate) now: Now,
     /// What the server's chain would be verified under.
     pub(crate) trust_id: TrustId,
@@ -119,13 +119,13 @@ impl ClientResumption {
     }
 
     /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.
-    fn take(&self, scope: &Scope, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
-        let now = seconds(demands.now).ok_or("time unknown")?;
+    fn take(&self, scope: &Scope, requirements: &SessionRequirements<'_>) -> Result<StoredSession, &'static str> {
+        let now = seconds(requirements.now).ok_or("time unknown")?;
         let mut reason = "no session";
         let mut later = Vec::new();
         let found = loop {
             let Some(session) = self.store.take(scope) else { break Err(()) };
-            match session.usable(now, demands) {
+            match session.usable(now, requirements) {
                 Ok(()) => break Ok(session),
                 Err(Unusable::ForGood(unusable)) => reason = unusable,
                 Err(Unusable::Now(unusable)) => {
@@ -147,8 +147,8 @@ impl fmt::Debug for ClientResumption {
 
 impl StoredSession {
     /// Whether it may be offered at `now`.
-    fn usable(&self, now: u64, demands: &Demands<'_>) -> Result<(), Unusable> {
-        let Origin { authenticated, trust_id, identity, validity, links, .. } = &self.origin;
+    fn usable(&self, now: u64, requirements: &SessionRequirements<'_>) -> Result<(), Unusable> {
+        let SessionOrigin { authenticated, trust_id, identity, validity, links, .. } = &self.origin;
         let lasts = |from: u64, seconds: u32| now < from.saturating_add(seconds.min(MAX_LIFETIME).into());
         let is_over = !lasts(self.received, self.lifetime) || !lasts(*authenticated, MAX_LIFETIME);
         if is_over || now > validity.not_after {
@@ -157,13 +157,13 @@ impl StoredSession {
         if now < self.received || now < validity.not_before {
             return Err(Unusable::Now("clock is earlier than the session"));
         }
-        if *trust_id != demands.trust_id {
+        if *trust_id != requirements.trust_id {
             return Err(Unusable::ForGood("trust changed"));
         }
-        if !(demands.is_enabled)(self.suite) {
+        if !(requirements.is_enabled)(self.suite) {
             return Err(Unusable::ForGood("suite of the session switched off"));
         }
-        match demands.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
+        match requirements.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
             Some(revocation) => revocation.check(links.as_slice()).map_err(|reason| match reason.is_final() {
                 true => Unusable::ForGood(reason.text()),
@@ -253,7 +253,7 @@ impl Parse<'_> for StoredSession {
             ticket: reader.vec16()?.into(),
             received: reader.u64()?,
             lifetime: reader.u32()?,
-            origin: Origin::parse(reader)?,
+            origin: SessionOrigin::parse(reader)?,
         })
     }
 }
@@ -305,7 +305,7 @@ impl Encode for SessionKind {
     }
 }
 
-impl Parse<'_> for Origin {
+impl Parse<'_> for SessionOrigin {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         Ok(Self {
             authenticated: reader.u64()?,
@@ -327,7 +327,7 @@ impl Parse<'_> for Origin {
     }
 }
 
-impl Encode for Origin {
+impl Encode for SessionOrigin {
     fn encode(&self, writer: &mut Writer<'_>) {
         writer.u64(self.authenticated);
         self.trust_id.encode(writer);

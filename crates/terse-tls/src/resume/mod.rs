@@ -27,8 +27,8 @@ mod tickets;
 mod test_data;
 
 pub(crate) use binding::{Binding, ClientPolicy, Context};
-pub(crate) use client::{Begun, Demands, Keeper, NewSession, Origin, SessionKind};
 pub use client::{ClientResumption, ClientSessionStore, MemoryClientSessions, StoredSession};
+pub(crate) use client::{NewSession, SessionKind, SessionOffer, SessionOrigin, SessionRequirements, SessionSaver};
 pub(crate) use psk::PskKind;
 pub use psk::{ExternalPsk, MemoryPskStore, PskHash, PskStore};
 pub use server::{ServerEarlyData, ServerResumption};

@@ -96,7 +96,7 @@ pub(super) fn stored() -> StoredSession {
         ticket: [9; 70].into(),
         received: TODAY,
         lifetime: HOUR,
-        origin: Origin {
+        origin: SessionOrigin {
             authenticated: TODAY,
             trust_id: TRUST,
             identity: named_identity("device.example"),

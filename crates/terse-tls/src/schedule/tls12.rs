@@ -7,7 +7,7 @@ use alloc::vec;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::cache::{Fingerprint, FinishedProof, Named, Ticket};
+use crate::cache::{Fingerprint, FinishedProof, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, Tls12Nonce, Tls12Suite};
 use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Random, Writer};
@@ -136,11 +136,11 @@ impl MasterSecret {
         Ok(())
     }
 
-    /// The ticket that stands for `named` in the next handshake.
-    pub(crate) fn ticket(&self, sha256: &dyn Hash, named: &Named) -> Ticket {
-        match named {
-            Named::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
-            Named::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
+    /// The ticket that stands for `subject` in the next handshake.
+    pub(crate) fn ticket(&self, sha256: &dyn Hash, subject: &TicketSubject) -> Ticket {
+        match subject {
+            TicketSubject::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
+            TicketSubject::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
         }
     }
 

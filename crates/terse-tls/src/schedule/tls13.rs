@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
 
-use crate::cache::{Fingerprint, FinishedProof, Named, Ticket};
+use crate::cache::{Fingerprint, FinishedProof, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::wire::{CachedInformationType, Writer};
@@ -243,11 +243,11 @@ impl ResumptionSecret {
         Ok(psk)
     }
 
-    /// The ticket that stands for `named` in the next handshake.
-    pub(crate) fn ticket(&self, sha256: &dyn Hash, named: &Named) -> Result<Ticket, CryptoError> {
-        match named {
-            Named::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
-            Named::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
+    /// The ticket that stands for `subject` in the next handshake.
+    pub(crate) fn ticket(&self, sha256: &dyn Hash, subject: &TicketSubject) -> Result<Ticket, CryptoError> {
+        match subject {
+            TicketSubject::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
+            TicketSubject::Static(parts) => self.compact_ticket(&parts.hash(sha256)),
         }
     }
 

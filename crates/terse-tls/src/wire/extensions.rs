@@ -11,7 +11,7 @@ use crate::error::{InvalidMessage, PeerMisbehaved};
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Place {
+pub(crate) enum ExtensionMessage {
     ClientHello = 1,
     ServerHello = 2,
     HelloRetryRequest = 4,
@@ -27,14 +27,14 @@ impl ExtensionType {
     /// The table of RFC 9846, 4.3, and for TLS 1.2 what the extensions' own documents say: the messages in which an
     /// extension that is known here may appear, or `None` for one that is not known.
     const fn places(self) -> Option<u8> {
-        const CH: u8 = Place::ClientHello as u8;
-        const SH: u8 = Place::ServerHello as u8;
-        const HRR: u8 = Place::HelloRetryRequest as u8;
-        const EE: u8 = Place::EncryptedExtensions as u8;
-        const CR: u8 = Place::CertificateRequest as u8;
-        const CT: u8 = Place::Certificate as u8;
-        const NST: u8 = Place::NewSessionTicket as u8;
-        const SH12: u8 = Place::ServerHello12 as u8;
+        const CH: u8 = ExtensionMessage::ClientHello as u8;
+        const SH: u8 = ExtensionMessage::ServerHello as u8;
+        const HRR: u8 = ExtensionMessage::HelloRetryRequest as u8;
+        const EE: u8 = ExtensionMessage::EncryptedExtensions as u8;
+        const CR: u8 = ExtensionMessage::CertificateRequest as u8;
+        const CT: u8 = ExtensionMessage::Certificate as u8;
+        const NST: u8 = ExtensionMessage::NewSessionTicket as u8;
+        const SH12: u8 = ExtensionMessage::ServerHello12 as u8;
         Some(match self {
             Self::SERVER_NAME => CH | EE | CR | SH12,
             Self::MAX_FRAGMENT_LENGTH
@@ -63,7 +63,7 @@ impl ExtensionType {
     }
 
     /// Refuses a known extension in a message that may not carry it.
-    pub(crate) const fn check_place(self, place: Place) -> Result<(), PeerMisbehaved> {
+    pub(crate) const fn check_place(self, place: ExtensionMessage) -> Result<(), PeerMisbehaved> {
         match self.places() {
             Some(places) if places & place as u8 == 0 => Err(PeerMisbehaved::MisplacedExtension(self)),
             _ => Ok(()),
@@ -114,12 +114,16 @@ impl<'a> Extensions<'a> {
     }
 
     /// For a request, in which unknown extensions are ignored: only known ones must be in their place.
-    pub(crate) fn check_request(self, place: Place) -> Result<(), PeerMisbehaved> {
+    pub(crate) fn check_request(self, place: ExtensionMessage) -> Result<(), PeerMisbehaved> {
         self.iter().try_for_each(|(kind, _)| kind.check_place(place))
     }
 
     /// For a response: every extension answers one that was `offered`, and is in its place.
-    pub(crate) fn check_response(self, place: Place, offered: &[ExtensionType]) -> Result<(), PeerMisbehaved> {
+    pub(crate) fn check_response(
+        self,
+        place: ExtensionMessage,
+        offered: &[ExtensionType],
+    ) -> Result<(), PeerMisbehaved> {
         self.iter().try_for_each(|(kind, _)| {
             kind.check_place(place)?;
             if offered.contains(&kind) { Ok(()) } else { Err(PeerMisbehaved::UnsolicitedExtension(kind)) }

@@ -38,8 +38,8 @@ pub use connection_ids::ConnectionIdUsage;
 pub(crate) use connection_ids::{NewConnectionId, RequestConnectionId};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, Extensions,
-    ExtensionsBuilder, Place, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerName,
+    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, ExtensionMessage,
+    Extensions, ExtensionsBuilder, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerName,
     ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};

@@ -9,7 +9,8 @@ use terse_testkit::fault;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::{DAY, Pki};
 use terse_tls::cache::{
-    AddressId, Commit, Fingerprint, MemoryServerStore, NotSaved, PeerEntry, Row, Schemes, Seen, ServerStore, Ticket,
+    AddressId, Commit, Fingerprint, MemoryServerStore, NotSaved, PeerEntry, Row, Schemes, ServerObjects, ServerStore,
+    Ticket,
 };
 use terse_tls::summary::CachedObject;
 use terse_tls::{CacheDefence, ClientAuthentication, ExtensionType, Fault, HandshakeType, Trust};
@@ -303,7 +304,7 @@ struct Mixed {
 
 impl ServerStore for Mixed {
     fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
-        let seen = Seen { certificate: Fingerprint([0; 32]), request: None };
+        let seen = ServerObjects { certificate: Fingerprint([0; 32]), request: None };
         let row = |entry| Row { entry: Some(entry), seen: self.is_compact.then_some(seen), address: None };
         Poll::Ready(self.entry.clone().map(row).filter(|_| ticket.0 == [7; 8]))
     }

@@ -13,9 +13,9 @@ use terse_tls::{AlertDescription, ApiMisuse, Error, Event, ExtensionType, Handsh
 use crate::world::*;
 
 /// What a connection showed, and what the server kept.
-type Seen = (Vec<u8>, Vec<u8>, String, String, Vec<u8>);
+type Observed = (Vec<u8>, Vec<u8>, String, String, Vec<u8>);
 
-fn connections(mut world: World, late: Late) -> (Vec<Seen>, Vec<Ticket>) {
+fn connections(mut world: World, late: Late) -> (Vec<Observed>, Vec<Ticket>) {
     let store = world.set_late(late);
     let mut connection = || {
         let done = world.connect().unwrap();

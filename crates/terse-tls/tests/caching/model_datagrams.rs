@@ -31,7 +31,7 @@ fn model_caching_changes_nothing_but_the_bytes_over_datagrams() {
         model.settle();
         connections += model.model.connections;
         cached += model.model.cached;
-        spent += model.spent + model.place.endpoint.counters().tickets_spent;
+        spent += model.spent + model.location.endpoint.counters().tickets_spent;
     }
     println!("{connections} connections, {cached} cached, {spent} without a cookie");
     assert!(cached * 3 > connections, "only {cached} of {connections} connections cached anything");
@@ -39,7 +39,7 @@ fn model_caching_changes_nothing_but_the_bytes_over_datagrams() {
 }
 
 /// The server, and the network before it.
-struct Place {
+struct Location {
     endpoint: Endpoint,
     rng: SeededRng,
     /// In milliseconds.
@@ -66,7 +66,7 @@ impl Path {
 
 struct DatagramModel {
     model: Model,
-    place: Place,
+    location: Location,
     /// Tickets, by servers that were.
     spent: u32,
     /// From where connections broke off.
@@ -80,8 +80,8 @@ impl DatagramModel {
         let datagrams = Datagrams { max_datagram, ..Datagrams::default() };
         model.world.client.common.datagrams = Some(datagrams);
         model.world.server.common.datagrams = Some(datagrams);
-        let place = Place::new(&model.world, SeededRng::new(!seed));
-        Self { model, place, spent: 0, left: BTreeSet::new() }
+        let location = Location::new(&model.world, SeededRng::new(!seed));
+        Self { model, location, spent: 0, left: BTreeSet::new() }
     }
 
     fn step(&mut self) {
@@ -97,9 +97,9 @@ impl DatagramModel {
 
     /// The server's process starts anew, with what is configured now.
     fn restart(&mut self) {
-        self.spent += self.place.endpoint.counters().tickets_spent;
-        let place = Place::new(&self.model.world, self.place.rng.clone());
-        self.place = Place { time: self.place.time, ..place };
+        self.spent += self.location.endpoint.counters().tickets_spent;
+        let location = Location::new(&self.model.world, self.location.rng.clone());
+        self.location = Location { time: self.location.time, ..location };
     }
 
     /// Two clients' homes, each with a NAT, and never more than a few losses.
@@ -116,7 +116,7 @@ impl DatagramModel {
         let world = &mut self.model.world;
         let caches = (world.client.cache.take(), world.server.cache.take());
         let path = Path::good(SocketAddr::from(([192, 0, 2, 99], 4000)));
-        let result = Place::new(world, SeededRng::new(5)).connection(world, path);
+        let result = Location::new(world, SeededRng::new(5)).connection(world, path);
         (world.client.cache, world.server.cache) = caches;
         result.expect("it does not break off").map(|[client, server]| [client.peer, server.peer])
     }
@@ -129,9 +129,9 @@ impl DatagramModel {
     fn connect_by(&mut self, path: Path) -> Result<[Summary; 2], Failed> {
         self.model.note("connect".into());
         let expected = self.without_cache();
-        let mut result = self.place.connection(&self.model.world, path).expect("it does not break off");
+        let mut result = self.location.connection(&self.model.world, path).expect("it does not break off");
         if self.left.remove(&path.from) && expected.is_ok() && result.is_err() {
-            result = self.place.connection(&self.model.world, path).expect("it does not break off");
+            result = self.location.connection(&self.model.world, path).expect("it does not break off");
         }
         self.model.check(expected, result.clone());
         result
@@ -142,7 +142,7 @@ impl DatagramModel {
         self.model.note(format!("breaks off after {end}"));
         let path = Path { end, ..self.path() };
         self.left.insert(path.from);
-        let _ = self.place.connection(&self.model.world, path);
+        let _ = self.location.connection(&self.model.world, path);
     }
 
     /// Whatever happened: once both sides are well again, so is caching.
@@ -161,7 +161,7 @@ impl DatagramModel {
     }
 }
 
-impl Place {
+impl Location {
     fn new(world: &World, mut rng: SeededRng) -> Self {
         let server = Arc::new(world.server.clone());
         Self { endpoint: Endpoint::new(server, EndpointLimits::default(), &mut rng).expect("a server"), rng, time: 0 }
@@ -173,7 +173,7 @@ impl Place {
         let now = Now { monotonic: Instant(self.time), ..world.client_clock };
         let client = Connection::client(config, world.address.clone(), now, &mut self.rng).expect("a client");
         let mut run = Run {
-            place: self,
+            location: self,
             world,
             path,
             client,
@@ -190,7 +190,7 @@ impl Place {
         let result = match (run.failed.take(), run.handle) {
             (Some(failed), _) => Some(Err(failed)),
             (None, Some(handle)) if is_whole && run.is_connected() => {
-                let server = run.place.endpoint.connection(handle).expect("it is there").summary().clone();
+                let server = run.location.endpoint.connection(handle).expect("it is there").summary().clone();
                 Some(Ok([run.client.summary().clone(), server]))
             }
             (None, _) => None,
@@ -198,7 +198,7 @@ impl Place {
         if path.closes && path.end == usize::MAX {
             run.client.close();
             run.until_it_is_quiet(|_| false);
-            run.handle.into_iter().for_each(|handle| run.place.endpoint.remove(handle));
+            run.handle.into_iter().for_each(|handle| run.location.endpoint.remove(handle));
         }
         drop(run);
         self.time += 2_000;
@@ -208,7 +208,7 @@ impl Place {
 
 /// A connection, and the datagrams of it that are on their way.
 struct Run<'a> {
-    place: &'a mut Place,
+    location: &'a mut Location,
     world: &'a World,
     path: Path,
     client: Connection,
@@ -226,17 +226,17 @@ impl Run<'_> {
             Side::Client => self.world.client_clock,
             Side::Server => self.world.server_clock,
         };
-        Now { monotonic: Instant(self.place.time), ..clock }
+        Now { monotonic: Instant(self.location.time), ..clock }
     }
 
     fn is_connected(&mut self) -> bool {
-        let server = self.handle.and_then(|handle| self.place.endpoint.connection(handle));
+        let server = self.handle.and_then(|handle| self.location.endpoint.connection(handle));
         self.client.is_connected() && server.is_some_and(|server| server.is_connected())
     }
 
     /// Until it is `done`, or nothing is on its way and nobody waits for more than a few minutes. `false`: it broke off.
     fn until_it_is_quiet(&mut self, done: impl Fn(&mut Self) -> bool) -> bool {
-        let end = self.place.time + 400_000;
+        let end = self.location.time + 400_000;
         loop {
             self.transmit();
             if done(self) {
@@ -246,14 +246,14 @@ impl Run<'_> {
                 self.arriving.clear();
                 return false;
             }
-            let timers = [self.place.endpoint.poll_timeout(), self.client.poll_timeout()];
+            let timers = [self.location.endpoint.poll_timeout(), self.client.poll_timeout()];
             let timers = timers.into_iter().flatten().map(|Instant(time)| time);
             let arrivals = self.arriving.iter().map(|(time, ..)| *time);
             let answers = self.answers.iter().map(|(time, _)| *time);
             let Some(next) = timers.chain(arrivals).chain(answers).min().filter(|next| *next <= end) else {
                 return true;
             };
-            self.place.time = self.place.time.max(next);
+            self.location.time = self.location.time.max(next);
             if let Some(index) = self.answers.iter().position(|(time, _)| *time <= next) {
                 self.answer(index);
                 continue;
@@ -271,12 +271,12 @@ impl Run<'_> {
         while let Some(len) = self.client.poll_transmit(client, &mut buffer) {
             self.carry(Side::Server, &buffer[..len]);
         }
-        while let Some((to, len)) = self.place.endpoint.poll_transmit(server, &mut buffer) {
+        while let Some((to, len)) = self.location.endpoint.poll_transmit(server, &mut buffer) {
             if to == self.path.from {
                 self.carry(Side::Client, &buffer[..len]);
             }
         }
-        while let Some((handle, event)) = self.place.endpoint.poll_event() {
+        while let Some((handle, event)) = self.location.endpoint.poll_event() {
             match event {
                 EndpointEvent::Connected => self.handle = Some(handle),
                 // One that was broken off before; of this one, the client says so.
@@ -285,8 +285,8 @@ impl Run<'_> {
                     self.failed.get_or_insert(Failed { side: Side::Server, error });
                 }
                 EndpointEvent::NeedStore => {
-                    let later = self.place.rng.below(1_500) as u64;
-                    self.answers.push((self.place.time + later, handle));
+                    let later = self.location.rng.below(1_500) as u64;
+                    self.answers.push((self.location.time + later, handle));
                 }
                 _ => {}
             }
@@ -296,18 +296,18 @@ impl Run<'_> {
     /// The store has looked, and the connection may be gone.
     fn answer(&mut self, index: usize) {
         let (_, handle) = self.answers.remove(index);
-        let connection = self.place.endpoint.connection(handle);
+        let connection = self.location.endpoint.connection(handle);
         let Some(request) = connection.and_then(|connection| connection.store_request().cloned()) else { return };
         let (answer, now) = (self.world.late_store().answer(&request), self.now(Side::Server));
-        let result = self.place.endpoint.provide_store_answer(now, &mut self.place.rng, handle, answer);
+        let result = self.location.endpoint.provide_store_answer(now, &mut self.location.rng, handle, answer);
         assert_eq!(result, Ok(()), "it was asked");
     }
 
     /// What the path does with a datagram.
     fn carry(&mut self, to: Side, datagram: &[u8]) {
         self.sent += 1;
-        let (chance, later) = (self.place.rng.below(100), self.place.rng.below(3_000) as u64);
-        let mut arrives = |after| self.arriving.push((self.place.time + after, to, datagram.to_vec()));
+        let (chance, later) = (self.location.rng.below(100), self.location.rng.below(3_000) as u64);
+        let mut arrives = |after| self.arriving.push((self.location.time + after, to, datagram.to_vec()));
         match chance {
             0..20 if self.path.losses > 0 => self.path.losses -= 1,
             20..30 => {
@@ -323,17 +323,17 @@ impl Run<'_> {
         let (_, to, mut datagram) = self.arriving.remove(index);
         let now = self.now(to);
         if to == Side::Server {
-            return self.place.endpoint.handle_datagram(now, &mut self.place.rng, self.path.from, &mut datagram);
+            return self.location.endpoint.handle_datagram(now, &mut self.location.rng, self.path.from, &mut datagram);
         }
         let mut data = [0; 2_048];
-        let result = self.client.handle_input(now, &mut self.place.rng, &mut datagram).map(|_| ());
+        let result = self.client.handle_input(now, &mut self.location.rng, &mut datagram).map(|_| ());
         self.client.recv(&mut data);
         self.note(result);
     }
 
     fn time_passes(&mut self) {
         let (client, server) = (self.now(Side::Client), self.now(Side::Server));
-        self.place.endpoint.handle_timeout(server);
+        self.location.endpoint.handle_timeout(server);
         let result = self.client.handle_timeout(client);
         self.note(result);
     }
@@ -347,7 +347,7 @@ impl Run<'_> {
     /// Each to the other; it may be lost.
     fn say_something(&mut self) {
         self.client.send(b"data").expect("it is connected");
-        let server = self.handle.and_then(|handle| self.place.endpoint.connection(handle));
+        let server = self.handle.and_then(|handle| self.location.endpoint.connection(handle));
         server.expect("it is there").send(b"data").expect("it is connected");
         self.until_it_is_quiet(|_| false);
     }

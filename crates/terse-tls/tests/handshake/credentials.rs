@@ -51,20 +51,20 @@ fn setup(version: ProtocolVersion, credentials: Vec<Credential>, believed: &[usi
 
 /// Who the client is, as the server sees it.
 #[derive(Debug, PartialEq, Eq)]
-enum Shown {
+enum Presented {
     Certificate(&'static str),
     Raw(usize),
 }
 
-fn shown(setup: &Setup) -> Option<Shown> {
+fn presented(setup: &Setup) -> Option<Presented> {
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
     match pair.server.summary().peer.identity.as_ref()? {
-        PeerIdentity::RawPublicKey(key) => (0..3).find(|ca| *raw(*ca).public_key() == **key).map(Shown::Raw),
+        PeerIdentity::RawPublicKey(key) => (0..3).find(|ca| *raw(*ca).public_key() == **key).map(Presented::Raw),
         identity => {
             let names = identity.subject_alt_name_der();
             let is_in = |name: &&str| names.windows(name.len()).any(|window| window == name.as_bytes());
-            ["first", "second", "third"].into_iter().find(is_in).map(Shown::Certificate)
+            ["first", "second", "third"].into_iter().find(is_in).map(Presented::Certificate)
         }
     }
 }
@@ -74,13 +74,13 @@ fn the_issuer_that_the_server_names() {
     for version in VERSIONS {
         for (ca, name) in ["first", "second", "third"].into_iter().enumerate() {
             let named = setup(version, (0..3).map(own).collect(), &[ca], true);
-            assert_eq!(shown(&named), Some(Shown::Certificate(name)), "{version}");
+            assert_eq!(presented(&named), Some(Presented::Certificate(name)), "{version}");
         }
         // Named or not, the client's order decides among those that are left.
         let several = setup(version, (0..3).map(own).collect(), &[2, 1], true);
-        assert_eq!(shown(&several), Some(Shown::Certificate("second")), "{version}");
+        assert_eq!(presented(&several), Some(Presented::Certificate("second")), "{version}");
         let unnamed = setup(version, vec![own(2), own(0)], &[0, 1, 2], false);
-        assert_eq!(shown(&unnamed), Some(Shown::Certificate("third")), "{version}");
+        assert_eq!(presented(&unnamed), Some(Presented::Certificate("third")), "{version}");
     }
 }
 
@@ -103,7 +103,7 @@ fn only_for_named_authorities() {
         let secret = || own(1).only_for_named_authorities();
         for (named, expected) in [(&[1][..], "second"), (&[0, 1], "second"), (&[0], "first")] {
             let setup = setup(version, vec![secret(), own(0)], named, true);
-            assert_eq!(shown(&setup), Some(Shown::Certificate(expected)), "{version} {named:?}");
+            assert_eq!(presented(&setup), Some(Presented::Certificate(expected)), "{version} {named:?}");
         }
         for (believed, names) in [(&[1][..], false), (&[0], true)] {
             let mut setup = setup(version, vec![secret()], believed, names);
@@ -111,7 +111,7 @@ fn only_for_named_authorities() {
             let error = Error::Certificate(CertificateError::Required);
             assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }), "{version} {believed:?}");
             setup.server.client_authentication = ClientAuthentication::Optional(trust(believed));
-            assert_eq!(shown(&setup), None);
+            assert_eq!(presented(&setup), None);
         }
     }
 }
@@ -121,11 +121,11 @@ fn the_signature_schemes_that_the_server_takes() {
     for version in VERSIONS {
         let mut setup = setup(version, vec![own(2), own(1)], &[0, 1, 2], true);
         setup.server.common.signature_schemes = vec![ECDSA, SignatureScheme::ED25519];
-        assert_eq!(shown(&setup), Some(Shown::Certificate("third")), "{version}");
+        assert_eq!(presented(&setup), Some(Presented::Certificate("third")), "{version}");
         setup.server.common.signature_schemes = vec![ECDSA];
         setup.server.credentials = vec![CAS[0].0.server(PROVIDER)];
         setup.client.trust = trust(&[0]);
-        assert_eq!(shown(&setup), Some(Shown::Certificate("second")), "{version}");
+        assert_eq!(presented(&setup), Some(Presented::Certificate("second")), "{version}");
     }
 }
 
@@ -136,9 +136,9 @@ fn the_certificate_type_that_the_server_takes() {
     for version in VERSIONS {
         for credentials in [vec![own(0), raw(1)], vec![raw(1), own(0)]] {
             let mut setup = setup(version, credentials, &[0], true);
-            assert_eq!(shown(&setup), Some(Shown::Certificate("first")), "{version}");
+            assert_eq!(presented(&setup), Some(Presented::Certificate("first")), "{version}");
             setup.server.client_authentication = ClientAuthentication::Required(keys(1));
-            assert_eq!(shown(&setup), Some(Shown::Raw(1)), "{version}");
+            assert_eq!(presented(&setup), Some(Presented::Raw(1)), "{version}");
             // Believed as well, and not there.
             setup.server.client_authentication = ClientAuthentication::Required(keys(2));
             let error = Error::Certificate(CertificateError::UnknownPublicKey { sha256: sha256_of(&raw(1)) });
@@ -163,7 +163,7 @@ fn none_that_fits() {
         let reason = "the server takes none of the client's credentials: by type, signature scheme or issuer";
         assert_eq!(pair.client.summary().fallback, Some(reason));
         setup.server.client_authentication = ClientAuthentication::Optional(trust(&[0, 1]));
-        assert_eq!(shown(&setup), None);
+        assert_eq!(presented(&setup), None);
     }
 }
 

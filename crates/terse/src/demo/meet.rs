@@ -13,7 +13,7 @@ use super::{BROKER, Demo, SENSOR, failed};
 use crate::failure::Failure;
 
 /// A meeting, as both sides saw it, and what went wrong.
-pub(super) struct Met {
+pub(super) struct Outcome {
     pub(super) client: Summary,
     pub(super) server: Summary,
     pub(super) problem: Option<String>,
@@ -30,7 +30,7 @@ const ANSWER: &[u8] = b"noted";
 
 impl Demo {
     /// Over TCP: TLS 1.3, with the first suite that there is.
-    pub(super) fn meet_over_a_stream(&self, mut config: ClientConfig) -> Result<Met, Failure> {
+    pub(super) fn meet_over_a_stream(&self, mut config: ClientConfig) -> Result<Outcome, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = listener.local_addr().map_err(no_socket)?;
         // A connection is complete before it is accepted.
@@ -54,7 +54,7 @@ impl Demo {
             (client_result, broker.join())
         });
         let problem = problem(client_result, server_result);
-        Ok(Met {
+        Ok(Outcome {
             client: client.connection().summary().clone(),
             server: server.connection().summary().clone(),
             problem,
@@ -62,7 +62,7 @@ impl Demo {
     }
 
     /// Over UDP: DTLS 1.3.
-    pub(super) fn meet_over_datagrams(&self, mut config: ClientConfig) -> Result<Met, Failure> {
+    pub(super) fn meet_over_datagrams(&self, mut config: ClientConfig) -> Result<Outcome, Failure> {
         let datagrams = Datagrams { initial_timeout: PATIENCE, min_timeout: PATIENCE, ..Datagrams::default() };
         let server_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = server_socket.local_addr().map_err(no_socket)?;
@@ -83,7 +83,7 @@ impl Demo {
             (sensor_on_datagrams(&mut client), broker.join())
         });
         let problem = problem(client_result, server_result);
-        Ok(Met { client: client.connection().summary().clone(), server: server_summary, problem })
+        Ok(Outcome { client: client.connection().summary().clone(), server: server_summary, problem })
     }
 
     fn sensor(&self, config: ClientConfig) -> Result<Connection, Failure> {

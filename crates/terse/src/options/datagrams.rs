@@ -52,8 +52,8 @@ impl DatagramOptions {
         }
     }
 
-    /// How connections to or from `address` behave that wait for `patience` in all; `None`: they run over a stream.
-    pub(crate) fn datagrams(&self, address: IpAddr, patience: Duration) -> Option<Datagrams> {
+    /// How connections to or from `address` behave that wait for `time_limit` in all; `None`: they run over a stream.
+    pub(crate) fn datagrams(&self, address: IpAddr, time_limit: Duration) -> Option<Datagrams> {
         if !self.dtls {
             return None;
         }
@@ -66,19 +66,19 @@ impl DatagramOptions {
             datagrams.min_timeout = datagrams.min_timeout.min(initial);
             datagrams.max_timeout = datagrams.max_timeout.max(initial);
         }
-        datagrams.max_retransmissions = retransmissions_within(patience, &datagrams);
+        datagrams.max_retransmissions = retransmissions_within(time_limit, &datagrams);
         datagrams.connection_id = self.connection_id;
         Some(datagrams)
     }
 }
 
-/// How often a flight is sent again so that it is given up when `patience` is at its end, or at the first timeout after
+/// How often a flight is sent again so that it is given up when `time_limit` is at its end, or at the first timeout after
 /// that.
-fn retransmissions_within(patience: Duration, datagrams: &Datagrams) -> u8 {
+fn retransmissions_within(time_limit: Duration, datagrams: &Datagrams) -> u8 {
     let mut timeout = datagrams.initial_timeout;
     let mut waited = u128::from(timeout);
     let mut count = 0;
-    while waited < patience.as_millis() && count < u8::MAX {
+    while waited < time_limit.as_millis() && count < u8::MAX {
         timeout = timeout.saturating_mul(2).min(datagrams.max_timeout);
         waited += u128::from(timeout);
         count += 1;

@@ -62,7 +62,7 @@ impl Server {
             Clients { connected: BTreeMap::new(), early_data: BTreeMap::new(), left: self.args.max_connections };
         while clients.left != Some(0) {
             self.staples.refresh();
-            match server.next_event(self.staples.patience()) {
+            match server.next_event(self.staples.until_renewal()) {
                 Ok(Some((handle, event))) => self.handle(&mut server, &mut clients, handle, event),
                 Ok(None) => {}
                 Err(NetError::Io(error)) => wait_out("receive from clients", &error),

@@ -24,12 +24,12 @@ pub(in crate::host) struct Tcp {
     /// How many bytes the program has sent that leave when it is no longer busy.
     reserved: usize,
     wants_room: bool,
-    told: Told,
+    reported: Reported,
 }
 
 /// What the program was told.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     connected: bool,
     /// How much there was to read.
     readable: usize,
@@ -100,7 +100,7 @@ impl Stack {
     pub(in crate::host) fn recv(&mut self, now: Time, socket: SocketId, out: &mut [u8]) -> usize {
         let Some(tcp) = self.tcp(socket) else { return 0 };
         let len = tcp.connection.recv(now, out);
-        tcp.told.readable = tcp.connection.readable();
+        tcp.reported.readable = tcp.connection.readable();
         self.after(now, socket);
         len
     }
@@ -122,7 +122,7 @@ impl Stack {
     /// The program knows that a connection ended.
     pub(in crate::host) fn let_go(&mut self, socket: SocketId) {
         if let Some(tcp) = self.tcp(socket) {
-            tcp.told.knows_end = true;
+            tcp.reported.knows_end = true;
             self.forget_if_over(socket);
         }
     }
@@ -194,7 +194,7 @@ impl Stack {
             held: true,
             reserved: 0,
             wants_room: false,
-            told: Told::default(),
+            reported: Reported::default(),
         })));
         self.connections.insert((local_port, remote), socket);
         socket
@@ -202,7 +202,7 @@ impl Stack {
 
     fn half_open(&self, listener: SocketId) -> usize {
         let is_half_open = |socket: &&Socket| match socket {
-            Socket::Tcp(tcp) => tcp.listener == Some(listener) && !tcp.told.connected,
+            Socket::Tcp(tcp) => tcp.listener == Some(listener) && !tcp.reported.connected,
             Socket::Udp(_) | Socket::Listener(_) => false,
         };
         self.sockets.values().filter(is_half_open).count()
@@ -219,32 +219,32 @@ impl Stack {
         while let Some(transmit) = tcp.connection.poll_transmit(now) {
             self.outbox.extend(Packet::tcp(address, to, &transmit));
         }
-        let Tcp { connection, told, listener, remote, wants_room, reserved, .. } = &mut **tcp;
-        if !told.connected && connection.is_established() {
-            told.connected = true;
+        let Tcp { connection, reported, listener, remote, wants_room, reserved, .. } = &mut **tcp;
+        if !reported.connected && connection.is_established() {
+            reported.connected = true;
             self.events.push_back(match *listener {
                 Some(listener) => SocketEvent::Accepted { listener, socket, remote: *remote },
                 None => SocketEvent::Connected(socket),
             });
         }
-        if connection.readable() > told.readable {
+        if connection.readable() > reported.readable {
             self.events.push_back(SocketEvent::Readable(socket));
         }
-        told.readable = connection.readable();
-        if !told.finished && !told.ended && connection.is_peer_finished() {
-            told.finished = true;
+        reported.readable = connection.readable();
+        if !reported.finished && !reported.ended && connection.is_peer_finished() {
+            reported.finished = true;
             self.events.push_back(SocketEvent::PeerFinished(socket));
         }
         if *wants_room && connection.send_capacity() > *reserved {
             *wants_room = false;
             self.events.push_back(SocketEvent::Writable(socket));
         }
-        if !told.ended && connection.is_closed() {
-            told.ended = true;
+        if !reported.ended && connection.is_closed() {
+            reported.ended = true;
             match connection.failure() {
                 None => self.events.push_back(SocketEvent::Closed(socket)),
                 // The program did it.
-                Some(Failure::Aborted) => told.knows_end = true,
+                Some(Failure::Aborted) => reported.knows_end = true,
                 Some(failure) => self.events.push_back(SocketEvent::Failed(socket, failure)),
             }
         }
@@ -258,7 +258,7 @@ impl Stack {
             return;
         }
         let key = (tcp.local_port, tcp.remote);
-        let knows_end = tcp.told.knows_end;
+        let knows_end = tcp.reported.knows_end;
         if self.connections.get(&key) == Some(&socket) {
             self.connections.remove(&key);
         }

@@ -81,7 +81,7 @@ fn rule_2_rows_without_a_client_certificate_have_a_quota_of_their_own() {
     let commit = |n, row: &Row, parent: Option<u64>| {
         store.commit(Commit { ticket: ticket(n), row: row.clone(), parent: parent.map(ticket), time: None })
     };
-    let seen = Some(Seen { certificate: SERVER, request: None });
+    let seen = Some(ServerObjects { certificate: SERVER, request: None });
     let (client, anonymous) = (Row { seen, ..row(entry(OWN)) }, Row { entry: None, seen, address: None });
     assert_eq!([commit(1, &client, None), commit(2, &client, None)], [Ok(()), Ok(())]);
     for n in 10..20 {
@@ -183,7 +183,7 @@ proptest! {
 fn a_ticket_proves_one_address_once() {
     let store = MemoryServerStore::new(4);
     let (here, elsewhere) = (AddressId([1; 4]), AddressId([2; 4]));
-    let seen = Some(Seen { certificate: SERVER, request: None });
+    let seen = Some(ServerObjects { certificate: SERVER, request: None });
     for (n, entry) in [(1, Some(Arc::new(entry(OWN)))), (2, None)] {
         let row = Row { entry, seen, address: Some(here) };
         store.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).unwrap();

@@ -126,7 +126,7 @@ fn rule_5_no_use_under_another_policy() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let refused = |trust_id: Option<_>, host, reason| {
-        let asked = trust_id.map(|trust_id| Asked { trust_id, ..ASKED });
+        let asked = trust_id.map(|trust_id| RequestedCertificate { trust_id, ..ASKED });
         let mut session = ServerSession::begin(&cache, asked, host, at(TODAY), false);
         assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), None);
         assert_eq!(session.reason(), reason);
@@ -214,7 +214,7 @@ fn raw_public_key_is_used_as_such_and_in_its_version() {
     let table = [(x509, tls12, 1), (x509, tls13, 1), (raw, tls12, 2), (raw, tls13, 3), (CertificateType(1), tls13, 0)];
     for (certificate_type, version, usable) in table {
         for n in 1..=3 {
-            let asked = Asked { certificate_type, version, ..ASKED };
+            let asked = RequestedCertificate { certificate_type, version, ..ASKED };
             // A raw public key has no dates, and needs no clock.
             let now = if n == 1 { at(TODAY) } else { no_clock() };
             let mut session = ServerSession::begin(&cache, Some(asked), HOST, now, false);
@@ -231,7 +231,11 @@ fn raw_public_key_is_used_as_such_and_in_its_version() {
 #[test]
 fn an_entry_is_of_the_version_that_was_asked_in() {
     let (_, cache) = store();
-    let asked = Asked { certificate_type: CertificateType::RAW_PUBLIC_KEY, version: ProtocolVersion::TLS_1_2, ..ASKED };
+    let asked = RequestedCertificate {
+        certificate_type: CertificateType::RAW_PUBLIC_KEY,
+        version: ProtocolVersion::TLS_1_2,
+        ..ASKED
+    };
     let session = ServerSession::begin(&cache, Some(asked), HOST, at(TODAY), false);
     let expected = raw_entry(OWN, ProtocolVersion::TLS_1_2);
     assert_eq!(session.entry(OWN, &expected.shared_peer()), Some(expected));

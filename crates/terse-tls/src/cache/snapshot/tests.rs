@@ -28,7 +28,7 @@ fn issuers() -> LearnedIssuers {
 fn example() -> (MemoryClientStore, MemoryServerStore) {
     let client = MemoryClientStore::new(4);
     for (n, server) in (1..).zip(["device.example", "10.0.0.1", "2001:db8::1"]) {
-        let scope = Scope { server: named(server), ..scope() };
+        let scope = Scope { server: subject(server), ..scope() };
         let mut record = ScopeRecord::default();
         let server_certificate = if n == 3 { raw_entry(SERVER, ProtocolVersion::TLS_1_2) } else { entry(SERVER) };
         record.learn_certificate(server_certificate);
@@ -48,7 +48,7 @@ fn example() -> (MemoryClientStore, MemoryServerStore) {
         server.commit(commit).expect("in memory");
     }
     for (n, request) in [(7, None), (8, Some(REQUEST)), (9, None)] {
-        let seen = Some(Seen { certificate: SERVER, request });
+        let seen = Some(ServerObjects { certificate: SERVER, request });
         let address = (n == 8).then_some(AddressId([192, 0, 2, 1]));
         let row = if n == 9 { Row { seen, ..row.clone() } } else { Row { entry: None, seen, address } };
         server.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).expect("in memory");
@@ -155,13 +155,13 @@ fn some_bytes() -> impl Strategy<Value = alloc::boxed::Box<[u8]>> {
     prop::collection::vec(any::<u8>(), 0..20).prop_map(Vec::into_boxed_slice)
 }
 
-fn named(server: &str) -> ServerId {
+fn subject(server: &str) -> ServerId {
     ServerId::new(&ServerName::try_from(server).expect("a name"))
 }
 
 fn some_server() -> impl Strategy<Value = ServerId> {
     prop_oneof![
-        any::<core::net::IpAddr>().prop_map(|address| named(&address.to_string())),
+        any::<core::net::IpAddr>().prop_map(|address| subject(&address.to_string())),
         prop::option::of(some_bytes()).prop_map(|name| ServerId::from_host_name(name.as_deref()).expect("short")),
     ]
 }
@@ -266,7 +266,7 @@ proptest! {
                 None => Row { entry, seen: None, address: None },
                 Some((proven, asks)) => Row {
                     entry: entry.filter(|_| proven),
-                    seen: Some(Seen { certificate: SERVER, request: request(asks) }),
+                    seen: Some(ServerObjects { certificate: SERVER, request: request(asks) }),
                     address: asks.then_some(AddressId([n as u8; 4])),
                 },
             };

@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::{Hello, Hellos};
+use super::{Hellos, WholeClientHello};
 use crate::cache::AddressId;
 use crate::config::ServerConfig;
 use crate::crypto::Rng;
@@ -30,14 +30,14 @@ use crate::wire::{
 /// What is to be done with a ClientHello.
 pub(in crate::endpoint) enum Verdict {
     /// The client has shown where it is, as far as it must.
-    Accept(Shown),
+    Accept(AddressProof),
     /// These datagrams are to be sent there, and nothing kept.
     Reply(Vec<Vec<u8>>),
 }
 
 /// What a client has shown of where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::endpoint) enum Shown {
+pub(in crate::endpoint) enum AddressProof {
     /// That it gets what is sent there.
     Cookie,
     /// A ticket that was made at its IP address, and not shown before: maybe by somebody else.
@@ -47,14 +47,14 @@ pub(in crate::endpoint) enum Shown {
 
 /// The same of DTLS 1.3.
 enum Verdict13 {
-    Accept(Shown),
+    Accept(AddressProof),
     /// The client came again with a cookie, which says this.
     Again(Retried, Vec<u8>),
     Reply(Reply),
 }
 
 /// Where a ClientHello came from.
-struct Origin {
+struct HelloOrigin {
     /// IP address and port.
     address: Vec<u8>,
     id: AddressId,
@@ -70,7 +70,7 @@ impl Hellos {
         rng: &mut dyn Rng,
         config: &ServerConfig,
         from: SocketAddr,
-        hello: &mut Hello,
+        hello: &mut WholeClientHello,
         may_show_ticket: bool,
     ) -> Result<Verdict, Error> {
         let ip = match from.ip() {
@@ -78,23 +78,23 @@ impl Hellos {
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
-        let origin = Origin { address, id: self.address_id(from), may_show_ticket };
+        let origin = HelloOrigin { address, id: self.address_id(from), may_show_ticket };
         let message = Message::new(&hello.first.message, Transport::Datagram)?;
         let parsed = message.client_hello()?;
         // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
         let version = select_version(&config.common, &parsed);
         if let Ok(ProtocolVersion::TLS_1_3) = version {
             return match self.check13(now, rng, config, &origin, message, &parsed)? {
-                Verdict13::Accept(shown) => Ok(Verdict::Accept(shown)),
+                Verdict13::Accept(proof) => Ok(Verdict::Accept(proof)),
                 Verdict13::Again(retried, cookie) => {
                     hello.first.retried = Some((retried, cookie));
-                    Ok(Verdict::Accept(Shown::Cookie))
+                    Ok(Verdict::Accept(AddressProof::Cookie))
                 }
                 Verdict13::Reply(reply) => reply.datagrams(hello, self.max_datagram),
             };
         }
         if !self.require_cookie {
-            return Ok(Verdict::Accept(Shown::Nothing));
+            return Ok(Verdict::Accept(AddressProof::Nothing));
         }
         let cookie = parsed.cookie.unwrap_or_default();
         // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
@@ -105,11 +105,11 @@ impl Hellos {
             && (self.takes_any
                 || self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &bound, cookie)?)
         {
-            return Ok(Verdict::Accept(Shown::Cookie));
+            return Ok(Verdict::Accept(AddressProof::Cookie));
         }
         let may_show_ticket = origin.may_show_ticket && cookie.is_empty() && version.is_ok();
         if may_show_ticket && self.tickets.prove(config, &parsed, origin.id) {
-            return Ok(Verdict::Accept(Shown::Ticket));
+            return Ok(Verdict::Accept(AddressProof::Ticket));
         }
         let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;
         // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
@@ -124,7 +124,7 @@ impl Hellos {
         now: Now,
         rng: &mut dyn Rng,
         config: &ServerConfig,
-        origin: &Origin,
+        origin: &HelloOrigin,
         message: Message<'_>,
         hello: &ClientHello<'_>,
     ) -> Result<Verdict13, Error> {
@@ -144,9 +144,9 @@ impl Hellos {
         let retried = match retry(config, hello, message, Transport::Datagram, now) {
             // The client has to come again, with a cookie, by which alone it is judged then: no ticket is spent.
             Ok(retried) if retried.group.is_some() => retried,
-            Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(Shown::Nothing)),
+            Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(AddressProof::Nothing)),
             Ok(_) if origin.may_show_ticket && self.tickets.prove(config, hello, origin.id) => {
-                return Ok(Verdict13::Accept(Shown::Ticket));
+                return Ok(Verdict13::Accept(AddressProof::Ticket));
             }
             Ok(retried) => retried,
             // What is wrong with it is told once.
@@ -183,7 +183,7 @@ enum Reply {
 impl Reply {
     /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and
     /// 4.2.2) and those that follow.
-    fn datagrams(self, hello: &Hello, max_datagram: usize) -> Result<Verdict, Error> {
+    fn datagrams(self, hello: &WholeClientHello, max_datagram: usize) -> Result<Verdict, Error> {
         let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
         let mut record = |content_type, parts: &[&[u8]]| {
             let mut record = vec![0; datagram12::HEADER_LEN];

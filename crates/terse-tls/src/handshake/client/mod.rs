@@ -12,15 +12,16 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Handshake, Message, Output, agreement, tls12, tls13};
+use super::{Handshake, Message, Output, negotiated, tls12, tls13};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{KeyExchange, Tls13Suite};
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
-use crate::resume::{Begun, Keeper, StoredSession};
+use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest, KeyShareServerHello,
-    NamedGroup, Place, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
+    Cookie, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest,
+    KeyShareServerHello, NamedGroup, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
+    Transport,
 };
 
 mod hello;
@@ -47,7 +48,7 @@ pub(crate) struct ExpectServerHello {
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its id, or chosen for its ticket.
     pub(super) tls12_session: Option<StoredSession>,
     /// Where the sessions of this connection are kept.
-    keeper: Option<Keeper>,
+    saver: Option<SessionSaver>,
     progress: Progress,
 }
 
@@ -74,7 +75,7 @@ impl ExpectServerHello {
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server: ServerAddress,
-        resumption: Option<Begun>,
+        resumption: Option<SessionOffer>,
         output: &mut Output<'_>,
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
@@ -92,12 +93,12 @@ impl ExpectServerHello {
         } else {
             None
         };
-        let (session, keeper) = match resumption {
+        let (session, saver) = match resumption {
             None => (None, None),
-            Some(Begun { session: Ok(session), keeper }) => (Some(session), Some(keeper)),
-            Some(Begun { session: Err(reason), keeper }) => {
+            Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
+            Some(SessionOffer { session: Err(reason), saver }) => {
                 output.summary.fallback = Some(reason);
-                (None, Some(keeper))
+                (None, Some(saver))
             }
         };
         let (tls12_session, session) = match session {
@@ -119,7 +120,7 @@ impl ExpectServerHello {
             key_share,
             tls12_session,
             psks,
-            keeper,
+            saver,
             progress: Progress::First(Pending::new(&[])),
         };
         let client_hello = hello.send_client_hello(None, None, output)?;
@@ -188,14 +189,14 @@ impl ExpectServerHello {
             return Err(PeerIncompatible::NoEarlyData.into()); // RFC 9846, E.3
         }
         let Progress::First(client_hello) = self.progress else { return Err(message.unexpected()) };
-        let ours = tls12::client::Hello {
+        let ours = tls12::client::SentClientHello {
             config: self.config,
             server: self.server,
             random: self.random,
             offered: self.offered,
             session_id: self.legacy_session_id,
             session: self.tls12_session,
-            keeper: self.keeper,
+            saver: self.saver,
             client_hello,
             verify_requests: self.verify_requests,
         };
@@ -255,7 +256,7 @@ impl ExpectServerHello {
         };
         let mut may_answer = self.offered.clone();
         may_answer.push(ExtensionType::COOKIE);
-        hello.extensions.check_response(Place::HelloRetryRequest, &may_answer)?;
+        hello.extensions.check_response(ExtensionMessage::HelloRetryRequest, &may_answer)?;
         let selected_group = hello.extensions.get::<KeyShareHelloRetryRequest>()?;
         let cookie = hello.extensions.get::<Cookie<'_>>()?;
         if let Some(KeyShareHelloRetryRequest(selected)) = selected_group {
@@ -292,7 +293,7 @@ impl ExpectServerHello {
         suite: &'static Tls13Suite,
         output: &mut Output<'_>,
     ) -> Result<Handshake, Error> {
-        hello.extensions.check_response(Place::ServerHello, &self.offered)?;
+        hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
         let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
         let share: Option<KeyShareServerHello<'_>> = hello.extensions.get()?;
         let KeyShareServerHello(share) = match (share, &selected) {
@@ -300,7 +301,7 @@ impl ExpectServerHello {
             (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
             (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
-        agreement::read_connection_id(hello.extensions, output)?;
+        negotiated::read_connection_id(hello.extensions, output)?;
         let ours = self.key_share.filter(|ours| ours.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
         let shared_secret = ours.key_exchange.complete(share.key_exchange)?;
         let (round_trips, mut transcript) = match self.progress {
@@ -322,13 +323,13 @@ impl ExpectServerHello {
         output.summary.cipher_suite = Some(suite.id);
         output.summary.group = Some(share.group);
         output.summary.round_trips = round_trips;
-        let hello = tls13::client::Hello {
+        let hello = tls13::client::SentClientHello {
             config: self.config,
             server: self.server,
             random: self.random,
             offered: self.offered,
             transcript,
-            keeper: self.keeper,
+            saver: self.saver,
         };
         tls13::client::State::start(hello, suite, &shared_secret, psk, early_data, output).map(Handshake::Tls13Client)
     }

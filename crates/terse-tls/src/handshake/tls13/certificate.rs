@@ -9,7 +9,7 @@ use crate::crypto::Digest;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::certificate_types::Presented;
 use crate::wire::{
-    Certificate, CertificateEntry, CertificateStatus, CertificateType, ExtensionType, Extensions, Place,
+    Certificate, CertificateEntry, CertificateStatus, CertificateType, ExtensionMessage, ExtensionType, Extensions,
 };
 
 /// Who signs.
@@ -34,7 +34,7 @@ impl Signer {
 pub(super) fn cert_data<'a>(certificate: &Certificate<'a>, asked: &[ExtensionType]) -> Result<Vec<&'a [u8]>, Error> {
     let mut entries = Vec::new();
     for entry in certificate.certificate_list.iter() {
-        entry.extensions.check_response(Place::Certificate, asked)?;
+        entry.extensions.check_response(ExtensionMessage::Certificate, asked)?;
         if entry.cert_data.is_empty() {
             return Err(InvalidMessage::IllegalLength.into()); // `cert_data<1..2^24-1>`
         }
@@ -68,7 +68,7 @@ pub(super) fn reduced<'a>(
     let (Some(reduced), None) = (reduced, entries.next()) else {
         return Err(PeerMisbehaved::IllegalCachedMessage.into());
     };
-    reduced.extensions.check_response(Place::Certificate, asked)?;
+    reduced.extensions.check_response(ExtensionMessage::Certificate, asked)?;
     Ok(reduced)
 }
 

@@ -8,7 +8,7 @@ use crate::handshake::{ConnectionIds, Message, Output, Sending};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::{ExporterSecret, TrafficSecret};
 use crate::wire::{
-    ConnectionId, HandshakeType, KeyUpdate, NewConnectionId, NewSessionTicket, Place, RequestConnectionId,
+    ConnectionId, ExtensionMessage, HandshakeType, KeyUpdate, NewConnectionId, NewSessionTicket, RequestConnectionId,
 };
 
 /// KeyUpdates that may come without application data between them.
@@ -72,7 +72,7 @@ impl Traffic {
     fn new_session_ticket(&mut self, message: Message<'_>, output: &mut Output<'_>) -> Result<(), Error> {
         let Role::Client(tickets) = &mut self.role else { return Err(message.unexpected()) };
         let ticket: NewSessionTicket<'_> = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
-        ticket.extensions.check_request(Place::NewSessionTicket)?;
+        ticket.extensions.check_request(ExtensionMessage::NewSessionTicket)?;
         match tickets {
             Some(tickets) => tickets.receive(&ticket, output)?,
             None => output.note("a session ticket, not wanted"),

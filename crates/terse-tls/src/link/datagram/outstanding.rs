@@ -159,7 +159,7 @@ impl Outstanding {
     }
 
     /// Nobody went on: what was claimed without keys may not have arrived.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn forget_claims(&mut self) {
         for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Claimed) {
             entry.state = State::Sent;
         }

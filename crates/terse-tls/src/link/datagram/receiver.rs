@@ -240,7 +240,7 @@ impl Receiver {
         let Some(epoch) = self.epochs.dtls12() else { return Ok(Received::Nothing) };
         let (content_type, content) = match epoch.open(header, record, limit) {
             Ok(opened) => opened,
-            Err(_) if epoch.is_worn() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
+            Err(_) if epoch.is_exhausted() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
             Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
                 return Err(CryptoError::DecryptFailed.into());
             }
@@ -452,8 +452,8 @@ impl Receiver {
     }
 
     /// Whether the peer should be asked for other keys, as there were too many forgeries. True once for each.
-    pub(crate) fn key_is_worn(&mut self) -> bool {
-        self.epochs.in_force_is_worn()
+    pub(crate) fn key_has_many_forgeries(&mut self) -> bool {
+        self.epochs.in_force_has_many_forgeries()
     }
 
     /// The peer puts this side's connection ID into its protected records.

@@ -52,14 +52,14 @@ pub(crate) struct Timer {
     /// RTO.
     value: u64,
     estimate: Option<Estimate>,
-    flight: Flight,
+    flight: RoundTrip,
     deadline: Option<Instant>,
     retransmissions: u8,
 }
 
 /// What is known of the flight that was sent last.
 #[derive(Clone, Copy, Debug)]
-enum Flight {
+enum RoundTrip {
     /// It was answered, or wants no answer.
     Done,
     /// It was sent once, then, and nothing of an answer came: what comes first makes a round trip.
@@ -71,14 +71,14 @@ enum Flight {
 impl Timer {
     pub(crate) fn new(settings: Settings) -> Self {
         let value = settings.clamp(settings.initial);
-        Self { settings, value, estimate: None, flight: Flight::Done, deadline: None, retransmissions: 0 }
+        Self { settings, value, estimate: None, flight: RoundTrip::Done, deadline: None, retransmissions: 0 }
     }
 
     /// A flight that wants an answer was sent completely, for the first time or again.
     pub(crate) fn sent(&mut self, now: Instant) {
         self.flight = match self.flight {
-            Flight::Done => Flight::SentOnce(now),
-            Flight::SentOnce(_) | Flight::Ambiguous => Flight::Ambiguous,
+            RoundTrip::Done => RoundTrip::SentOnce(now),
+            RoundTrip::SentOnce(_) | RoundTrip::Ambiguous => RoundTrip::Ambiguous,
         };
         self.start(now);
     }
@@ -102,8 +102,8 @@ impl Timer {
     /// The flight is sent again although the timer has not expired, because the peer repeated its own: what comes now
     /// may answer either, and the next time is as far off as if the timer had.
     pub(crate) fn repeated(&mut self) {
-        if let Flight::SentOnce(_) | Flight::Ambiguous = self.flight {
-            self.flight = Flight::Ambiguous;
+        if let RoundTrip::SentOnce(_) | RoundTrip::Ambiguous = self.flight {
+            self.flight = RoundTrip::Ambiguous;
             self.value = self.settings.clamp(self.value.saturating_mul(2));
         }
     }
@@ -124,7 +124,7 @@ impl Timer {
         }
         self.retransmissions += 1; // it was less than another u8
         self.value = self.settings.clamp(self.value.saturating_mul(2));
-        self.flight = Flight::Ambiguous;
+        self.flight = RoundTrip::Ambiguous;
         Expired::Retransmit
     }
 
@@ -135,7 +135,7 @@ impl Timer {
 
     /// No answer is wanted any more. What was measured stays.
     pub(crate) const fn stop(&mut self) {
-        self.flight = Flight::Done;
+        self.flight = RoundTrip::Done;
         self.deadline = None;
         self.retransmissions = 0;
     }
@@ -168,12 +168,12 @@ impl Timer {
 
     /// Karn's algorithm: only a flight that was sent once says how long the round trip takes (RFC 6298, 3).
     fn measure(&mut self, now: Instant) {
-        if let Flight::SentOnce(sent) = self.flight {
+        if let RoundTrip::SentOnce(sent) = self.flight {
             let round_trip = now.since(sent).min(u32::MAX.into());
             let estimate = Estimate::with(self.estimate, round_trip);
             self.value = self.settings.clamp(estimate.retransmission_timeout());
             self.estimate = Some(estimate);
-            self.flight = Flight::Ambiguous;
+            self.flight = RoundTrip::Ambiguous;
         }
     }
 }

@@ -261,7 +261,7 @@ impl Sender {
         {
             self.max_datagram = smaller;
         }
-        self.flight.outstanding.doubt();
+        self.flight.outstanding.forget_claims();
         self.flight.send_again();
     }
 
@@ -444,8 +444,8 @@ impl Outgoing for Sender {
         self.produced
     }
 
-    fn key_is_worn(&self) -> bool {
-        self.epochs[self.in_force()].is_worn()
+    fn key_nears_limit(&self) -> bool {
+        self.epochs[self.in_force()].nears_limit()
     }
 
     fn key_is_exhausted(&self) -> bool {

@@ -120,8 +120,8 @@ impl Outgoing for Sender {
     }
 
     /// Whether the key has protected nearly as much as it may.
-    fn key_is_worn(&self) -> bool {
-        self.key.as_ref().is_some_and(RecordKey::is_worn)
+    fn key_nears_limit(&self) -> bool {
+        self.key.as_ref().is_some_and(RecordKey::nears_limit)
     }
 
     /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.

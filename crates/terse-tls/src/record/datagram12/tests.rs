@@ -250,9 +250,9 @@ fn a_key_wears_out_by_what_is_not_authentic() {
     assert_eq!(read.forged, 1);
     read.forged = INTEGRITY_LIMIT - 1;
     forged(&mut read);
-    assert!(!read.is_worn());
+    assert!(!read.is_exhausted());
     forged(&mut read);
-    assert!(read.is_worn());
+    assert!(read.is_exhausted());
 }
 
 /// It is the content that counts, with a connection ID as well.

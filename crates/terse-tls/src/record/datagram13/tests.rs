@@ -177,7 +177,7 @@ fn after_too_many_forgeries_nothing_is_opened() {
     let mut forged = good.clone();
     *forged.last_mut().unwrap() ^= 1;
     for count in 0..128 {
-        assert_eq!((reader.is_worn(), reader.is_exhausted()), (count >= 64, false));
+        assert_eq!((reader.has_many_forgeries(), reader.is_exhausted()), (count >= 64, false));
         assert_eq!(opened(&mut reader, 0, &forged), Err(Refused::NotAuthentic));
     }
     assert!(reader.is_exhausted());
@@ -189,7 +189,7 @@ fn no_number_is_used_beyond_the_limit() {
     static SHORT: crate::crypto::Tls13Suite = crate::test_crypto::suite(100);
     let mut epoch = WriteEpoch::new(&traffic_secret(&SHORT, 1)).unwrap();
     for number in 0..100 {
-        assert_eq!((epoch.is_worn(), epoch.is_exhausted()), (number >= 50, number >= 36), "{number}");
+        assert_eq!((epoch.nears_limit(), epoch.is_exhausted()), (number >= 50, number >= 36), "{number}");
         sealed(&mut epoch, ContentType::APPLICATION_DATA, &[], false, b"");
     }
     let mut record = vec![0; 100];

@@ -96,7 +96,7 @@ fn a_key_of_tls_1_2_is_exhausted_before_its_limit() {
     static SUITE12: crate::crypto::Tls12Suite = suite12(LIMIT);
     let mut key = RecordKey::new(&EpochKeys::Tls12(key_block(&SUITE12, 1).client)).unwrap();
     for record in 0..LIMIT {
-        assert_eq!((key.is_exhausted(), key.is_worn()), (record >= 2, false));
+        assert_eq!((key.is_exhausted(), key.nears_limit()), (record >= 2, false));
         key.append(ContentType::APPLICATION_DATA, b"data", &mut Vec::new()).unwrap();
     }
     static SMALL: crate::crypto::Tls12Suite = suite12(3);

@@ -149,12 +149,12 @@ fn empty_content_is_a_record_too() {
 }
 
 #[test]
-fn a_key_is_worn_at_half_its_limit() {
+fn a_key_nears_its_limit_at_half_of_it() {
     static FOUR: crate::crypto::Tls13Suite = suite(4);
     let mut key = RecordKey::new(&EpochKeys::Tls13(traffic_secret(&FOUR, 1))).unwrap();
     let worn: Vec<bool> = (0..3)
         .map(|_| {
-            let worn = key.is_worn();
+            let worn = key.nears_limit();
             protected(&mut key, ContentType::APPLICATION_DATA, b"data");
             worn
         })

@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use super::super::test_data::*;
 use super::*;
 
-fn demands(now: u64) -> Demands<'static> {
-    Demands { now: at(now), trust_id: TRUST, revocation: None, is_enabled: &|_| true }
+fn requirements(now: u64) -> SessionRequirements<'static> {
+    SessionRequirements { now: at(now), trust_id: TRUST, revocation: None, is_enabled: &|_| true }
 }
 
 fn usable(session: &StoredSession, now: u64) -> Result<(), Unusable> {
-    session.usable(now, &demands(now))
+    session.usable(now, &requirements(now))
 }
 
 fn again(session: &StoredSession) -> StoredSession {
@@ -58,27 +58,30 @@ fn ends_with_the_certificates_of_the_server() {
 #[test]
 fn needs_the_same_trust_and_an_enabled_suite() {
     let session = stored();
-    let other_trust = Demands { trust_id: TrustId([8; 8]), ..demands(TODAY) };
+    let other_trust = SessionRequirements { trust_id: TrustId([8; 8]), ..requirements(TODAY) };
     assert_eq!(session.usable(TODAY, &other_trust), Err(Unusable::ForGood("trust changed")));
-    let other_suites = Demands { is_enabled: &|suite| suite != session.suite, ..demands(TODAY) };
+    let other_suites = SessionRequirements { is_enabled: &|suite| suite != session.suite, ..requirements(TODAY) };
     assert_eq!(session.usable(TODAY, &other_suites), Err(Unusable::ForGood("suite of the session switched off")));
 }
 
-fn take(store: &Arc<MemoryClientSessions>, demands: &Demands<'_>) -> Result<StoredSession, &'static str> {
-    ClientResumption::new(store.clone()).take(&scope(1), demands)
+fn take(
+    store: &Arc<MemoryClientSessions>,
+    requirements: &SessionRequirements<'_>,
+) -> Result<StoredSession, &'static str> {
+    ClientResumption::new(store.clone()).take(&scope(1), requirements)
 }
 
 #[test]
 fn what_cannot_be_used_again_is_dropped_on_the_way() {
     let store = Arc::new(MemoryClientSessions::new(4));
-    let demands = demands(TODAY + 10);
-    assert_eq!(take(&store, &demands).err(), Some("no session"));
+    let requirements = requirements(TODAY + 10);
+    assert_eq!(take(&store, &requirements).err(), Some("no session"));
     store.put(&scope(1), StoredSession { received: TODAY + 1, ..stored() });
     store.put(&scope(1), StoredSession { lifetime: 5, ..stored() });
-    assert_eq!(take(&store, &demands).unwrap().received, TODAY + 1);
+    assert_eq!(take(&store, &requirements).unwrap().received, TODAY + 1);
     assert!(store.is_empty());
     store.put(&scope(1), StoredSession { lifetime: 5, ..stored() });
-    assert_eq!(take(&store, &demands).err(), Some("session expired"));
+    assert_eq!(take(&store, &requirements).err(), Some("session expired"));
     assert!(store.is_empty());
 }
 
@@ -86,9 +89,9 @@ fn what_cannot_be_used_again_is_dropped_on_the_way() {
 fn without_a_clock_nothing_is_taken_or_lost() {
     let store = Arc::new(MemoryClientSessions::new(4));
     store.put(&scope(1), stored());
-    let no_clock = Demands { now: Now { unix: None, ..at(TODAY) }, ..demands(TODAY) };
+    let no_clock = SessionRequirements { now: Now { unix: None, ..at(TODAY) }, ..requirements(TODAY) };
     assert_eq!(take(&store, &no_clock).err(), Some("time unknown"));
-    assert!(take(&store, &demands(TODAY)).is_ok());
+    assert!(take(&store, &requirements(TODAY)).is_ok());
 }
 
 #[test]
@@ -96,10 +99,10 @@ fn with_a_clock_that_is_wrong_sessions_stay_in_their_order() {
     let store = Arc::new(MemoryClientSessions::new(4));
     let all = [TODAY + 10, TODAY + 30, TODAY + 20];
     all.iter().for_each(|received| store.put(&scope(1), StoredSession { received: *received, ..stored() }));
-    assert_eq!(take(&store, &demands(TODAY)).err(), Some("clock is earlier than the session"));
-    assert_eq!(take(&store, &demands(TODAY + 15)).unwrap().received, TODAY + 10, "behind two that are later");
-    assert_eq!(take(&store, &demands(TODAY + 60)).unwrap().received, TODAY + 20);
-    assert_eq!(take(&store, &demands(TODAY + 60)).unwrap().received, TODAY + 30);
+    assert_eq!(take(&store, &requirements(TODAY)).err(), Some("clock is earlier than the session"));
+    assert_eq!(take(&store, &requirements(TODAY + 15)).unwrap().received, TODAY + 10, "behind two that are later");
+    assert_eq!(take(&store, &requirements(TODAY + 60)).unwrap().received, TODAY + 20);
+    assert_eq!(take(&store, &requirements(TODAY + 60)).unwrap().received, TODAY + 30);
     assert!(store.is_empty());
 }
 

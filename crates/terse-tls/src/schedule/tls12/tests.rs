@@ -177,15 +177,15 @@ fn tickets_for_everything_static() {
         (Some(request), None, "64cbcc44dbd91b7d", "7ec8ab5fb0a99c37"),
         (None, None, "1ab58492825c50c7", "6465c8de46624e95"),
     ] {
-        let named = Named::Static(Parts {
+        let subject = TicketSubject::Static(Parts {
             server_certificate: server,
             certificate_request: request,
             client_certificate: client,
         });
         for (suite, expected) in [(&AES_128_GCM, sha256), (&AES_256_GCM, sha384)] {
             let master = MasterSecret::resumed(suite, &[7; 48]);
-            assert_eq!(master.ticket(SHA256, &named).0, bytes(expected));
-            let of_client = master.ticket(SHA256, &Named::Client(server));
+            assert_eq!(master.ticket(SHA256, &subject).0, bytes(expected));
+            let of_client = master.ticket(SHA256, &TicketSubject::Client(server));
             assert_eq!(of_client, master.ssc_ticket(CachedInformationType::CERT, server));
         }
     }

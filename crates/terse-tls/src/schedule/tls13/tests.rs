@@ -13,8 +13,8 @@ use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};
 use crate::wire::{
     Certificate, CertificateRequest, CertificateVerify, ClientHello, ContentType, Cookie, Encode, EncryptedExtensions,
-    EndOfEarlyData, ExtensionType, Finished, HandshakeType, KeyShareClientHello, KeyShareHelloRetryRequest,
-    KeyShareServerHello, MaxEarlyDataSize, NewSessionTicket, Parse, Place, PreSharedKeyClientHello,
+    EndOfEarlyData, ExtensionMessage, ExtensionType, Finished, HandshakeType, KeyShareClientHello,
+    KeyShareHelloRetryRequest, KeyShareServerHello, MaxEarlyDataSize, NewSessionTicket, Parse, PreSharedKeyClientHello,
     PreSharedKeyServerHello, ProtocolVersion, PskBinder, Reader, RecordSizeLimit, SelectedVersion, ServerHello,
     SignatureAlgorithms, SignatureScheme, SupportedGroups, SupportedVersions,
 };
@@ -64,7 +64,7 @@ fn client_authentication() {
     trace.replay();
     let request: CertificateRequest<'_> = body(trace.last("server CertificateRequest"));
     assert!(request.certificate_request_context.is_empty());
-    request.extensions.check_request(Place::CertificateRequest).unwrap();
+    request.extensions.check_request(ExtensionMessage::CertificateRequest).unwrap();
     let SignatureAlgorithms(schemes) = request.extensions.require().unwrap();
     for side in ["server", "client"] {
         let certificate: Certificate<'_> = body(trace.last(&[side, " Certificate"].concat()));
@@ -120,7 +120,7 @@ fn tickets_for_everything_static() {
         (Some(request), None, "2722b11d3a374aba", "89ad4246082a4e72"),
         (None, None, "8fbbbc14752c7c73", "095d5dcbf8a14b82"),
     ] {
-        let named = Named::Static(Parts {
+        let subject = TicketSubject::Static(Parts {
             server_certificate: server,
             certificate_request: request,
             client_certificate: client,
@@ -128,7 +128,7 @@ fn tickets_for_everything_static() {
         for (label_prefix, expected) in [(&b"tls13 "[..], tls), (b"dtls13", dtls)] {
             let schedule = Schedule { suite: &SUITE, label_prefix };
             let resumption = ResumptionSecret { schedule, secret: Secret::new(&[7; 32]) };
-            assert_eq!(resumption.ticket(SHA256, &named).unwrap().0[..], unhex(expected));
+            assert_eq!(resumption.ticket(SHA256, &subject).unwrap().0[..], unhex(expected));
         }
     }
 }
@@ -235,7 +235,7 @@ impl Trace {
 
     fn check_hellos(&self) {
         let client: ClientHello<'_> = body(self.last("client ClientHello"));
-        client.extensions.check_request(Place::ClientHello).unwrap();
+        client.extensions.check_request(ExtensionMessage::ClientHello).unwrap();
         let offered: Vec<ExtensionType> = client.extensions.iter().map(|(kind, _)| kind).collect();
         let SupportedVersions(versions) = client.extensions.require().unwrap();
         assert!(versions.iter().eq([ProtocolVersion::TLS_1_3]));
@@ -246,14 +246,14 @@ impl Trace {
         let server: ServerHello<'_> = body(self.last("server ServerHello"));
         assert!(!server.is_hello_retry_request());
         assert_eq!(server.cipher_suite, SUITE.id);
-        server.extensions.check_response(Place::ServerHello, &offered).unwrap();
+        server.extensions.check_response(ExtensionMessage::ServerHello, &offered).unwrap();
         assert_eq!(server.extensions.require::<SelectedVersion>().unwrap().0, ProtocolVersion::TLS_1_3);
         let KeyShareServerHello(share) = server.extensions.require().unwrap();
         assert_eq!(share.key_exchange, self.last("server key_share"));
         assert!(groups.iter().any(|group| group == share.group));
 
         let EncryptedExtensions(extensions) = body(self.last("server EncryptedExtensions"));
-        extensions.check_response(Place::EncryptedExtensions, &offered).unwrap();
+        extensions.check_response(ExtensionMessage::EncryptedExtensions, &offered).unwrap();
         assert_eq!(extensions.require::<RecordSizeLimit>().unwrap(), RecordSizeLimit(MAX_FRAGMENT as u16 + 1));
     }
 

@@ -262,25 +262,25 @@ fn a_block_holds_no_more_than_its_length_field_can_say() {
     assert_eq!(builder.extensions().to_vec(), Err(EncodeError));
 }
 
-const PLACES: [Place; 8] = [
-    Place::ClientHello,
-    Place::ServerHello,
-    Place::HelloRetryRequest,
-    Place::EncryptedExtensions,
-    Place::CertificateRequest,
-    Place::Certificate,
-    Place::NewSessionTicket,
-    Place::ServerHello12,
+const PLACES: [ExtensionMessage; 8] = [
+    ExtensionMessage::ClientHello,
+    ExtensionMessage::ServerHello,
+    ExtensionMessage::HelloRetryRequest,
+    ExtensionMessage::EncryptedExtensions,
+    ExtensionMessage::CertificateRequest,
+    ExtensionMessage::Certificate,
+    ExtensionMessage::NewSessionTicket,
+    ExtensionMessage::ServerHello12,
 ];
 
 /// The table of RFC 9846, 4.3, and what the extensions' own documents say of those that it does not list.
 #[test]
 fn known_extensions_stand_where_the_table_says() {
-    use Place::{
+    use ExtensionMessage::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
         HelloRetryRequest as HRR, NewSessionTicket as NST, ServerHello as SH, ServerHello12 as SH12,
     };
-    let table: &[(u16, &[Place])] = &[
+    let table: &[(u16, &[ExtensionMessage])] = &[
         (0, &[CH, EE, CR, SH12]),
         (1, &[CH, EE, SH12]),
         (5, &[CH, CR, CT, SH12]),
@@ -329,14 +329,18 @@ fn requests_may_hold_what_is_unknown_and_responses_what_was_offered() {
     let block = [0, 8, 0x12, 0x34, 0, 0, 0, 16, 0, 0];
     let [unknown, alpn] = [ExtensionType(0x1234), ExtensionType::APPLICATION_LAYER_PROTOCOL_NEGOTIATION];
     let block = extensions(&block);
-    assert_eq!(block.check_request(Place::ClientHello), Ok(()));
+    assert_eq!(block.check_request(ExtensionMessage::ClientHello), Ok(()));
     let misplaced = Err(PeerMisbehaved::MisplacedExtension(alpn));
-    assert_eq!(block.check_request(Place::CertificateRequest), misplaced);
-    let place = Place::EncryptedExtensions;
+    assert_eq!(block.check_request(ExtensionMessage::CertificateRequest), misplaced);
+    let place = ExtensionMessage::EncryptedExtensions;
     assert_eq!(block.check_response(place, &[alpn, unknown]), Ok(()));
     assert_eq!(block.check_response(place, &[alpn]), Err(PeerMisbehaved::UnsolicitedExtension(unknown)));
     assert_eq!(block.check_response(place, &[unknown]), Err(PeerMisbehaved::UnsolicitedExtension(alpn)));
-    assert_eq!(block.check_response(Place::ServerHello, &[alpn, unknown]), misplaced, "even if it was offered");
+    assert_eq!(
+        block.check_response(ExtensionMessage::ServerHello, &[alpn, unknown]),
+        misplaced,
+        "even if it was offered"
+    );
     assert_eq!(Extensions::EMPTY.check_response(place, &[]), Ok(()));
     assert_eq!((block.last(), Extensions::EMPTY.last()), (Some(alpn), None));
 }

@@ -43,10 +43,10 @@ impl Contact {
         session.server_finished(!selection.uses_ticket());
         client.next_ticket += 1;
         let ticket = ticket(client.next_ticket);
-        let named = session.names(parts);
-        assert_eq!(named, Some(Named::Static(parts)));
+        let subject = session.names(parts);
+        assert_eq!(subject, Some(TicketSubject::Static(parts)));
         let proof = FinishedProof::after_finished();
-        let ticket_and_named = named.map(|named| (ticket, named));
+        let ticket_and_named = subject.map(|subject| (ticket, subject));
         session.finished(Learned { proof, server_certificate, certificate_request, ticket: ticket_and_named });
         ticket
     }
@@ -99,7 +99,7 @@ fn what_the_server_answered_last_is_offered() {
     let mut session = client.begin();
     session.selected(Selection { scheme: Some(Scheme::Bithac), ..Selection::default() });
     session.server_finished(true);
-    assert_eq!(session.names(PARTS), Some(Named::Client(OWN)));
+    assert_eq!(session.names(PARTS), Some(TicketSubject::Client(OWN)));
     session.finished(learned(Some(ticket(50))));
     session.confirmed();
     drop(session);

@@ -2,18 +2,18 @@
 
 use super::*;
 
-const SEEN: Seen = Seen { certificate: SERVER, request: Some(REQUEST) };
+const SEEN: ServerObjects = ServerObjects { certificate: SERVER, request: Some(REQUEST) };
 
 fn compact(store: Arc<MemoryServerStore>) -> ServerCache {
     ServerCache { store, schemes: Schemes::COMPACT }
 }
 
-fn begin_compact(cache: &ServerCache, own: Seen, asked: Option<Asked>) -> ServerSession {
+fn begin_compact(cache: &ServerCache, own: ServerObjects, asked: Option<RequestedCertificate>) -> ServerSession {
     ServerSession::begin_compact(cache, own, asked.filter(|_| own.request.is_some()), HOST, at(TODAY), false)
 }
 
 /// A handshake that shows the ticket `used`, and proves `certificate`. Returns what was selected.
-fn meet(cache: &ServerCache, own: Seen, used: u64, new: u64, certificate: Option<Fingerprint>) -> [bool; 3] {
+fn meet(cache: &ServerCache, own: ServerObjects, used: u64, new: u64, certificate: Option<Fingerprint>) -> [bool; 3] {
     let mut session = begin_compact(cache, own, Some(ASKED));
     let selection = session.select_everything(look_up(&*cache.store, [ticket(used)]));
     session.commit(FinishedProof::after_finished(), ticket(new), certificate.map(entry)).done().expect("in memory");
@@ -31,10 +31,10 @@ fn leaves_out_what_the_client_has_seen_and_what_it_would_accept() {
     let cache = compact(store);
     meet(&cache, SEEN, 0, 1, Some(OWN)); // knows all
     meet(&cache, SEEN, 0, 2, None); // answered with nothing
-    meet(&cache, Seen { request: None, ..SEEN }, 0, 3, None); // was not asked
-    let renewed = Seen { certificate: fingerprint(20), ..SEEN };
-    let asks_otherwise = Seen { request: Some(fingerprint(21)), ..SEEN };
-    let does_not_ask = Seen { request: None, ..SEEN };
+    meet(&cache, ServerObjects { request: None, ..SEEN }, 0, 3, None); // was not asked
+    let renewed = ServerObjects { certificate: fingerprint(20), ..SEEN };
+    let asks_otherwise = ServerObjects { request: Some(fingerprint(21)), ..SEEN };
+    let does_not_ask = ServerObjects { request: None, ..SEEN };
     for (n, own, expected) in [
         (1, SEEN, [true, true, true]),
         (1, renewed, [false, true, true]),
@@ -62,14 +62,14 @@ fn rule_5_no_use_of_the_client_under_another_policy() {
     let (store, _) = store();
     let cache = compact(store.clone());
     meet(&cache, SEEN, 0, 1, Some(OWN));
-    let select = |asked: Asked, host, now: Now| {
+    let select = |asked: RequestedCertificate, host, now: Now| {
         let mut session = ServerSession::begin_compact(&cache, SEEN, Some(asked), host, now, false);
         let selection = session.select_everything(look_up(&*cache.store, [ticket(1)]));
         assert!(!selection.client_certificate && session.client_certificate().is_none());
         (bits(selection)[0], session.reason())
     };
     // What the client has seen of the server, it has seen.
-    let other = Asked { trust_id: TrustId([8; 8]), ..ASKED };
+    let other = RequestedCertificate { trust_id: TrustId([8; 8]), ..ASKED };
     assert_eq!(select(other, HOST, at(TODAY)), (true, Some("trust changed")));
     assert_eq!(select(ASKED, Some(b"other.example"), at(TODAY)), (true, Some("server name changed")));
     assert_eq!(select(ASKED, HOST, at(0)), (true, Some("clock is earlier than the entry")));
@@ -101,8 +101,8 @@ fn names_everything_of_the_handshake() {
         certificate_request: Some(REQUEST),
         client_certificate,
     };
-    assert_eq!(session.names(None), Some(Named::Static(parts(None))));
-    assert_eq!(session.names(Some(OWN)), Some(Named::Static(parts(Some(OWN)))));
+    assert_eq!(session.names(None), Some(TicketSubject::Static(parts(None))));
+    assert_eq!(session.names(Some(OWN)), Some(TicketSubject::Static(parts(Some(OWN)))));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn rule_2_lineages_are_those_of_the_client_certificate() {
     meet(&cache, SEEN, 2, 3, Some(OWN));
     assert_eq!(known(&store), [2, 3]);
     // Its entry was not used, but it proved the same certificate.
-    let other = Seen { request: None, ..SEEN };
+    let other = ServerObjects { request: None, ..SEEN };
     let mut session = begin_compact(&cache, other, None);
     assert_eq!(bits(session.select_everything(look_up(&*cache.store, [ticket(3)]))), [true, false, false]);
     session.commit(FinishedProof::after_finished(), ticket(4), Some(entry(OWN))).done().expect("in memory");
@@ -125,7 +125,7 @@ fn rule_2_lineages_are_those_of_the_client_certificate() {
     meet(&cache, SEEN, 4, 6, None);
     assert_eq!(known(&store), [3, 4, 5, 6]);
     // A ticket that was of no use is no parent.
-    let unlike = Seen { certificate: fingerprint(30), request: None };
+    let unlike = ServerObjects { certificate: fingerprint(30), request: None };
     meet(&cache, unlike, 5, 7, Some(fingerprint(9)));
     meet(&cache, unlike, 7, 8, Some(fingerprint(9)));
     assert_eq!(known(&store), [3, 4, 5, 6, 7, 8]);

@@ -74,7 +74,7 @@ impl ExpectFinished {
             let shown = learned.peer.zip(learned.certificate).filter(|_| extended_master_secret);
             let request = learned.request.filter(|_| shown.is_some());
             let version = ProtocolVersion::TLS_1_2;
-            let named = shown.as_ref().and_then(|(_, certificate)| {
+            let subject = shown.as_ref().and_then(|(_, certificate)| {
                 session.names(Parts {
                     server_certificate: *certificate,
                     certificate_request: request.as_ref().and_then(|request| request.fingerprint),
@@ -87,7 +87,7 @@ impl ExpectFinished {
                 proof,
                 server_certificate: shown.and_then(|(peer, fingerprint)| session.entry(fingerprint, version, &peer)),
                 certificate_request: request.and_then(|request| request.entry(version)),
-                ticket: named.map(|named| (master_secret.ticket(config.common.provider.sha256, &named), named)),
+                ticket: subject.map(|subject| (master_secret.ticket(config.common.provider.sha256, &subject), subject)),
             });
             session.confirmed();
         }
@@ -105,8 +105,8 @@ impl Agreed {
         ticket: Option<Ticket>,
         output: &Output<'_>,
     ) {
-        let keeper = self.keeper.as_ref().filter(|_| self.extended_master_secret);
-        let (Some(keeper), Some(peer)) = (keeper, &learned.peer) else { return };
+        let saver = self.saver.as_ref().filter(|_| self.extended_master_secret);
+        let (Some(saver), Some(peer)) = (saver, &learned.peer) else { return };
         let (ticket, lifetime, session_id) = match ticket {
             Some(Ticket { ticket, lifetime }) => (ticket, lifetime, Box::default()),
             None if self.session_id.is_empty() => return,
@@ -120,8 +120,8 @@ impl Agreed {
             lifetime,
         };
         let protocol = output.agreed.application_protocol.as_deref();
-        if let Some(origin) = keeper.origin(peer, protocol, output.now) {
-            keeper.keep(new, origin, output.now);
+        if let Some(origin) = saver.origin(peer, protocol, output.now) {
+            saver.keep(new, origin, output.now);
         }
     }
 }

@@ -35,12 +35,12 @@ pub(crate) struct ExpectServerHelloDone {
 
 /// The client's key takes its time.
 pub(crate) struct ExpectSignature {
-    flight: Flight,
+    flight: PartialFlight,
     pub(super) request: SignatureRequest,
 }
 
 /// The client's flight, of which CertificateVerify and Finished are missing.
-struct Flight {
+struct PartialFlight {
     agreed: Agreed,
     learned: Learned,
     master_secret: MasterSecret,
@@ -148,7 +148,7 @@ impl ExpectServerHelloDone {
         let Agreed { config, suite, randoms, transcript, extended_master_secret: extended, .. } = &agreed;
         let master_secret =
             key_exchange::master_secret(&config.common, suite, *extended, &premaster_secret, randoms, transcript);
-        let mut flight = Flight { agreed, learned, master_secret };
+        let mut flight = PartialFlight { agreed, learned, master_secret };
         let Some((credential, scheme)) = credential else { return flight.finish(None, output) };
         let messages = flight.agreed.transcript.take_messages();
         let request = SignatureRequest::new(credential, scheme, messages);
@@ -231,7 +231,7 @@ impl ExpectSignature {
     }
 }
 
-impl Flight {
+impl PartialFlight {
     /// RFC 5246, 7.4.8
     #[inline(never)]
     fn certificate_verify(

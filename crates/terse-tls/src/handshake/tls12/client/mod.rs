@@ -33,13 +33,13 @@ use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching};
-use crate::resume::{Keeper, StoredSession};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, caching, negotiated};
+use crate::resume::{SessionSaver, StoredSession};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    EcPointFormats, ExtendedMasterSecret, ExtensionType, HandshakeType, HelloRequest, Place, ProtocolVersion, Random,
-    RenegotiationInfo, ServerHello, SessionTicket, StatusRequested,
+    EcPointFormats, ExtendedMasterSecret, ExtensionMessage, ExtensionType, HandshakeType, HelloRequest,
+    ProtocolVersion, Random, RenegotiationInfo, ServerHello, SessionTicket, StatusRequested,
 };
 
 mod authenticate;
@@ -53,7 +53,7 @@ use flight::{ExpectServerHelloDone, ExpectSignature};
 use resume::{ExpectResumedFinished, Resumed};
 
 /// What the ClientHello said.
-pub(crate) struct Hello {
+pub(crate) struct SentClientHello {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server: ServerAddress,
     pub(crate) random: Random,
@@ -62,7 +62,7 @@ pub(crate) struct Hello {
     /// The session of TLS 1.2 that was offered.
     pub(crate) session: Option<StoredSession>,
     /// Where the session of this handshake is kept.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) saver: Option<SessionSaver>,
     pub(crate) client_hello: Pending,
     /// Round trips that went by before: HelloVerifyRequests.
     pub(crate) verify_requests: u8,
@@ -96,7 +96,7 @@ pub(super) struct Agreed {
     ticket_follows: bool,
     /// CertificateStatus may follow.
     status_follows: bool,
-    keeper: Option<Keeper>,
+    saver: Option<SessionSaver>,
     types: CertificateTypes,
     selection: Selection,
 }
@@ -161,12 +161,13 @@ impl State {
 /// RFC 5246, 7.4.1.3
 #[inline(never)]
 pub(crate) fn server_hello(
-    ours: Hello,
+    ours: SentClientHello,
     hello: &ServerHello<'_>,
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let Hello { config, server, random, offered, session_id, session, keeper, client_hello, verify_requests } = ours;
+    let SentClientHello { config, server, random, offered, session_id, session, saver, client_hello, verify_requests } =
+        ours;
     let common = &config.common;
     // RFC 5246, 7.4.1.3; with a ticket the client chose the id (RFC 5077, 3.4).
     let resumes = !session_id.is_empty() && hello.legacy_session_id_echo == session_id;
@@ -176,7 +177,7 @@ pub(crate) fn server_hello(
     let suite = config.offered_suites().find(|id| *id == hello.cipher_suite);
     let suite = suite.and_then(|id| common.provider.tls12_suite(id)).ok_or(PeerMisbehaved::SelectedUnofferedSuite)?;
     let extensions = hello.extensions;
-    extensions.check_response(Place::ServerHello12, &offered)?;
+    extensions.check_response(ExtensionMessage::ServerHello12, &offered)?;
     match extensions.get()? {
         Some(RenegotiationInfo([])) => {}
         Some(_) => return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()), // RFC 5746, 3.4
@@ -187,7 +188,7 @@ pub(crate) fn server_hello(
     if !extended_master_secret && common.require_extended_master_secret {
         return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
     }
-    agreement::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
+    negotiated::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
     output.summary.round_trips = verify_requests.into();
     let certificates = suite.key_exchange.has_certificates() && !resumes;
     let may_cache = extended_master_secret || common.defences().lack(CacheDefence::ExtendedMasterSecret);
@@ -208,7 +209,7 @@ pub(crate) fn server_hello(
         }
         let mut transcript = client_hello.start(suite.hash);
         transcript.add(message.bytes);
-        let resumed = Resumed { suite, randoms, transcript, session, keeper };
+        let resumed = Resumed { suite, randoms, transcript, session, saver };
         return resumed.start(&config, ticket_follows, output).map(Handshake::Tls12Client);
     }
     let types = CertificateTypes::read(&config, extensions)?;
@@ -230,7 +231,7 @@ pub(crate) fn server_hello(
         session_id: hello.legacy_session_id_echo.into(),
         ticket_follows,
         status_follows,
-        keeper,
+        saver,
         types,
         selection,
     };

@@ -9,7 +9,7 @@ use crate::crypto::{CryptoError, Tls12Suite};
 use crate::error::Error;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output, sessions};
-use crate::resume::{Keeper, StoredSession, seconds};
+use crate::resume::{SessionSaver, StoredSession, seconds};
 use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
 use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
@@ -20,7 +20,7 @@ pub(super) struct Resumed {
     pub(super) randoms: Randoms,
     pub(super) transcript: Transcript,
     pub(super) session: StoredSession,
-    pub(super) keeper: Option<Keeper>,
+    pub(super) saver: Option<SessionSaver>,
 }
 
 /// The server's Finished is due.
@@ -75,7 +75,7 @@ impl ExpectResumedFinished {
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { resumed, master_secret, send, .. } = *self;
-        let Resumed { randoms, mut transcript, session, keeper, .. } = resumed;
+        let Resumed { randoms, mut transcript, session, saver, .. } = resumed;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         master_secret.verify_server_finished(verify_data, &transcript.current())?;
         transcript.add(message.bytes);
@@ -86,8 +86,8 @@ impl ExpectResumedFinished {
         if let Some(cache) = output.cache.as_deref_mut() {
             cache.resumed();
         }
-        if let Some(keeper) = keeper.filter(|_| session.fits()) {
-            keeper.give_back(session);
+        if let Some(saver) = saver.filter(|_| session.fits()) {
+            saver.give_back(session);
         }
         Ok(Handshake::Tls12Traffic(Box::new(Traffic::new(true, master_secret, randoms, true))))
     }

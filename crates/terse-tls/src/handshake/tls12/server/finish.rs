@@ -62,9 +62,9 @@ impl ExpectFinished {
             resumable.keep(suite, &master_secret, peer, &mut transcript, output)?;
         }
         if let Some(mut session) = cache
-            && let Some(named) = session.names(client.as_ref().and_then(|client| client.fingerprint))
+            && let Some(subject) = session.names(client.as_ref().and_then(|client| client.fingerprint))
         {
-            let ticket = master_secret.ticket(config.common.provider.sha256, &named);
+            let ticket = master_secret.ticket(config.common.provider.sha256, &subject);
             let entry = client.as_ref().and_then(|client| session.entry(client.fingerprint?, &client.peer));
             match session.client_at(output.client_address).commit(proof, ticket, entry) {
                 Committing::Done(saved) => output.committed(saved),

@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 use super::authenticate::{ExpectCertificate, ExpectClientKeyExchange};
 use super::resume::Resumable;
 use super::{Negotiated, Offer, State};
-use crate::cache::{Fingerprint, Rows, ServerSession};
+use crate::cache::{Fingerprint, ServerSession, TicketRows};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
-use crate::handshake::caching::{Own, OwnRequest, Selected};
+use crate::handshake::caching::{OwnObjects, OwnRequest, Selected};
 use crate::handshake::certificate_types::Choice;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, agreement, stapling};
+use crate::handshake::{Message, Output, SignatureRequest, negotiated, stapling};
 use crate::schedule::tls12::Randoms;
 use crate::schedule::{Pending, Transcript};
 use crate::summary::CachedObject;
@@ -40,7 +40,7 @@ pub(super) struct Handshaking {
 }
 
 /// The server's flight; from ServerKeyExchange on it is missing.
-struct Flight {
+struct PartialFlight {
     handshaking: Handshaking,
     ecdhe: Option<Ecdhe>,
     /// The CertificateRequest, in full, and its fingerprint if that is sent in its place, or nothing at all.
@@ -66,7 +66,7 @@ impl Ecdhe {
 
 /// The server's key takes its time.
 pub(crate) struct ExpectSignature {
-    flight: Flight,
+    flight: PartialFlight,
     pub(super) request: SignatureRequest,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     negotiated: Negotiated,
-    rows: Rows,
+    rows: TicketRows,
     message: Message<'_>,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -141,7 +141,7 @@ pub(super) fn send(
         client_type,
     };
     let request = request.map(|request| (request, selected.certificate_request));
-    let flight = Flight { handshaking, ecdhe, request, leaves_out };
+    let flight = PartialFlight { handshaking, ecdhe, request, leaves_out };
     let (Some((credential, scheme)), Some(ecdhe)) = (credential, &flight.ecdhe) else { return flight.unsigned(output) };
     let signed_params = key_exchange::signed_params(&flight.handshaking.randoms, &ecdhe.params())?;
     let request = SignatureRequest::new(credential, scheme, signed_params);
@@ -158,7 +158,7 @@ impl ExpectSignature {
     }
 }
 
-impl Flight {
+impl PartialFlight {
     /// ServerKeyExchange with a signature.
     #[inline(never)]
     fn finish(mut self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
@@ -207,7 +207,7 @@ impl Flight {
 fn select_cached(
     config: &ServerConfig,
     offer: &Offer<'_>,
-    rows: Rows,
+    rows: TicketRows,
     client_type: CertificateType,
     credential: &Credential,
     request: Option<&[u8]>,
@@ -216,7 +216,7 @@ fn select_cached(
     let sha256 = config.common.provider.sha256;
     let fingerprint = request.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
     let version = ProtocolVersion::TLS_1_2;
-    let own = Own {
+    let own = OwnObjects {
         certificate: credential.fingerprint(version),
         request: fingerprint
             .as_ref()
@@ -264,9 +264,9 @@ pub(super) fn server_hello(
         extensions.push(&EcPointFormats::uncompressed())?;
     }
     let protocol = output.agreed.application_protocol.clone();
-    agreement::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
+    negotiated::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
     offer.record_sizes.answer(config, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
-    agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
+    negotiated::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;
     }

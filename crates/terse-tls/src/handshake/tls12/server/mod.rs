@@ -28,7 +28,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use crate::cache::Rows;
+use crate::cache::TicketRows;
 use crate::config::ServerConfig;
 use crate::error::Error;
 use crate::handshake::server::ExpectClientHello;
@@ -106,7 +106,7 @@ pub(crate) fn client_hello(
     let negotiated = Negotiated::new(&config, &offer)?;
     let rows = match negotiated.credential.as_ref().filter(|_| offer.may_cache(&config)) {
         Some(_) => offer.caching.look_up(&config, output),
-        None => Some(Rows::default()),
+        None => Some(TicketRows::default()),
     };
     let Some(rows) = rows else { return Ok(Handshake::Server(ExpectClientHello::new(config))) };
     flight::send(config, &offer, negotiated, rows, message, output).map(Handshake::Tls12Server)

@@ -6,12 +6,12 @@ use crate::cert::Credential;
 use crate::config::{CacheDefence, ServerConfig};
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::credentials::Suited;
+use crate::handshake::negotiated::RecordSizes;
 use crate::handshake::tls12::key_exchange;
-use crate::handshake::{agreement, signature, stapling};
+use crate::handshake::{negotiated, signature, stapling};
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, List, NamedGroup,
     ProtocolVersion, RenegotiationInfo, SessionTicket, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
@@ -57,7 +57,7 @@ impl<'a> Offer<'a> {
         let mut suites = hello.cipher_suites.0.iter();
         Ok(Self {
             hello,
-            server_name: agreement::server_name(extensions)?,
+            server_name: negotiated::server_name(extensions)?,
             record_sizes: RecordSizes::parse(extensions)?,
             extended_master_secret: extensions.get::<ExtendedMasterSecret>()?.is_some(),
             secure_renegotiation: renegotiation_info.is_some()
@@ -140,7 +140,7 @@ impl Negotiated {
         let kind = credential.as_ref().map(|(credential, _)| credential.certificate_type());
         let certificates = kind.map(|kind| Choice::new(config, offer.hello.extensions, kind)).transpose()?;
         let group = group.filter(|_| suite.key_exchange != Tls12KeyExchange::Psk);
-        let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
+        let application_protocol = negotiated::select_application_protocol(config, offer.hello.extensions)?;
         Ok(Self { suite, group, credential, certificates, application_protocol })
     }
 }

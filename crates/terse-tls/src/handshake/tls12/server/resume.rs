@@ -15,7 +15,7 @@ use crate::error::{Error, PeerIncompatible};
 use crate::handshake::caching::Selected;
 use crate::handshake::sessions::Lineage;
 use crate::handshake::tls12::traffic::Traffic;
-use crate::handshake::{Handshake, Message, Output, agreement, sessions};
+use crate::handshake::{Handshake, Message, Output, negotiated, sessions};
 use crate::resume::{Binding, ServerResumption, Session, SessionId, seconds};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::schedule::{EpochKeys, Pending, Transcript};
@@ -121,7 +121,7 @@ impl Resumed {
             ServerResumption::Stateful { .. } => handle.as_ref().map_or(&[][..], |handle| &handle.0),
             ServerResumption::Stateless(_) => offer.session_ticket.unwrap_or_default(),
         };
-        let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
+        let application_protocol = negotiated::select_application_protocol(config, offer.hello.extensions)?;
         let version = ProtocolVersion::TLS_1_2;
         let binding = sessions::binding(config, version, offer.server_name, application_protocol.as_deref());
         let session = match sessions::find(config, shown, binding.as_ref(), output.now) {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Hello, Proven, Secrets, State, Tickets};
+use super::{ExpectCertificate, ExpectFinished, Proven, Secrets, SentClientHello, State, Tickets};
 use crate::cache::{FinishedProof, Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
@@ -18,7 +18,7 @@ use crate::wire::{
 };
 
 /// The client's last flight.
-struct Flight {
+struct LastFlight {
     state: Box<ExpectCertificate>,
     proof: FinishedProof,
     proven: Proven,
@@ -28,7 +28,7 @@ struct Flight {
 
 /// The client's key takes its time.
 pub(crate) struct ExpectSignature {
-    flight: Flight,
+    flight: LastFlight,
     pub(super) request: SignatureRequest,
 }
 
@@ -53,11 +53,11 @@ impl ExpectFinished {
             output.end_of_early_data(&mut state.hello.transcript)?;
             output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
         }
-        Flight { state, proof, proven, messages }.send(output)
+        LastFlight { state, proof, proven, messages }.send(output)
     }
 }
 
-impl Flight {
+impl LastFlight {
     fn send(mut self, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Some((credential, scheme)) = self.state.certificate_of_client(output)? else {
             return self.finish(None, output);
@@ -89,7 +89,7 @@ impl Flight {
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { state, proof, proven, messages } = self;
         let ExpectCertificate { hello, secrets, request, selection, .. } = unboxed(state);
-        let Hello { config, random, mut transcript, keeper, .. } = hello;
+        let SentClientHello { config, random, mut transcript, saver, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
         let verify_data = client.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
@@ -108,13 +108,13 @@ impl Flight {
         match (output.cache.as_deref_mut(), &proven) {
             (Some(session), Proven::Certificate(peer, Some(fingerprint))) => {
                 let version = ProtocolVersion::TLS_1_3;
-                let named = session.names(Parts {
+                let subject = session.names(Parts {
                     server_certificate: *fingerprint,
                     certificate_request: request.as_ref().and_then(|request| request.fingerprint),
                     client_certificate: credential.map(|own| own.fingerprint(version)),
                 });
                 let sha256 = config.common.provider.sha256;
-                let ticket = named.map(|named| resumption.ticket(sha256, &named).map(|ticket| (ticket, named)));
+                let ticket = subject.map(|subject| resumption.ticket(sha256, &subject).map(|ticket| (ticket, subject)));
                 let ticket = ticket.transpose()?;
                 let server_certificate = session.entry(*fingerprint, version, peer);
                 let server_certificate = server_certificate.filter(|_| !selection.server_certificate);
@@ -125,7 +125,7 @@ impl Flight {
             (Some(session), _) => session.resumed(),
             (None, _) => {}
         }
-        let tickets = Tickets::new(keeper, send.suite().id, resumption, &proven, output);
+        let tickets = Tickets::new(saver, send.suite().id, resumption, &proven, output);
         Ok(Handshake::Tls13Traffic(Box::new(Traffic::client(send, receive, exporter, tickets))))
     }
 }

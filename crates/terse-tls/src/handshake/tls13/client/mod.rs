@@ -32,14 +32,14 @@ use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
 use crate::handshake::credentials::Suited;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, agreement, caching, signature, stapling};
-use crate::resume::Keeper;
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, caching, negotiated, signature, stapling};
+use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
 use crate::wire::{
     CachedCertificateRequest, Certificate, CertificateAuthorities, CertificateRequest, CertificateVerify,
-    EncryptedExtensions, ExtensionType, HandshakeType, Place, ProtocolVersion, Random, SignatureAlgorithms,
+    EncryptedExtensions, ExtensionMessage, ExtensionType, HandshakeType, ProtocolVersion, Random, SignatureAlgorithms,
     SignatureAlgorithmsCert, StatusRequested,
 };
 
@@ -52,13 +52,13 @@ use psk::{Proven, Selected};
 pub(crate) use tickets::Tickets;
 
 /// What the ServerHello found.
-pub(crate) struct Hello {
+pub(crate) struct SentClientHello {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server: ServerAddress,
     pub(crate) random: Random,
     pub(crate) offered: Vec<ExtensionType>,
     pub(crate) transcript: Transcript,
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) saver: Option<SessionSaver>,
 }
 
 /// What a client expects next.
@@ -75,7 +75,7 @@ pub(crate) enum State {
 
 /// The ServerHello came.
 pub(crate) struct ExpectEncryptedExtensions {
-    hello: Hello,
+    hello: SentClientHello,
     secrets: Secrets,
     psk: Option<Selected>,
     /// Early data may be on its way, and the keys of the handshake are not used yet.
@@ -91,7 +91,7 @@ pub(crate) struct Secrets {
 
 /// EncryptedExtensions came.
 pub(crate) struct ExpectCertificate {
-    hello: Hello,
+    hello: SentClientHello,
     secrets: Secrets,
     types: CertificateTypes,
     selection: Selection,
@@ -119,7 +119,7 @@ impl State {
     /// From the ServerHello on, everything is encrypted.
     #[inline(never)]
     pub(crate) fn start(
-        hello: Hello,
+        hello: SentClientHello,
         suite: &'static Tls13Suite,
         shared_secret: &SharedSecret,
         psk: Option<SelectedPsk>,
@@ -193,8 +193,8 @@ impl ExpectEncryptedExtensions {
             output.link.limits().limit_protected(usize::MAX); // this handshake sets its own
         }
         self.early_data_refused(takes_early_data, output)?;
-        extensions.check_response(Place::EncryptedExtensions, &self.hello.offered)?;
-        agreement::read(&self.hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;
+        extensions.check_response(ExtensionMessage::EncryptedExtensions, &self.hello.offered)?;
+        negotiated::read(&self.hello.config, extensions, ProtocolVersion::TLS_1_3, output)?;
         if takes_early_data {
             self.early_data_accepted(output)?;
         }
@@ -246,7 +246,7 @@ impl ExpectCertificate {
     fn left_out_request(&mut self, output: &mut Output<'_>) -> Result<(), Error> {
         let (fingerprint, request) = Request::cached(output)?;
         self.request = Some(request);
-        let Hello { config, transcript, .. } = &mut self.hello;
+        let SentClientHello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
         Ok(())
     }
@@ -257,11 +257,11 @@ impl ExpectCertificate {
         message: Message<'_>,
         output: &Output<'_>,
     ) -> Result<Request, Error> {
-        request.extensions.check_request(Place::CertificateRequest)?;
+        request.extensions.check_request(ExtensionMessage::CertificateRequest)?;
         let SignatureAlgorithms(schemes) = request.extensions.require()?;
         let authorities = request.extensions.get()?.map(|CertificateAuthorities(names)| names);
         let of_chains = request.extensions.get()?.map(|SignatureAlgorithmsCert(schemes)| schemes);
-        let Hello { config, .. } = &self.hello;
+        let SentClientHello { config, .. } = &self.hello;
         let of_chains = of_chains.as_ref().unwrap_or(&schemes);
         let suited = Suited::new(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
@@ -295,7 +295,7 @@ impl ExpectCertificate {
         } else {
             self.full_certificate(&certificate, output)?
         };
-        let Hello { config, transcript, .. } = &mut self.hello;
+        let SentClientHello { config, transcript, .. } = &mut self.hello;
         stapling::check(Some(&config.trust), &mut peer, certificate::staple(&certificate)?, &config.common, output)?;
         transcript.add(message.bytes);
         Ok(Box::new(ExpectCertificateVerify { state: self, peer, fingerprint }))
@@ -335,7 +335,7 @@ impl ExpectCertificate {
     ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
         certificate::reduced(certificate, stapling::asked(Some(&self.hello.config.trust)))?;
         let (fingerprint, peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        let Hello { config, transcript, .. } = &mut self.hello;
+        let SentClientHello { config, transcript, .. } = &mut self.hello;
         config.common.bind(transcript, fingerprint);
         Ok((Some(fingerprint), peer))
     }
@@ -350,7 +350,7 @@ impl ExpectCertificate {
     fn left_out_certificate(mut self: Box<Self>, output: &mut Output<'_>) -> Result<ExpectCertificateVerify, Error> {
         self.check_request()?;
         let (fingerprint, mut peer) = cached_certificate(self.types.server, ProtocolVersion::TLS_1_3, output)?;
-        let Hello { config, transcript, .. } = &mut self.hello;
+        let SentClientHello { config, transcript, .. } = &mut self.hello;
         stapling::check(Some(&config.trust), &mut peer, None, &config.common, output)?;
         config.common.bind(transcript, fingerprint);
         Ok(ExpectCertificateVerify { state: self, peer, fingerprint: Some(fingerprint) })
@@ -362,7 +362,7 @@ impl ExpectCertificate {
         certificate: &Certificate<'_>,
         output: &mut Output<'_>,
     ) -> Result<(Option<Fingerprint>, Arc<VerifiedPeer>), Error> {
-        let Hello { config, server, .. } = &self.hello;
+        let SentClientHello { config, server, .. } = &self.hello;
         let asked = stapling::asked(Some(&config.trust));
         let presented = certificate::presented(certificate, self.types.server, asked)?;
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
@@ -382,7 +382,7 @@ impl ExpectCertificateVerify {
         output: &mut Output<'_>,
     ) -> Result<Box<ExpectFinished>, Error> {
         let verify: CertificateVerify<'_> = message.expect(HandshakeType::CERTIFICATE_VERIFY)?;
-        let Hello { config, transcript, .. } = &mut self.state.hello;
+        let SentClientHello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
         let public_key = self.peer.public_key();
         signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;

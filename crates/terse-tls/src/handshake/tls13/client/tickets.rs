@@ -4,16 +4,16 @@ use super::psk::Proven;
 use crate::error::Error;
 use crate::handshake::Output;
 use crate::handshake::client::PskSource;
-use crate::resume::{Keeper, NewSession, Origin, SessionKind};
+use crate::resume::{NewSession, SessionKind, SessionOrigin, SessionSaver};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
 
 /// What makes a session of a ticket.
 pub(crate) struct Tickets {
-    keeper: Keeper,
+    saver: SessionSaver,
     suite: CipherSuite,
     resumption: ResumptionSecret,
-    origin: Origin,
+    origin: SessionOrigin,
     record_limit: u16,
     /// How many more are kept.
     left: u8,
@@ -26,23 +26,23 @@ const MAX_KEPT: u8 = 4;
 impl Tickets {
     /// `None`: tickets are not wanted, or the time is unknown, or a key from outside would serve as well.
     pub(super) fn new(
-        keeper: Option<Keeper>,
+        saver: Option<SessionSaver>,
         suite: CipherSuite,
         resumption: ResumptionSecret,
         proven: &Proven,
         output: &mut Output<'_>,
     ) -> Option<Self> {
-        let keeper = keeper?;
+        let saver = saver?;
         let application_protocol = output.agreed.application_protocol.as_deref();
         let origin = match proven {
-            Proven::Certificate(peer, _) => keeper.origin(peer, application_protocol, output.now)?,
+            Proven::Certificate(peer, _) => saver.origin(peer, application_protocol, output.now)?,
             Proven::Psk(PskSource::Session(session)) => {
-                Origin { application_protocol: application_protocol.map(Into::into), ..session.origin.clone() }
+                SessionOrigin { application_protocol: application_protocol.map(Into::into), ..session.origin.clone() }
             }
             Proven::Psk(PskSource::External(_)) => return None,
         };
         let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
-        Some(Self { keeper, suite, resumption, origin, record_limit, left: MAX_KEPT })
+        Some(Self { saver, suite, resumption, origin, record_limit, left: MAX_KEPT })
     }
 
     pub(crate) fn receive(&mut self, ticket: &NewSessionTicket<'_>, output: &Output<'_>) -> Result<(), Error> {
@@ -64,7 +64,7 @@ impl Tickets {
             ticket: ticket.ticket.into(),
             lifetime: ticket.ticket_lifetime,
         };
-        self.keeper.keep(new, self.origin.clone(), output.now);
+        self.saver.keep(new, self.origin.clone(), output.now);
         Ok(())
     }
 }

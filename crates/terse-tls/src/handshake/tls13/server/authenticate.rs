@@ -245,9 +245,9 @@ impl ExpectFinished {
         let sha256 = config.common.provider.sha256;
         let rest = Finish { config, peer, send, receive, exporter, resumption, tickets };
         if let Some(mut session) = cache
-            && let Some(named) = session.names(proven.as_ref().and_then(|proven| proven.fingerprint))
+            && let Some(subject) = session.names(proven.as_ref().and_then(|proven| proven.fingerprint))
         {
-            let ticket = rest.resumption.ticket(sha256, &named)?;
+            let ticket = rest.resumption.ticket(sha256, &subject)?;
             let entry = proven.as_ref().and_then(|proven| session.entry(proven.fingerprint?, &proven.peer));
             match session.client_at(output.client_address).commit(proof, ticket, entry) {
                 Committing::Done(saved) => output.committed(saved),

@@ -14,8 +14,8 @@ use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::caching::{Own, OwnRequest, Selected};
-use crate::handshake::{Handshake, Output, SignatureRequest, agreement, stapling};
+use crate::handshake::caching::{OwnObjects, OwnRequest, Selected};
+use crate::handshake::{Handshake, Output, SignatureRequest, negotiated, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
 use crate::schedule::tls13::{EarlySecret, HandshakeSecret, TrafficSecret};
@@ -54,7 +54,7 @@ pub(super) fn send(
     let fingerprint = request.as_ref().map(|request| || Fingerprint::of_request(sha256, request));
     let version = ProtocolVersion::TLS_1_3;
     let staple = stapling::current(&credential, offer.asks_status, output);
-    let own = Own {
+    let own = OwnObjects {
         certificate: credential.fingerprint(version),
         request: fingerprint.as_ref().zip(request.as_ref()).map(|(fingerprint, request)| OwnRequest {
             fingerprint,
@@ -63,7 +63,7 @@ pub(super) fn send(
         has_extensions: staple.is_some(),
     };
     let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
-    output.summary.fallback = negotiated.doubt;
+    output.summary.fallback = negotiated.fallback;
     let selected = Selected::new(&config, &offer.caching, rows, offer.server_name, (client_type, version), own, output);
 
     if offer.pre_shared_key.is_some() {
@@ -71,7 +71,7 @@ pub(super) fn send(
     }
 
     let early_secret = EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
-    let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk: None };
+    let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk: None };
     let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
     if let Some(request) = &request {
@@ -80,7 +80,7 @@ pub(super) fn send(
     certificate(&config, &credential, staple.as_deref(), &selected, &mut transcript, output)?;
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
-    let flight = Flight {
+    let flight = PartialFlight {
         client_type,
         client_random: offer.hello.random,
         asks: request.is_some(),
@@ -116,7 +116,7 @@ fn send_psk(
     let early_traffic = early_data.then(|| psk.early_secret.client_traffic(negotiated.suite, &transcript.current()));
     let early_traffic = early_traffic.transpose()?;
     let selected_psk = Some(PreSharedKeyServerHello(psk.index));
-    let hello = Hello { config: &config, offer, negotiated: &negotiated, selected_psk };
+    let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk };
     let secrets = hello.send(key_share, psk.early_secret.clone(), &mut transcript, output)?;
     if let Some(secret) = early_traffic {
         config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
@@ -126,7 +126,7 @@ fn send_psk(
     }
     hello.encrypted_extensions(&Selected::nothing(), early_data, &mut transcript, output)?;
     let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
-    let flight = Flight {
+    let flight = PartialFlight {
         client_type: CertificateType::X509, // none is asked for
         client_random: offer.hello.random,
         asks: false,
@@ -148,14 +148,14 @@ struct Secrets {
 }
 
 /// What was offered and chosen.
-struct Hello<'a> {
+struct HelloParameters<'a> {
     config: &'a ServerConfig,
     offer: &'a Offer<'a>,
     negotiated: &'a Negotiated<'a>,
     selected_psk: Option<PreSharedKeyServerHello>,
 }
 
-impl Hello<'_> {
+impl HelloParameters<'_> {
     /// ServerHello (RFC 9846, 4.2.3), and the keys that follow.
     #[inline(never)]
     fn send(
@@ -195,7 +195,7 @@ impl Hello<'_> {
         if let Some(selected) = &self.selected_psk {
             extensions.push(selected)?;
         }
-        agreement::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
+        negotiated::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
         let hello = ServerHello {
             legacy_version: transport.version(ProtocolVersion::TLS_1_2),
             random,
@@ -218,7 +218,7 @@ impl Hello<'_> {
     ) -> Result<(), Error> {
         let Self { config, offer, negotiated, .. } = self;
         let mut extensions = ExtensionsBuilder::default();
-        agreement::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
+        negotiated::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
         offer.record_sizes.answer(config, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
         if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
             types.answer(&mut extensions)?;
@@ -232,7 +232,7 @@ impl Hello<'_> {
 }
 
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
-struct Flight {
+struct PartialFlight {
     config: Arc<ServerConfig>,
     client_type: CertificateType,
     client_random: Random,
@@ -248,7 +248,7 @@ struct Flight {
 
 /// The server's key takes its time.
 pub(crate) struct ExpectSignature {
-    flight: Flight,
+    flight: PartialFlight,
     pub(super) request: SignatureRequest,
 }
 
@@ -259,7 +259,7 @@ impl ExpectSignature {
     }
 }
 
-impl Flight {
+impl PartialFlight {
     #[inline(never)]
     fn certificate_verify(
         mut self,

@@ -34,8 +34,8 @@ use crate::handshake::{Handshake, Message, Output, SignatureRequest};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{
-    CipherSuite, ClientHello, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, Place, ProtocolVersion,
-    Transport,
+    CipherSuite, ClientHello, ContentType, Cookie, Encoded, ExtensionMessage, HandshakeType, NamedGroup,
+    ProtocolVersion, Transport,
 };
 
 mod authenticate;
@@ -196,7 +196,7 @@ impl ExpectSecondClientHello {
     fn client_hello(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { config, transcript, suite, group, cookie, first } = &*self;
         let hello = message.client_hello()?;
-        hello.extensions.check_request(Place::ClientHello)?;
+        hello.extensions.check_request(ExtensionMessage::ClientHello)?;
         if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }

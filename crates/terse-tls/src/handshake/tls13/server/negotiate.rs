@@ -4,16 +4,16 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::psk::Candidate;
-use crate::cache::Rows;
+use crate::cache::TicketRows;
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::handshake::agreement::RecordSizes;
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
 use crate::handshake::credentials::Suited;
-use crate::handshake::{Output, agreement, sessions, signature, stapling};
+use crate::handshake::negotiated::RecordSizes;
+use crate::handshake::{Output, negotiated, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
@@ -59,7 +59,7 @@ impl<'a> Offer<'a> {
         let mut modes = modes.iter().flat_map(|PskKeyExchangeModes(modes)| modes.iter());
         Ok(Self {
             hello,
-            server_name: agreement::server_name(extensions)?,
+            server_name: negotiated::server_name(extensions)?,
             record_sizes: RecordSizes::parse(extensions)?,
             caching: Offered::parse(config, extensions)?,
             pre_shared_key: extensions.get()?,
@@ -136,9 +136,9 @@ pub(super) struct Negotiated<'a> {
     /// What sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
     /// Why a session that was found is not resumed.
-    pub(super) doubt: Option<&'static str>,
+    pub(super) fallback: Option<&'static str>,
     /// What the cache has under the tickets that are offered, once that was looked up.
-    pub(super) rows: Rows,
+    pub(super) rows: TicketRows,
 }
 
 /// What the server proves its identity with.
@@ -161,11 +161,11 @@ impl<'a> Negotiated<'a> {
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
         check_key_shares(config, offer)?;
         let (group, key_share) = select_group(config, offer)?;
-        let application_protocol = agreement::select_application_protocol(config, offer.hello.extensions)?;
+        let application_protocol = negotiated::select_application_protocol(config, offer.hello.extensions)?;
         let alpn = application_protocol.as_deref();
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
-        let mut doubt = None;
-        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, transport, &mut doubt);
+        let mut fallback = None;
+        let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, transport, &mut fallback);
         let (authentication, suite) = match candidate {
             Some(candidate) => {
                 let suite = candidate.suite;
@@ -173,8 +173,8 @@ impl<'a> Negotiated<'a> {
             }
             None => (select_credential(config, offer)?, suite),
         };
-        let rows = Rows::default();
-        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, doubt, rows })
+        let rows = TicketRows::default();
+        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, fallback, rows })
     }
 
     /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the

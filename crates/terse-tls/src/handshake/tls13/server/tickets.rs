@@ -27,12 +27,12 @@ impl Issuer {
         resumption: &ResumptionSecret,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        let (Some(keeper), Some(created)) = (&config.resumption, seconds(output.now)) else { return Ok(()) };
+        let (Some(saver), Some(created)) = (&config.resumption, seconds(output.now)) else { return Ok(()) };
         let secret = resumption.psk(TICKET_NONCE)?;
         let Lineage { client, end } = self.lineage.unwrap_or_else(|| Lineage::new(peer, created));
         let session = Session { suite, secret, created, end, client };
         let ticket_age_add = session.ticket_age_add(resumption.hash());
-        let Some(new) = keeper.issue(session, &self.binding, output.rng)? else {
+        let Some(new) = saver.issue(session, &self.binding, output.rng)? else {
             output.note("no session ticket: its time would be over, or it could not be kept");
             return Ok(());
         };

@@ -74,10 +74,10 @@ fn what_nobody_vouches_for_is_doubted() {
     outstanding.acknowledge([number(0)].into_iter(), false);
     assert!(!outstanding.is_acknowledged(1, 40) && !outstanding.has_acknowledged());
     assert_eq!(missing(&outstanding, 1, |_| false), []);
-    outstanding.doubt();
+    outstanding.forget_claims();
     assert_eq!(missing(&outstanding, 1, |_| false), [(0, 40)]);
     outstanding.acknowledge([number(0)].into_iter(), true);
-    outstanding.doubt();
+    outstanding.forget_claims();
     outstanding.acknowledge([number(0)].into_iter(), false);
     assert!(outstanding.is_acknowledged(1, 40), "what is certain stays so");
 }

@@ -29,9 +29,9 @@ struct Earlier {
 
 /// Where an epoch is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(Option<usize>);
+pub(super) struct EpochPosition(Option<usize>);
 
-impl Place {
+impl EpochPosition {
     pub(super) const fn is_in_force(self) -> bool {
         self.0.is_none()
     }
@@ -72,11 +72,11 @@ impl Epochs {
     }
 
     /// The epoch of a record.
-    pub(super) fn of(&mut self, header: &datagram13::Header) -> Option<(Place, &mut datagram13::ReadEpoch)> {
+    pub(super) fn of(&mut self, header: &datagram13::Header) -> Option<(EpochPosition, &mut datagram13::ReadEpoch)> {
         let earlier = self.earlier.iter_mut().enumerate().map(|(place, earlier)| (Some(place), &mut earlier.epoch));
         let all = core::iter::once((None, &mut self.in_force)).chain(earlier);
         all.into_iter().find_map(|(place, epoch)| match epoch {
-            ReadEpoch::Dtls13(epoch) if epoch.matches(header) => Some((Place(place), &mut **epoch)),
+            ReadEpoch::Dtls13(epoch) if epoch.matches(header) => Some((EpochPosition(place), &mut **epoch)),
             _ => None,
         })
     }
@@ -91,7 +91,7 @@ impl Epochs {
 
     /// A record of this epoch was authentic: once one of new keys was, those before are kept for reordered ones (RFC
     /// 9147, 8 and 4.2.1).
-    pub(super) fn used(&mut self, place: Place) {
+    pub(super) fn used(&mut self, place: EpochPosition) {
         if place.is_in_force() && self.in_force.epoch() > APPLICATION {
             let until = Instant(self.now.0.saturating_add(MSL));
             for earlier in self.earlier.iter_mut().filter(|earlier| earlier.epoch.epoch() >= APPLICATION) {
@@ -157,10 +157,10 @@ impl Epochs {
     }
 
     /// Whether the peer should be asked for another key: true once for each.
-    pub(super) fn in_force_is_worn(&mut self) -> bool {
-        let is_worn = self.in_force.is_worn() && !self.asked;
-        self.asked |= is_worn;
-        is_worn
+    pub(super) fn in_force_has_many_forgeries(&mut self) -> bool {
+        let is_new = self.in_force.has_many_forgeries() && !self.asked;
+        self.asked |= is_new;
+        is_new
     }
 
     fn retain(&mut self, keep: impl Fn(&Earlier) -> bool) {

@@ -157,15 +157,15 @@ fn a_message_longer_than_its_header_can_say_is_refused() {
 fn the_key_wears_out() {
     static SIX: Tls13Suite = suite(6);
     let mut sender = Sender::new(false);
-    assert!(!sender.key_is_worn(), "there is none");
+    assert!(!sender.key_nears_limit(), "there is none");
     sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SIX, 1))).unwrap();
     for _ in 0..3 {
-        assert!(!sender.key_is_worn());
+        assert!(!sender.key_nears_limit());
         sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
     }
-    assert!(sender.key_is_worn());
+    assert!(sender.key_nears_limit());
     sender.new_keys(&EpochKeys::Tls13(traffic_secret(&SIX, 2))).unwrap();
-    assert!(!sender.key_is_worn());
+    assert!(!sender.key_nears_limit());
 }
 
 #[test]

@@ -320,7 +320,7 @@ fn the_key_is_exhausted_and_not_worn() {
         assert!(!sender.key_is_exhausted());
         sender.record(ContentType::APPLICATION_DATA, b"data").unwrap();
     }
-    assert!(sender.key_is_exhausted() && !sender.key_is_worn());
+    assert!(sender.key_is_exhausted() && !sender.key_nears_limit());
 }
 
 /// The type and content of a record, and whether it is protected.

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::super::seconds;
-use super::{ClientResumption, ClientSessionStore, Demands, Origin, SessionKind, StoredSession};
+use super::{ClientResumption, ClientSessionStore, SessionKind, SessionOrigin, SessionRequirements, StoredSession};
 use crate::cache::{Scope, TrustId};
 use crate::cert::VerifiedPeer;
 use crate::crypto::Secret;
@@ -14,14 +14,14 @@ use crate::time::Now;
 use crate::wire::CipherSuite;
 
 /// What a connection begins with.
-pub(crate) struct Begun {
+pub(crate) struct SessionOffer {
     /// To be offered; or why there is none.
     pub(crate) session: Result<StoredSession, &'static str>,
-    pub(crate) keeper: Keeper,
+    pub(crate) saver: SessionSaver,
 }
 
 /// Where the sessions of a connection are kept.
-pub(crate) struct Keeper {
+pub(crate) struct SessionSaver {
     store: Arc<dyn ClientSessionStore>,
     scope: Scope,
     trust_id: TrustId,
@@ -29,17 +29,22 @@ pub(crate) struct Keeper {
 
 impl ClientResumption {
     /// Before a connection in `scope`.
-    pub(crate) fn begin(&self, scope: Scope, demands: &Demands<'_>) -> Begun {
-        let session = self.take(&scope, demands);
-        let keeper = Keeper { store: self.store.clone(), scope, trust_id: demands.trust_id };
-        Begun { session, keeper }
+    pub(crate) fn begin(&self, scope: Scope, requirements: &SessionRequirements<'_>) -> SessionOffer {
+        let session = self.take(&scope, requirements);
+        let saver = SessionSaver { store: self.store.clone(), scope, trust_id: requirements.trust_id };
+        SessionOffer { session, saver }
     }
 }
 
-impl Keeper {
+impl SessionSaver {
     /// Of a handshake in which the server proved that it is `peer`. `None`: the time is unknown, and nothing is kept.
-    pub(crate) fn origin(&self, peer: &VerifiedPeer, application_protocol: Option<&[u8]>, now: Now) -> Option<Origin> {
-        Some(Origin {
+    pub(crate) fn origin(
+        &self,
+        peer: &VerifiedPeer,
+        application_protocol: Option<&[u8]>,
+        now: Now,
+    ) -> Option<SessionOrigin> {
+        Some(SessionOrigin {
             authenticated: seconds(now)?,
             trust_id: self.trust_id,
             identity: peer.identity.clone(),
@@ -51,7 +56,7 @@ impl Keeper {
     }
 
     /// Keeps a session whose ticket came at `now`.
-    pub(crate) fn keep(&self, new: NewSession, origin: Origin, now: Now) {
+    pub(crate) fn keep(&self, new: NewSession, origin: SessionOrigin, now: Now) {
         let NewSession { suite, kind, secret, ticket, lifetime } = new;
         let Some(received) = seconds(now) else { return };
         let session = StoredSession { suite, kind, secret, ticket, received, lifetime, origin };

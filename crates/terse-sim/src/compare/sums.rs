@@ -7,7 +7,7 @@ use crate::ledger::{Fate, Kind, Layers, Record};
 
 /// Sums over the frames of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Books {
+pub(super) struct LayerSums {
     /// By layer. What TCP sent again is TCP's, and what the link sent again is the link's, with all headers in it.
     pub(super) layers: Layers,
     /// Frames.
@@ -22,18 +22,18 @@ pub(super) struct Books {
     pub(super) closed: Time,
 }
 
-impl Books {
+impl LayerSums {
     /// Those of these frames.
     pub(super) fn of(records: &[Record]) -> Self {
-        let mut books = Self { frames: records.len(), ..Self::default() };
+        let mut sums = Self { frames: records.len(), ..Self::default() };
         for record in records {
-            books.layers = books.layers + attributed(record);
-            books.pure_acks += usize::from(record.kind == Kind::Acknowledgement && record.begins_packet());
-            books.resent += usize::from(record.kind == Kind::Retransmission && record.begins_packet());
-            books.lost += usize::from(matches!(record.fate, Fate::Dropped(_)));
-            books.closed = books.closed.max(record.arrived.unwrap_or(record.at));
+            sums.layers = sums.layers + attributed(record);
+            sums.pure_acks += usize::from(record.kind == Kind::Acknowledgement && record.begins_packet());
+            sums.resent += usize::from(record.kind == Kind::Retransmission && record.begins_packet());
+            sums.lost += usize::from(matches!(record.fate, Fate::Dropped(_)));
+            sums.closed = sums.closed.max(record.arrived.unwrap_or(record.at));
         }
-        books
+        sums
     }
 }
 
@@ -67,13 +67,13 @@ mod tests {
     fn what_is_sent_again_is_of_the_layer_that_did_it() {
         let lost = Fate::Dropped(Cause::Lost);
         let first = record(Kind::Datagram, None, 0, lost);
-        assert_eq!(Books::of(&[first]).layers, LAYERS);
-        assert_eq!(Books::of(&[first]).closed, Time::from_millis(5), "sent in vain");
-        let by_link = Books::of(&[first, record(Kind::Datagram, None, 1, Fate::Delivered)]);
+        assert_eq!(LayerSums::of(&[first]).layers, LAYERS);
+        assert_eq!(LayerSums::of(&[first]).closed, Time::from_millis(5), "sent in vain");
+        let by_link = LayerSums::of(&[first, record(Kind::Datagram, None, 1, Fate::Delivered)]);
         assert_eq!(by_link.layers, Layers { link: 25 + 90, ..LAYERS });
         assert_eq!((by_link.frames, by_link.lost, by_link.resent), (2, 1, 0));
         assert_eq!(by_link.closed, Time::from_millis(9));
-        let by_tcp = Books::of(&[record(Kind::Retransmission, None, 0, Fate::Delivered)]);
+        let by_tcp = LayerSums::of(&[record(Kind::Retransmission, None, 0, Fate::Delivered)]);
         assert_eq!(by_tcp.layers, Layers { application: 0, transport: 58, ..LAYERS });
         assert_eq!(by_tcp.resent, 1);
     }
@@ -83,10 +83,10 @@ mod tests {
         for kind in [Kind::Acknowledgement, Kind::Retransmission] {
             let frames = [(0, 0), (0, 1), (1, 0)];
             let records = frames.map(|(fragment, attempt)| record(kind, Some(fragment), attempt, Fate::Delivered));
-            let books = Books::of(&records);
-            assert_eq!(books.frames, 3);
-            assert_eq!(books.pure_acks + books.resent, 1, "{kind:?}");
-            assert_eq!(books.layers.sum(), 3 * LAYERS.sum());
+            let sums = LayerSums::of(&records);
+            assert_eq!(sums.frames, 3);
+            assert_eq!(sums.pure_acks + sums.resent, 1, "{kind:?}");
+            assert_eq!(sums.layers.sum(), 3 * LAYERS.sum());
         }
     }
 }

@@ -20,30 +20,30 @@ use crate::case::{Case, clock};
 use crate::process::LIMIT;
 
 /// A client that sends to `port` of this machine.
-pub(super) fn client(case: &Case, port: u16) -> Own<Client> {
+pub(super) fn client(case: &Case, port: u16) -> InProcess<Client> {
     let connection = Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng);
     let server = (Ipv4Addr::LOCALHOST, port).into();
-    Own::new(Client { connection: connection.expect("a valid configuration"), server })
+    InProcess::new(Client { connection: connection.expect("a valid configuration"), server })
 }
 
 /// A server, and its port.
-pub(super) fn server(case: &Case) -> (Own<Server>, u16) {
+pub(super) fn server(case: &Case) -> (InProcess<Server>, u16) {
     let endpoint = Endpoint::new(case.server_config(), EndpointLimits::default(), &mut OsRng);
-    let own = Own::new(Server { endpoint: endpoint.expect("a valid configuration"), client: None });
+    let own = InProcess::new(Server { endpoint: endpoint.expect("a valid configuration"), client: None });
     let port = own.socket.local_addr().expect("it is bound").port();
     (own, port)
 }
 
 /// A side with its socket.
-pub(super) struct Own<T> {
+pub(super) struct InProcess<T> {
     side: T,
     socket: UdpSocket,
     received: Vec<u8>,
     has_ended: bool,
 }
 
-/// What an [`Own`] does with datagrams.
-pub(super) trait OwnSide {
+/// What an [`InProcess`] does with datagrams.
+pub(super) trait InProcessSide {
     fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error>;
     fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)>;
     /// Its data are added to `received`. Whether the other side has closed.
@@ -54,7 +54,7 @@ pub(super) trait OwnSide {
     fn change_connection_id(&mut self) -> Result<(), Error>;
 }
 
-impl<T: OwnSide> Own<T> {
+impl<T: InProcessSide> InProcess<T> {
     fn new(side: T) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         socket.set_read_timeout(Some(Duration::from_millis(5))).expect("longer than nothing");
@@ -92,7 +92,7 @@ impl<T: OwnSide> Own<T> {
     }
 }
 
-impl<T: OwnSide> Remote for Own<T> {
+impl<T: InProcessSide> Remote for InProcess<T> {
     fn send(&mut self, data: &[u8]) {
         self.run(|own| Ok(own.side.connection().is_some_and(|connection| connection.is_connected())));
         self.run(|own| own.side.connection().map_or(Ok(0), |connection| connection.send(data)).map(|len| len > 0));
@@ -108,7 +108,7 @@ impl<T: OwnSide> Remote for Own<T> {
     }
 
     fn change_connection_id(&mut self) {
-        self.with_connection(OwnSide::change_connection_id);
+        self.with_connection(InProcessSide::change_connection_id);
     }
 
     fn close(&mut self) {
@@ -134,7 +134,7 @@ pub(super) struct Client {
     server: SocketAddr,
 }
 
-impl OwnSide for Client {
+impl InProcessSide for Client {
     fn take(&mut self, now: Now, _: SocketAddr, datagram: &mut [u8]) -> Result<(), Error> {
         let taken = self.connection.handle_input(now, &mut OsRng, datagram)?;
         assert_eq!(taken, datagram.len(), "one message for a datagram, and no signature that is waited for");
@@ -174,7 +174,7 @@ pub(super) struct Server {
     client: Option<ConnectionHandle>,
 }
 
-impl OwnSide for Server {
+impl InProcessSide for Server {
     fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error> {
         self.endpoint.handle_datagram(now, &mut OsRng, from, datagram);
         Ok(())

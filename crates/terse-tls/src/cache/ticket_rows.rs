@@ -9,12 +9,12 @@ use super::{Row, ServerStore, Ticket};
 
 /// Tickets that were looked up, and what was found.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct TicketRows {
     first: Option<(Ticket, Option<Row>)>,
     others: Vec<(Ticket, Option<Row>)>,
 }
 
-impl Rows {
+impl TicketRows {
     /// How many tickets of one ClientHello are looked up.
     const MAX: usize = 8;
 
@@ -39,7 +39,7 @@ impl Rows {
     }
 }
 
-impl IntoIterator for Rows {
+impl IntoIterator for TicketRows {
     type Item = (Ticket, Option<Row>);
     type IntoIter =
         core::iter::Chain<core::option::IntoIter<(Ticket, Option<Row>)>, alloc::vec::IntoIter<(Ticket, Option<Row>)>>;
