@@ -9,12 +9,10 @@ use core::fmt;
 
 use pki_types::ServerName;
 
-use crate::cache::{ClientCache, Fingerprint, Scope, ServerCache};
-use crate::cert::{Credential, Trust};
+use crate::cache::{CacheDefence, ClientCache, Defences, Fingerprint, Scope, ServerCache};
+use crate::cert::{Credential, Suited, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
-use crate::handshake::credentials::Suited;
-use crate::handshake::sessions;
 use crate::resume::{ClientResumption, ExternalPsk, PskStore, ServerEarlyData, ServerResumption};
 use crate::schedule::Transcript;
 use crate::summary::{CachedObject, Transport};
@@ -24,18 +22,13 @@ use crate::wire::{
 };
 
 mod datagrams;
-mod defence;
+mod scope;
 
 pub use datagrams::Datagrams;
 #[cfg(terse_testing)]
 pub use datagrams::Defence;
 #[cfg(not(terse_testing))]
 pub(crate) use datagrams::Defence;
-#[cfg(terse_testing)]
-pub use defence::CacheDefence;
-#[cfg(not(terse_testing))]
-pub(crate) use defence::CacheDefence;
-pub(crate) use defence::Defences;
 
 /// What both sides configure alike.
 #[derive(Clone, Debug)]
@@ -109,6 +102,16 @@ impl fmt::Debug for dyn Fault {
 
 /// A suite for datagrams takes so many forgeries at least: fewer are easily made to end a connection.
 const LEAST_FORGERIES: u64 = 1 << 20;
+
+impl Common {
+    /// What this side's caching is defended by.
+    pub(crate) const fn defences(&self) -> Defences {
+        Defences {
+            #[cfg(terse_testing)]
+            without: self.without,
+        }
+    }
+}
 
 impl Common {
     /// Both versions, all suites and signature schemes of `provider`, and its groups but for the hybrid one, whose key
@@ -341,7 +344,7 @@ impl ClientConfig {
 
     /// What is cached and kept of `server`, for connections with this configuration, is kept under this.
     pub fn scope(&self, server: &ServerAddress) -> Scope {
-        sessions::scope(self, server)
+        scope::of(self, server)
     }
 
     /// Finds what is wrong without a peer.

@@ -490,7 +490,7 @@ fn begin(
     now: Now,
 ) -> (Option<Box<ClientSession>>, Option<SessionOffer>) {
     let common = &config.common;
-    let scope = sessions::scope(config, server);
+    let scope = config.scope(server);
     let trust_id = sessions::trust_id(config, server);
     let revocation = sessions::revocation_check(config, now);
     let revocation = revocation.as_ref();

@@ -38,7 +38,6 @@ mod tables;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
-pub(crate) use hellos::MAX_DATAGRAMS;
 use hellos::{AddressProof, Hellos, Verdict, WholeClientHello};
 #[cfg(terse_testing)]
 pub use limits::Undefended;
@@ -411,7 +410,9 @@ impl Endpoint {
         }
         let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
         let id = self.hellos.address_id(from);
-        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), &hello.first, id, now) else {
+        let Ok(connection) =
+            Connection::accept(self.config.clone(), cid.clone(), &hello.first, hello.retried.clone(), id, now)
+        else {
             return self.counters.refused += 1;
         };
         let handle = ConnectionHandle(self.next_handle);

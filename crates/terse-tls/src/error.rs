@@ -3,16 +3,17 @@
 use core::fmt;
 
 use crate::crypto::CryptoError;
-use crate::wire::{AlertDescription, EncodeError, ProtocolVersion};
+use crate::wire::{AlertDescription, EncodeError, ExtensionError, ProtocolVersion};
 
 mod certificate;
 mod misuse;
 mod peer;
 mod staple;
 
+pub use crate::wire::InvalidMessage;
 pub use certificate::CertificateError;
 pub use misuse::ApiMisuse;
-pub use peer::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
+pub use peer::{PeerIncompatible, PeerMisbehaved};
 pub use staple::StapleError;
 
 /// Why a connection is over, or a call was refused.
@@ -100,6 +101,17 @@ impl From<PeerMisbehaved> for Error {
 impl From<PeerIncompatible> for Error {
     fn from(error: PeerIncompatible) -> Self {
         Self::PeerIncompatible(error)
+    }
+}
+
+impl From<ExtensionError> for Error {
+    fn from(error: ExtensionError) -> Self {
+        match error {
+            ExtensionError::Misplaced(kind) => PeerMisbehaved::MisplacedExtension(kind).into(),
+            ExtensionError::Missing(kind) => PeerMisbehaved::MissingExtension(kind).into(),
+            ExtensionError::Unsolicited(kind) => PeerMisbehaved::UnsolicitedExtension(kind).into(),
+            ExtensionError::Invalid(error) => error.into(),
+        }
     }
 }
 

@@ -29,6 +29,8 @@ mod handshake;
 mod link;
 mod lru;
 mod memory;
+mod peer_name;
+mod proof;
 mod record;
 pub mod resume;
 mod schedule;
@@ -38,15 +40,16 @@ mod test_crypto;
 mod time;
 mod wire;
 
-pub use cert::{
-    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, PeerName, Revocation, Stapling, Trust, Validity,
-    VerifiedPeer,
-};
 #[cfg(terse_testing)]
-pub use config::{CacheDefence, Defence, Fault};
+pub use cache::CacheDefence;
+pub use cert::{
+    CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
+};
 pub use config::{
     ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
 };
+#[cfg(terse_testing)]
+pub use config::{Defence, Fault};
 pub use connection::{Connection, Event};
 #[cfg(terse_testing)]
 pub use endpoint::Undefended;
@@ -54,6 +57,7 @@ pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, 
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError};
 pub use handshake::SignatureRequest;
 pub use memory::Memory;
+pub use peer_name::PeerName;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{

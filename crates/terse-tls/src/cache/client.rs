@@ -12,11 +12,12 @@ use core::fmt;
 use super::health::{Fingerprints, Health};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, FinishedProof, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, Scope,
-    ScopeRecord, Ticket, TicketSubject, TrustId,
+    ClientStore, Fingerprint, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, Scope, ScopeRecord,
+    Ticket, TicketSubject, TrustId,
 };
+use crate::cache::{CacheDefence, Defences};
 use crate::cert::{RevocationCheck, VerifiedPeer};
-use crate::config::{CacheDefence, Defences};
+use crate::proof::FinishedProof;
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -232,7 +233,7 @@ impl ClientSession {
 
     /// The own Finished was sent: keeps what was learned, and the new ticket as `newer`.
     pub(crate) fn finished(&mut self, learned: Learned) {
-        let Learned { proof: FinishedProof(()), server_certificate, certificate_request, ticket } = learned;
+        let Learned { proof: FinishedProof { .. }, server_certificate, certificate_request, ticket } = learned;
         self.change(|session, record| {
             let before = record.health;
             record.health.succeeded(session.offer.is_some());

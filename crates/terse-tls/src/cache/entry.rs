@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 use super::shared::Value;
 use super::{Fingerprint, Reason, ServerId, TrustId};
+use crate::cache::{CacheDefence, Defences};
+use crate::cert::Suited;
 use crate::cert::{RevocationCheck, VerifiedPeer};
-use crate::config::{CacheDefence, Defences};
 use crate::error::{CertificateError, InvalidMessage};
-use crate::handshake::credentials::Suited;
 use crate::time::Now;
 use crate::wire::{CertificateType, Encode, Parse, ProtocolVersion, Reader, SignatureScheme, Writer};
 
@@ -128,7 +128,7 @@ impl PeerEntry {
         }
         let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
         match revocation.filter(|_| is_revocable) {
-            Some(revocation) => revocation.check_cached(self.peer.links()),
+            Some(revocation) => Ok(revocation.check_cached(self.peer.links())?),
             None => Ok(()),
         }
     }

@@ -11,27 +11,11 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use pki_types::ServerName;
 use subtle::ConstantTimeEq;
 
-use crate::crypto::{self, Digest};
+use super::{Fingerprint, TrustId};
+use crate::cert::first;
+use crate::crypto;
 use crate::error::InvalidMessage;
-use crate::wire::Transport;
-use crate::wire::{Encode, Parse, Reader, Writer};
-
-/// SHA-256 over a whole handshake message, header included (RFC 7924, 5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fingerprint(pub [u8; 32]);
-
-impl Fingerprint {
-    /// From the output of SHA-256.
-    pub(crate) fn from_digest(digest: Digest) -> Self {
-        Self(first(digest))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use crate::wire::{Encode, Parse, Reader, Transport, Writer};
 
 /// A ticket: derived by both sides from one handshake, sent once, in the clear, in the next (paper 000, IV-B). Until
 /// then it links two connections, so it is not printed, and compared in constant time.
@@ -69,34 +53,6 @@ impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ticket")
     }
-}
-
-/// The policy that a chain was verified under: 8 bytes of a hash over role, trust anchors, extended key usage,
-/// accepted signatures and revocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrustId(pub [u8; 8]);
-
-impl TrustId {
-    /// The first bytes of `digest`.
-    pub(crate) fn from_digest(digest: Digest) -> Self {
-        Self(first(digest))
-    }
-
-    /// What a record has, which is filled up with zeros.
-    pub(super) fn from_shared(value: [u8; 32]) -> Self {
-        let mut bytes = [0; 8];
-        bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
-        Self(bytes)
-    }
-}
-
-/// The first `N` bytes of a digest. Every hash here has at least 32.
-fn first<const N: usize>(digest: Digest) -> [u8; N] {
-    let mut bytes = [0; N];
-    for (to, from) in bytes.iter_mut().zip(digest.as_ref()) {
-        *to = *from;
-    }
-    bytes
 }
 
 /// An IP address of a client: the first 4 bytes of its SHA-256, kept by a server with each ticket of a client over datagrams.

@@ -13,6 +13,7 @@
 //! - Both stores are bounded, and the least recently used goes first.
 
 mod client;
+mod defence;
 mod entry;
 mod health;
 mod ids;
@@ -33,11 +34,17 @@ mod model_tests;
 #[cfg(test)]
 mod test_data;
 
+pub use crate::cert::{Fingerprint, TrustId};
 pub use client::ClientCache;
 pub(crate) use client::{ClientSession, Context, Failure, Learned, Selection};
+#[cfg(terse_testing)]
+pub use defence::CacheDefence;
+#[cfg(not(terse_testing))]
+pub(crate) use defence::CacheDefence;
+pub(crate) use defence::Defences;
 pub use entry::PeerEntry;
 pub(crate) use entry::RequestEntry;
-pub use ids::{AddressId, Fingerprint, Scope, ServerId, Ticket, TrustId};
+pub use ids::{AddressId, Scope, ServerId, Ticket};
 pub use lineage::Lineage;
 pub use memory::{MemoryClientStore, MemoryServerStore};
 pub use reason::Reason;
@@ -96,17 +103,5 @@ impl Scheme {
             Self::Bithac => "bithac",
             Self::Compact => "compact",
         }
-    }
-}
-
-/// Says that the peer's Finished was verified. What enters a store takes one along; it is not `Clone`, so that each
-/// stands for one handshake.
-#[derive(Debug)]
-pub(crate) struct FinishedProof(());
-
-impl FinishedProof {
-    /// To be called on the line after the peer's Finished was verified, and nowhere else.
-    pub(crate) const fn after_finished() -> Self {
-        Self(())
     }
 }

@@ -1,5 +1,6 @@
 //! A client's slots against a server's lineages, while flights are lost and sides crash (`caching`, rule 2).
 
+use crate::proof::FinishedProof;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 

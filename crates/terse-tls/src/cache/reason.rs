@@ -1,5 +1,7 @@
 //! Why a connection offered less than it might have.
 
+use crate::cert::Unchecked;
+
 /// Why a connection offered less than it might have, or was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,6 +34,18 @@ pub enum Reason {
     StapleIssuerUnknown,
     /// It was sent fingerprints, and answered with no scheme.
     FingerprintsIgnored,
+}
+
+impl From<Unchecked> for Reason {
+    fn from(unchecked: Unchecked) -> Self {
+        match unchecked {
+            Unchecked::Revoked => Self::Revoked,
+            Unchecked::NoCurrentCrl => Self::NoCurrentCrl,
+            Unchecked::IssuerUnknown => Self::IssuerUnknown,
+            Unchecked::CrlNotVerified => Self::CrlNotVerified,
+            Unchecked::StapleIssuerUnknown => Self::StapleIssuerUnknown,
+        }
+    }
 }
 
 impl Reason {

@@ -9,11 +9,12 @@ use core::task::Poll;
 
 use super::entry::Conditions;
 use super::{
-    AddressId, Commit, Fingerprint, FinishedProof, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Selection,
-    ServerId, ServerObjects, ServerStore, Ticket, TicketRows, TicketSubject, TrustId,
+    AddressId, Commit, Fingerprint, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Selection, ServerId,
+    ServerObjects, ServerStore, Ticket, TicketRows, TicketSubject, TrustId,
 };
+use crate::cache::{CacheDefence, Defences};
 use crate::cert::{RevocationCheck, VerifiedPeer};
-use crate::config::{CacheDefence, Defences};
+use crate::proof::FinishedProof;
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -239,7 +240,7 @@ impl ServerSession {
     /// before anything is sent that tells the client so. The ticket joins the lineage of the selected one only if that
     /// stands for the same Certificate.
     pub(crate) fn commit(&mut self, proof: FinishedProof, ticket: Ticket, entry: Option<PeerEntry>) -> Committing {
-        let FinishedProof(()) = proof;
+        let FinishedProof { .. } = proof;
         let entry = entry.filter(PeerEntry::fits);
         let (store, seen) = match (&self.own, &self.policy, &entry) {
             (Some((cache, seen)), ..) => (&cache.store, Some(*seen)),

@@ -1,5 +1,6 @@
 //! Small values for the tests of this module.
 
+use crate::proof::FinishedProof;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
@@ -9,9 +10,9 @@ use core::time::Duration;
 use pki_types::{ServerName, UnixTime};
 
 use super::*;
+use crate::cache::Defences;
+use crate::cert::Suited;
 use crate::cert::{CertificateIdentity, Validity, VerifiedPeer};
-use crate::config::Defences;
-use crate::handshake::credentials::Suited;
 use crate::summary::Transport;
 use crate::time::{Instant, Now};
 use crate::wire::{CertificateType, ProtocolVersion, SignatureScheme};

@@ -8,10 +8,10 @@ use pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
 use spin::Mutex;
 use webpki::EndEntityCert;
 
+use super::Fingerprint;
 use super::fields::Fields;
 use super::ocsp::Staple;
 use super::split_public_key;
-use crate::cache::Fingerprint;
 use crate::crypto::{CryptoProvider, SigningKey};
 use crate::error::ApiMisuse;
 use crate::wire::{CertificateType, ProtocolVersion};

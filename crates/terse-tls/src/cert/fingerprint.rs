@@ -5,7 +5,7 @@
 
 use core::iter::once;
 
-use crate::cache::Fingerprint;
+use super::Fingerprint;
 use crate::crypto::Hash;
 use crate::wire::{CertificateRequest, Encode as _, HandshakeType, ProtocolVersion, Writer};
 

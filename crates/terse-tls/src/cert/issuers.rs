@@ -14,10 +14,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use spin::Mutex;
 
 use super::fields::Fields;
-use crate::cache::FinishedProof;
 use crate::crypto::{Digest, Hash};
 use crate::error::InvalidMessage;
 use crate::lru::Lru;
+use crate::proof::FinishedProof;
 use crate::wire::{Encode, Parse, Reader, Writer};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod credential;
 mod crls;
 mod fields;
 mod fingerprint;
+mod ids;
 mod issuers;
 mod name;
 mod ocsp;
@@ -14,6 +15,7 @@ mod peer;
 mod raw_public_keys;
 mod revocation;
 mod signatures;
+mod suited;
 mod trust;
 
 #[cfg(test)]
@@ -21,14 +23,16 @@ pub(crate) mod tests;
 
 pub use credential::Credential;
 pub(crate) use fields::split_public_key;
+pub(crate) use ids::first;
+pub use ids::{Fingerprint, TrustId};
 pub use issuers::LearnedIssuers;
 pub(crate) use issuers::Links;
-pub use name::PeerName;
 pub use ocsp::Stapling;
 #[cfg(terse_testing)]
 pub(crate) use ocsp::can_staple;
 pub use peer::{CertificateIdentity, PeerIdentity, Validity, VerifiedPeer};
 pub use revocation::Revocation;
-pub(crate) use revocation::RevocationCheck;
+pub(crate) use revocation::{RevocationCheck, Unchecked};
+pub(crate) use suited::Suited;
 pub(crate) use trust::PeerRole;
 pub use trust::Trust;

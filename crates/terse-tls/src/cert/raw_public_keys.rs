@@ -6,14 +6,15 @@ use alloc::vec::Vec;
 
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
+use super::name::sha256_of;
 use super::trust::check_key_size;
-use super::{PeerName, VerifiedPeer, split_public_key};
+use super::{VerifiedPeer, split_public_key};
 use crate::crypto::{CryptoProvider, Digest};
 use crate::error::{ApiMisuse, CertificateError};
 
 /// Why `key`, which is not among those configured, is not believed.
 pub(super) fn unknown(key: &[u8]) -> CertificateError {
-    CertificateError::UnknownPublicKey { sha256: PeerName::sha256_of(key) }
+    CertificateError::UnknownPublicKey { sha256: sha256_of(key) }
 }
 
 /// The keys, and their hash.

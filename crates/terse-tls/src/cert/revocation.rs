@@ -13,7 +13,6 @@ use spin::Mutex;
 
 use super::crls::Crls;
 use super::issuers::{IssuerTable, Link};
-use crate::cache::Reason;
 use crate::error::ApiMisuse;
 
 #[cfg(test)]
@@ -71,17 +70,31 @@ pub(crate) struct RevocationCheck {
     pub(super) time: Option<UnixTime>,
 }
 
+/// Why what was verified before is not known to be good any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unchecked {
+    Revoked,
+    /// No list is about it, or only one that is past its nextUpdate.
+    NoCurrentCrl,
+    /// Its name and key were not learned, or forgotten: after a restart for instance.
+    IssuerUnknown,
+    /// A list of that issuer's name is not signed with its key.
+    CrlNotVerified,
+    /// A staple could not be judged: its issuer was not learned, or forgotten.
+    StapleIssuerUnknown,
+}
+
 impl RevocationCheck {
     /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in
     /// the scope of a list, and those above it are looked up where there is one.
-    pub(crate) fn check(&self, links: &[Link]) -> Result<(), Reason> {
+    pub(crate) fn check(&self, links: &[Link]) -> Result<(), Unchecked> {
         let Some(revocation) = &self.revocation else { return Ok(()) };
         let crls = revocation.in_force();
-        let mut doubt = links.is_empty().then_some(Reason::IssuerUnknown);
+        let mut doubt = links.is_empty().then_some(Unchecked::IssuerUnknown);
         for (depth, link) in links.iter().enumerate() {
             match self.check_link(revocation, &crls, link, depth == 0) {
                 Ok(()) => {}
-                Err(Reason::Revoked) => return Err(Reason::Revoked),
+                Err(Unchecked::Revoked) => return Err(Unchecked::Revoked),
                 Err(other) => doubt = doubt.or(Some(other)),
             }
         }
@@ -90,11 +103,11 @@ impl RevocationCheck {
 
     /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be
     /// judged as well.
-    pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Reason> {
+    pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Unchecked> {
         self.check(links)?;
         let is_known =
             |issuers: &Arc<IssuerTable>| links.first().is_some_and(|leaf| issuers.find(leaf.issuer).is_some());
-        if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Reason::StapleIssuerUnknown) }
+        if self.staples.as_ref().is_none_or(is_known) { Ok(()) } else { Err(Unchecked::StapleIssuerUnknown) }
     }
 
     fn check_link(
@@ -103,19 +116,19 @@ impl RevocationCheck {
         crls: &Crls,
         link: &Link,
         is_leaf: bool,
-    ) -> Result<(), Reason> {
-        let issuer = issuers.find(link.issuer).ok_or(Reason::IssuerUnknown)?;
+    ) -> Result<(), Unchecked> {
+        let issuer = issuers.find(link.issuer).ok_or(Unchecked::IssuerUnknown)?;
         let Some(findings) = crls.of(link.issuer, &issuer, issuers.sha256(), &self.algorithms) else {
-            return if is_leaf { Err(Reason::NoCurrentCrl) } else { Ok(()) };
+            return if is_leaf { Err(Unchecked::NoCurrentCrl) } else { Ok(()) };
         };
         if findings.revokes(link) {
-            return Err(Reason::Revoked);
+            return Err(Unchecked::Revoked);
         }
         if !findings.are_signed() {
-            return Err(Reason::CrlNotVerified);
+            return Err(Unchecked::CrlNotVerified);
         }
         if !findings.is_due_after(self.time) || (is_leaf && !findings.is_complete()) {
-            return Err(Reason::NoCurrentCrl);
+            return Err(Unchecked::NoCurrentCrl);
         }
         Ok(())
     }

@@ -17,15 +17,16 @@ use webpki::{EndEntityCert, KeyUsage};
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Encode as _, Tag};
 
+use super::TrustId;
 use super::fields::{self, Fields};
 use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
 use super::raw_public_keys::{RawPublicKeys, unknown};
 use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
-use crate::cache::{FinishedProof, TrustId};
 use crate::crypto::{CryptoProvider, Digest, Hash};
 use crate::error::{ApiMisuse, CertificateError, StapleError};
+use crate::proof::FinishedProof;
 use crate::wire::{CertificateType, SignatureScheme};
 
 /// Who is believed: trust anchors with their revocation lists, raw public keys, and what to do without a clock.

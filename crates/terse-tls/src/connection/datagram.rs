@@ -9,6 +9,7 @@ use super::{Config, Connection, Progress};
 use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
 use crate::error::{Error, InvalidMessage};
+use crate::handshake::tls13::server::Retried;
 use crate::handshake::{Handshake, server::ExpectClientHello};
 use crate::link::Halves;
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
@@ -22,12 +23,13 @@ impl Connection {
         config: Arc<ServerConfig>,
         cid: Option<Box<[u8]>>,
         hello: &FirstMessage,
+        retried: Option<(Retried, Vec<u8>)>,
         address: AddressId,
         now: Now,
     ) -> Result<Self, Error> {
         let link = Halves::accept(&config, cid, hello);
         let mut connection = Self::new(Config::Server(config.clone()), link, now);
-        connection.handshake = Some(match hello.retried.clone() {
+        connection.handshake = Some(match retried {
             None => Handshake::Server(ExpectClientHello::new(config)),
             Some((retried, cookie)) => {
                 connection.summary.round_trips = 2;

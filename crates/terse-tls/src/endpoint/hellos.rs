@@ -4,6 +4,7 @@
 //! message of a bounded length; the one that was not heard of for longest makes room.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::counters::EndpointCounters;
@@ -11,6 +12,7 @@ use super::limits::EndpointLimits;
 use crate::config::Common;
 use crate::crypto::{Hash, Rng};
 use crate::error::Error;
+use crate::handshake::tls13::server::Retried;
 use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
@@ -21,7 +23,6 @@ use crate::wire::{ClientHello, ContentType, HandshakeType, Random, Transport};
 mod cookies;
 mod tickets;
 
-pub(crate) use cookies::MAX_DATAGRAMS;
 pub(super) use cookies::{AddressProof, Verdict};
 use tickets::Tickets;
 
@@ -38,6 +39,8 @@ const MAX_SEQ: u16 = 3;
 /// A ClientHello that is there as a whole.
 pub(super) struct WholeClientHello {
     pub(super) first: FirstMessage,
+    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
+    pub(super) retried: Option<(Retried, Vec<u8>)>,
     pub(super) random: Random,
 }
 
@@ -136,7 +139,6 @@ impl Hellos {
                     number: header.number,
                     datagrams: core::mem::take(&mut datagrams),
                     bytes: header.header_len() + fragment::HEADER_LEN + body.len(),
-                    retried: None,
                 });
             } else {
                 let part = Part { header: &header, fragment, body };
@@ -149,7 +151,7 @@ impl Hellos {
             return None;
         };
         let random = hello.random;
-        Some(WholeClientHello { first, random })
+        Some(WholeClientHello { first, retried: None, random })
     }
 
     /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
@@ -200,6 +202,6 @@ impl Hellos {
         }
         let message = partial.messages.message().map(<[u8]>::to_vec)?;
         let Partial { datagrams, bytes, .. } = self.partial.remove(&from)?;
-        Some(FirstMessage { message, message_seq, number: header.number, datagrams, bytes, retried: None })
+        Some(FirstMessage { message, message_seq, number: header.number, datagrams, bytes })
     }
 }

@@ -5,7 +5,7 @@ use core::fmt;
 use pki_types::UnixTime;
 
 use super::StapleError;
-use crate::cert::PeerName;
+use crate::peer_name::PeerName;
 use crate::wire::AlertDescription;
 
 /// Why a certificate was not accepted. `depth` counts from the leaf, which is 0.

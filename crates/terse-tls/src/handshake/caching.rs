@@ -9,14 +9,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::certificate_types::{CertificateTypes, verified_before};
-use super::credentials::{self, Suited};
+use super::credentials;
 use super::{LookUp, Output, signature, stapling};
+use crate::cache::CacheDefence;
 use crate::cache::{
     ClientSession, Fingerprint, RequestEntry, RequestedCertificate, Scheme, Selection, ServerCache, ServerObjects,
     ServerSession, Ticket, TicketRows, TrustId,
 };
+use crate::cert::Suited;
 use crate::cert::{Credential, PeerRole, RevocationCheck, VerifiedPeer};
-use crate::config::{CacheDefence, ClientConfig, Common, ServerConfig};
+use crate::config::{ClientConfig, Common, ServerConfig};
 use crate::error::{Error, PeerMisbehaved};
 use crate::summary::{CachedObject, Mode};
 use crate::time::Now;

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use pki_types::CertificateDer;
 
 use super::{Output, signature};
-use crate::cache::{Fingerprint, FinishedProof};
+use crate::cache::Fingerprint;
 use crate::cert::{Credential, PeerRole, Trust, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, Common, ServerConfig};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
+use crate::proof::FinishedProof;
 use crate::summary::AuthenticatedBy;
 use crate::wire::{
     CertificateType, ClientCertificateTypeSelected, ClientCertificateTypes, EncodeError, ExtensionType, Extensions,

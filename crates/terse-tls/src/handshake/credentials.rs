@@ -6,68 +6,34 @@
 use alloc::vec::Vec;
 
 use crate::cache::{Fingerprint, RequestEntry};
-use crate::cert::Credential;
+use crate::cert::{Credential, Suited};
 use crate::config::{ClientConfig, Common};
 use crate::handshake::signature;
 use crate::wire::{CertificateType, DistinguishedName, List, ProtocolVersion, SignatureScheme};
 
-/// How the credentials of a configuration suit what the peer says of issuers and chains: a bit for each, the first one
-/// lowest. The configuration has [`Self::MAX`] at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Suited {
-    /// One of the CAs that the peer names issued a certificate of the chain.
-    pub(crate) issuers: u16,
-    /// The peer takes the signatures of the whole chain.
-    pub(crate) chains: u16,
-}
-
-impl Suited {
-    /// How many credentials there can be.
-    pub(crate) const MAX: usize = u16::BITS as usize;
-
-    /// `authorities` and `schemes` are what the peer names: `certificate_authorities`, and `signature_algorithms_cert`
-    /// or else `signature_algorithms`. Where there is nothing to choose, nothing is looked at.
-    #[inline(never)]
-    pub(super) fn new(
-        common: &Common,
-        credentials: &[Credential],
-        authorities: Option<List<'_, DistinguishedName<'_>>>,
-        schemes: &List<'_, SignatureScheme>,
-    ) -> Self {
-        if credentials.len() < 2 && !credentials.iter().any(Credential::is_only_for_named_authorities) {
-            return Self::default();
-        }
-        let known = common.provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
-        let known: Vec<_> = known.filter(|known| schemes.iter().any(|scheme| scheme == *known)).collect();
-        let algorithms = signature::algorithms(common, &known);
-        let is_accepted = |id: &[u8]| algorithms.iter().any(|algorithm| algorithm.signature_alg_id().as_ref() == id);
-        let names = || authorities.iter().flat_map(|names| names.iter()).map(|DistinguishedName(name)| name);
-        let mut suited = Self::default();
-        for (nth, credential) in credentials.iter().enumerate().take(Self::MAX) {
-            suited.issuers |= u16::from(credential.is_issued_by(names())) << nth;
-            suited.chains |= u16::from(credential.is_signed_with(is_accepted)) << nth;
-        }
-        suited
+/// How `credentials` suit what the peer names. `authorities` and `schemes` are what the peer names: `certificate_authorities`, and `signature_algorithms_cert`
+/// or else `signature_algorithms`. Where there is nothing to choose, nothing is looked at.
+#[inline(never)]
+pub(super) fn suited(
+    common: &Common,
+    credentials: &[Credential],
+    authorities: Option<List<'_, DistinguishedName<'_>>>,
+    schemes: &List<'_, SignatureScheme>,
+) -> Suited {
+    if credentials.len() < 2 && !credentials.iter().any(Credential::is_only_for_named_authorities) {
+        return Suited::default();
     }
-
-    /// The one to show: of those that `fit`, one whose issuer the peer names; of these one whose chain it can check; of
-    /// these the first.
-    pub(super) fn choose<'a, T>(
-        self,
-        credentials: &'a [Credential],
-        fit: impl Fn(&'a Credential) -> Option<T>,
-    ) -> Option<(&'a Credential, T)> {
-        let has = |bits: u16, nth: usize| bits >> nth & 1 != 0;
-        let all = credentials.iter().enumerate().take(Self::MAX);
-        let fitting = all.filter_map(|(nth, credential)| {
-            let is_named = has(self.issuers, nth);
-            let may_be_shown = is_named || !credential.is_only_for_named_authorities();
-            let how = fit(credential).filter(|_| may_be_shown)?;
-            Some((!is_named, !has(self.chains, nth), credential, how))
-        });
-        let best = fitting.min_by_key(|(unnamed, unchecked, ..)| (*unnamed, *unchecked));
-        best.map(|(_, _, credential, how)| (credential, how))
+    let known = common.provider.signatures.by_scheme.iter().map(|(scheme, _)| *scheme);
+    let known: Vec<_> = known.filter(|known| schemes.iter().any(|scheme| scheme == *known)).collect();
+    let algorithms = signature::algorithms(common, &known);
+    let is_accepted = |id: &[u8]| algorithms.iter().any(|algorithm| algorithm.signature_alg_id().as_ref() == id);
+    let names = || authorities.iter().flat_map(|names| names.iter()).map(|DistinguishedName(name)| name);
+    let mut suited = Suited::default();
+    for (nth, credential) in credentials.iter().enumerate().take(Suited::MAX) {
+        suited.issuers |= u16::from(credential.is_issued_by(names())) << nth;
+        suited.chains |= u16::from(credential.is_signed_with(is_accepted)) << nth;
     }
+    suited
 }
 
 /// What a CertificateRequest says, be it cached or not.

@@ -4,11 +4,12 @@
 use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
-use crate::cache::{Fingerprint, Scope, ServerId, TrustId};
+use crate::cache::CacheDefence;
+use crate::cache::{Reason, ServerId, TrustId};
 use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
-use crate::config::{CacheDefence, ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
+use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, ResumedClient, Session, SessionOrigin, seconds};
-use crate::summary::{AuthenticatedBy, Mode, Transport};
+use crate::summary::{AuthenticatedBy, Mode};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
@@ -52,7 +53,7 @@ pub(super) fn find(
     let session = resumption.find(ticket, binding, time).ok_or(None)?;
     let client = session.client.as_ref().filter(|client| client.identity.certificate_type() == CertificateType::X509);
     if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
-        revocation.check(client.links.as_slice()).map_err(|reason| {
+        revocation.check(client.links.as_slice()).map_err(Reason::from).map_err(|reason| {
             if reason.is_final() {
                 resumption.claim(ticket); // nobody else is to get it
             }
@@ -107,39 +108,6 @@ pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
     output.summary.mode = Mode::Psk;
     output.summary.peer.psk_identity = Some(identity.into());
     output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
-}
-
-/// What a client's sessions and cached objects are kept under.
-pub(crate) fn scope(config: &ClientConfig, server: &ServerAddress) -> Scope {
-    if config.common.defences().lack(CacheDefence::Scopes) {
-        let server = ServerId::new(&server.name);
-        return Scope { server, port: 0, transport: Transport::Stream, credential: None };
-    }
-    Scope {
-        server: ServerId::new(&server.name),
-        port: server.port,
-        transport: config.common.transport(),
-        credential: own_credentials(config),
-    }
-}
-
-/// What tells a client's credentials from others: a fingerprint of all of them, and of which are shown to whom. Of one that
-/// is shown to everybody it is its own.
-fn own_credentials(config: &ClientConfig) -> Option<Fingerprint> {
-    match &config.credentials[..] {
-        [] => None,
-        [own] if !own.is_only_for_named_authorities() => Some(own.fingerprint(ProtocolVersion::TLS_1_3)),
-        all => {
-            let mut context = config.common.provider.sha256.start();
-            for own in all {
-                context.update(&[own.is_only_for_named_authorities().into()]);
-                context.update(&own.fingerprint(ProtocolVersion::TLS_1_3).0);
-            }
-            let mut fingerprint = Fingerprint([0; 32]);
-            fingerprint.0.iter_mut().zip(context.finish().as_ref()).for_each(|(to, from)| *to = *from);
-            Some(fingerprint)
-        }
-    }
 }
 
 /// What the server's chain is verified under.

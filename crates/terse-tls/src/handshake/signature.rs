@@ -9,8 +9,9 @@ use core::fmt;
 use pki_types::SignatureVerificationAlgorithm;
 
 use super::Output;
+use crate::cache::CacheDefence;
 use crate::cert::{Credential, split_public_key};
-use crate::config::{CacheDefence, Common};
+use crate::config::Common;
 use crate::crypto::{CryptoError, Rng, Signing};
 use crate::error::{Error, PeerMisbehaved};
 use crate::wire::{CertificateVerify, ProtocolVersion, SignatureScheme};

@@ -11,7 +11,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use super::{MAX_LIFETIME, seconds};
-use crate::cache::{Scope, TrustId};
+use crate::cache::{Reason, Scope, TrustId};
 use crate::cert::{Links, PeerIdentity, RevocationCheck, Validity};
 use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
@@ -165,10 +165,12 @@ impl StoredSession {
         }
         match requirements.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
-            Some(revocation) => revocation.check(links.as_slice()).map_err(|reason| match reason.is_final() {
-                true => Unusable::ForGood(reason.text()),
-                false => Unusable::Now(reason.text()),
-            }),
+            Some(revocation) => {
+                revocation.check(links.as_slice()).map_err(Reason::from).map_err(|reason| match reason.is_final() {
+                    true => Unusable::ForGood(reason.text()),
+                    false => Unusable::Now(reason.text()),
+                })
+            }
         }
     }
 

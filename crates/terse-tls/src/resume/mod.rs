@@ -29,7 +29,6 @@ mod test_data;
 pub(crate) use binding::{Binding, ClientPolicy, Context};
 pub use client::{ClientResumption, ClientSessionStore, MemoryClientSessions, StoredSession};
 pub(crate) use client::{NewSession, SessionKind, SessionOffer, SessionOrigin, SessionRequirements, SessionSaver};
-pub(crate) use psk::PskKind;
 pub use psk::{ExternalPsk, MemoryPskStore, PskHash, PskStore};
 pub use server::{ServerEarlyData, ServerResumption};
 pub(crate) use session::{ResumedClient, Session};

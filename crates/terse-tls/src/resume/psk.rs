@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::import::{ImportedIdentity, import};
 use crate::crypto::{CryptoError, CryptoProvider, Hash};
 use crate::error::ApiMisuse;
+use crate::schedule::tls13::PskKind;
 use crate::wire::{Encode, Parse, Transport};
 
 #[cfg(test)]
@@ -133,14 +134,6 @@ pub(crate) struct Psk {
     pub(crate) identity: Vec<u8>,
     pub(crate) key: Zeroizing<Vec<u8>>,
     pub(crate) hash: PskHash,
-}
-
-/// Where a pre-shared key is from, which decides the label of its binder (RFC 9846, 7.1; RFC 9258, 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PskKind {
-    Resumption,
-    External,
-    Imported,
 }
 
 impl PskHash {

@@ -7,9 +7,10 @@ use alloc::vec;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::cache::{Fingerprint, FinishedProof, Ticket, TicketSubject};
+use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, SharedSecret, Tls12Nonce, Tls12Suite};
 use crate::error::{ApiMisuse, Error, InvalidMessage, PeerMisbehaved};
+use crate::proof::FinishedProof;
 use crate::wire::{CachedInformationType, Random, Writer};
 
 #[cfg(test)]

@@ -2,16 +2,17 @@
 //!
 //! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
 
-use crate::cache::{Fingerprint, FinishedProof, Ticket, TicketSubject};
+use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::proof::FinishedProof;
 use crate::wire::{CachedInformationType, Writer};
 
 mod early;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use early::EarlySecret;
+pub(crate) use early::{EarlySecret, PskKind};
 
 /// What the traffic secrets of a connection are numbered by over datagrams (RFC 9147, 6.1). Each change of keys after the
 /// handshake adds one.

@@ -1,9 +1,9 @@
 //! The extensions of handshake caching: `cached_info` (RFC 7924, 3), `client_cached_info` (paper 000, IV-B), and
 //! `compact_cache` (`docs/caching.md`).
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::{CachedInformationType, Extension, ExtensionType};
-use crate::error::InvalidMessage;
 
 /// `cached_info` in a ClientHello: `CachedObject cached_info<1..2^16-1>`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! The extensions `client_certificate_type` and `server_certificate_type` (RFC 7250, 3): what a client can send and
 //! take, and what the server chose of it.
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::{CertificateType, Extension, ExtensionType};
-use crate::error::InvalidMessage;
 
 /// An extension in its two forms: a list in a ClientHello, one value from the server.
 macro_rules! certificate_type {

@@ -5,8 +5,8 @@
 
 use core::fmt;
 
+use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer};
-use crate::error::InvalidMessage;
 
 macro_rules! code_points {
     ($(#[$meta:meta])* $type:ident($int:ty, $unknown:literal) { $($(#[$doc:meta])* $name:ident = $value:literal $text:literal,)* }) => {

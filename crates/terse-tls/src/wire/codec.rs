@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::InvalidMessage;
+use super::InvalidMessage;
 
 /// A type that can be read from bytes.
 pub(crate) trait Parse<'a>: Sized {

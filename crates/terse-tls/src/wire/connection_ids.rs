@@ -1,8 +1,8 @@
 //! New connection IDs during a connection (RFC 9147, 9).
 
 use super::ConnectionId;
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer};
-use crate::error::InvalidMessage;
 
 /// What new connection IDs are for (RFC 9147, 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::{CipherSuite, ExtensionType, NamedGroup, ProtocolVersion, SignatureScheme};
-use crate::error::{InvalidMessage, PeerMisbehaved};
 
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +63,25 @@ impl ExtensionType {
     }
 
     /// Refuses a known extension in a message that may not carry it.
-    pub(crate) const fn check_place(self, place: ExtensionMessage) -> Result<(), PeerMisbehaved> {
+    pub(crate) const fn check_place(self, place: ExtensionMessage) -> Result<(), ExtensionError> {
         match self.places() {
-            Some(places) if places & place as u8 == 0 => Err(PeerMisbehaved::MisplacedExtension(self)),
+            Some(places) if places & place as u8 == 0 => Err(ExtensionError::Misplaced(self)),
             _ => Ok(()),
         }
     }
+}
+
+/// What is wrong with the extensions of a message (RFC 9846, 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtensionError {
+    /// The message may not carry it.
+    Misplaced(ExtensionType),
+    /// The message must have it.
+    Missing(ExtensionType),
+    /// It answers none that was offered.
+    Unsolicited(ExtensionType),
+    /// Its body does not parse.
+    Invalid(InvalidMessage),
 }
 
 /// An extension's body.
@@ -109,12 +122,12 @@ impl<'a> Extensions<'a> {
     }
 
     /// The extension `E`, which the message must have.
-    pub(crate) fn require<E: Extension<'a>>(self) -> Result<E, crate::Error> {
-        Ok(self.get()?.ok_or(PeerMisbehaved::MissingExtension(E::TYPE))?)
+    pub(crate) fn require<E: Extension<'a>>(self) -> Result<E, ExtensionError> {
+        self.get().map_err(ExtensionError::Invalid)?.ok_or(ExtensionError::Missing(E::TYPE))
     }
 
     /// For a request, in which unknown extensions are ignored: only known ones must be in their place.
-    pub(crate) fn check_request(self, place: ExtensionMessage) -> Result<(), PeerMisbehaved> {
+    pub(crate) fn check_request(self, place: ExtensionMessage) -> Result<(), ExtensionError> {
         self.iter().try_for_each(|(kind, _)| kind.check_place(place))
     }
 
@@ -123,10 +136,10 @@ impl<'a> Extensions<'a> {
         self,
         place: ExtensionMessage,
         offered: &[ExtensionType],
-    ) -> Result<(), PeerMisbehaved> {
+    ) -> Result<(), ExtensionError> {
         self.iter().try_for_each(|(kind, _)| {
             kind.check_place(place)?;
-            if offered.contains(&kind) { Ok(()) } else { Err(PeerMisbehaved::UnsolicitedExtension(kind)) }
+            if offered.contains(&kind) { Ok(()) } else { Err(ExtensionError::Unsolicited(kind)) }
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Extensions that only say something in TLS 1.2: `extended_master_secret`, `renegotiation_info`, `ec_point_formats`.
 //! A ClientHello carries them as long as it offers that version; `session_ticket` stands in `resumption`.
 
+use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty, non_empty};
 use super::{Extension, ExtensionType};
-use crate::error::InvalidMessage;
 
 empty! {
     /// `extended_master_secret` (RFC 7627, 5.1).

@@ -1,8 +1,8 @@
 //! The extension `key_share` (RFC 9846, 4.3.8), which has a different body in each of three messages.
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::{Extension, ExtensionType, NamedGroup};
-use crate::error::InvalidMessage;
 
 /// `KeyShareEntry`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Handshake messages (RFC 9846, 4) and alerts (RFC 9846, 6), without their headers. What has another form in TLS 1.2
 //! stands in `tls12`, and NewSessionTicket in `resumption`.
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
 use super::extensions::{CipherSuites, Extensions};
 use super::{AlertDescription, CipherSuite, ProtocolVersion, SignatureScheme, Transport};
-use crate::error::InvalidMessage;
 
 /// `Random`.
 pub(crate) type Random = [u8; 32];

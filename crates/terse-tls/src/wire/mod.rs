@@ -10,6 +10,7 @@ mod codec;
 mod connection_ids;
 mod extensions;
 mod extensions12;
+mod invalid;
 mod key_share;
 mod messages;
 mod resumption;
@@ -38,11 +39,12 @@ pub use connection_ids::ConnectionIdUsage;
 pub(crate) use connection_ids::{NewConnectionId, RequestConnectionId};
 pub use extensions::MaxFragmentLength;
 pub(crate) use extensions::{
-    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, ExtensionMessage,
-    Extensions, ExtensionsBuilder, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion, ServerName,
-    ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
+    CertificateAuthorities, CipherSuites, ConnectionId, Cookie, DistinguishedName, Extension, ExtensionError,
+    ExtensionMessage, Extensions, ExtensionsBuilder, ProtocolName, ProtocolNameList, RecordSizeLimit, SelectedVersion,
+    ServerName, ServerNameList, SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions,
 };
 pub(crate) use extensions12::{EcPointFormats, ExtendedMasterSecret, RenegotiationInfo};
+pub use invalid::InvalidMessage;
 pub(crate) use key_share::{KeyShareClientHello, KeyShareEntry, KeyShareHelloRetryRequest, KeyShareServerHello};
 pub(crate) use messages::{
     Alert, CachedCertificateRequest, Certificate, CertificateEntry, CertificateRequest, CertificateVerify, ClientHello,

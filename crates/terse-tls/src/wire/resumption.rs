@@ -3,9 +3,9 @@
 //!
 //! What must always hold: there is one binder for each identity, and at least one of each.
 
+use super::InvalidMessage;
 use super::codec::{Encode, EncodeError, List, Parse, Reader, Writer, empty, non_empty};
 use super::{Extension, ExtensionType, Extensions, PskKeyExchangeMode};
-use crate::error::InvalidMessage;
 
 /// `NewSessionTicket` of TLS 1.3 (RFC 9846, 4.7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The return routability check (RFC 9853): the extension `rrc`, and the messages of the content type that it allows.
 
+use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty};
 use super::{Extension, ExtensionType};
-use crate::error::InvalidMessage;
 
 empty! {
     /// `rrc` (RFC 9853, 3).

@@ -1,8 +1,8 @@
 //! Stapled OCSP on the wire: `status_request`, and what answers it (RFC 6066, 8; RFC 9846, 4.4.2.1).
 
+use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty, non_empty};
 use super::{CertificateStatusType, Extension, ExtensionType};
-use crate::error::InvalidMessage;
 
 /// `CertificateStatusRequest` in a ClientHello. What follows a type that is not known here may be anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

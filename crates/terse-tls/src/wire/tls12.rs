@@ -5,9 +5,9 @@
 //!
 //! The key exchange messages do not say which form they have: that is the cipher suite's to know.
 
+use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, empty, non_empty};
 use super::{ClientCertificateType, DistinguishedName, NamedGroup, SignatureAlgorithms, SignatureScheme};
-use crate::error::InvalidMessage;
 
 empty! {
     /// `HelloRequest` (RFC 5246, 7.4.1.1).

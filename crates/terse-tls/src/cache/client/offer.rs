@@ -7,11 +7,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::{ClientSession, Context};
+use crate::cache::CacheDefence;
 use crate::cache::entry::Conditions;
 use crate::cache::health::Permission;
 use crate::cache::record::Slot;
 use crate::cache::{Fingerprint, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, ScopeRecord, Ticket};
-use crate::config::CacheDefence;
 
 /// What was offered.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! What a server selects and commits: rules 2 and 5 of `caching`.
 
+use crate::proof::FinishedProof;
 use alloc::sync::Arc;
 
 use super::super::test_data::*;

@@ -13,8 +13,8 @@ use super::super::record::{Entries, History, Slot};
 use super::super::test_data::*;
 use super::super::*;
 use super::{decode, encode};
+use crate::cert::Suited;
 use crate::cert::{CertificateIdentity, LearnedIssuers, Validity, VerifiedPeer};
-use crate::handshake::credentials::Suited;
 use crate::summary::Transport;
 use crate::wire::{Parse, ProtocolVersion, SignatureScheme};
 

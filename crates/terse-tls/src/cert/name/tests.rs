@@ -2,7 +2,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::super::{CertificateIdentity, PeerIdentity, PeerName};
+use super::super::{CertificateIdentity, PeerIdentity};
+use crate::peer_name::PeerName;
 
 fn tlv(tag: u8, value: &[u8]) -> Vec<u8> {
     [&[tag, u8::try_from(value.len()).unwrap()], value].concat()

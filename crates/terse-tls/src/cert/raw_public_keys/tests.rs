@@ -8,7 +8,7 @@ use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 
 use super::super::tests::{key_of, provider};
 use super::super::{PeerIdentity, PeerRole, Trust, VerifiedPeer};
-use crate::cache::TrustId;
+use crate::cert::TrustId;
 use crate::error::{ApiMisuse, CertificateError, Error};
 use crate::test_crypto::SHA256;
 use crate::wire::{AlertDescription, CertificateType, Encode, Parse};

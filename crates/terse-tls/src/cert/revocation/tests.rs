@@ -15,10 +15,10 @@ use rcgen::{
 use terse_testkit::pki::{SERVER_NAME, unix_time};
 
 use super::*;
-use crate::cache::FinishedProof;
 use crate::cert::tests::provider;
 use crate::cert::{Links, PeerRole, Trust, VerifiedPeer};
 use crate::error::CertificateError;
+use crate::proof::FinishedProof;
 
 /// A CA; of the impostors each has the name of an other one.
 struct Ca {
@@ -165,7 +165,7 @@ fn links(trust: &Trust, chain: &[CertificateDer<'_>]) -> Links {
     peer.links().into()
 }
 
-fn check(trust: &Trust, links: &Links) -> Result<(), Reason> {
+fn check(trust: &Trust, links: &Links) -> Result<(), Unchecked> {
     trust.revocation_check(|| provider().signatures.all.to_vec(), Some(unix_time(0))).unwrap().check(links.as_slice())
 }
 
@@ -185,16 +185,16 @@ fn each_doubt() {
     for (lists, expected) in [
         (vec![good.clone()], Ok(())),
         (vec![good.clone(), WORLD.find(0, false), WORLD.find(1, false)], Ok(())),
-        (vec![WORLD.find(2, true)], Err(Reason::Revoked)),
-        (vec![good.clone(), WORLD.find(1, true)], Err(Reason::Revoked)),
-        (vec![good.clone(), WORLD.find(0, true)], Err(Reason::Revoked)),
-        (vec![], Err(Reason::NoCurrentCrl)),
-        (vec![WORLD.find(1, false)], Err(Reason::NoCurrentCrl)),
-        (vec![expired], Err(Reason::NoCurrentCrl)),
-        (vec![impostors.clone()], Err(Reason::CrlNotVerified)),
+        (vec![WORLD.find(2, true)], Err(Unchecked::Revoked)),
+        (vec![good.clone(), WORLD.find(1, true)], Err(Unchecked::Revoked)),
+        (vec![good.clone(), WORLD.find(0, true)], Err(Unchecked::Revoked)),
+        (vec![], Err(Unchecked::NoCurrentCrl)),
+        (vec![WORLD.find(1, false)], Err(Unchecked::NoCurrentCrl)),
+        (vec![expired], Err(Unchecked::NoCurrentCrl)),
+        (vec![impostors.clone()], Err(Unchecked::CrlNotVerified)),
         (vec![good.clone(), impostors.clone()], Ok(())),
         (vec![impostors.clone(), good.clone()], Ok(())),
-        (vec![WORLD.find(2, true), impostors], Err(Reason::Revoked)),
+        (vec![WORLD.find(2, true), impostors], Err(Unchecked::Revoked)),
         (vec![good], Ok(())),
     ] {
         replace(&trust, &lists);
@@ -214,10 +214,14 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
         WORLD.lists.iter().filter(fits).nth(usize::from(!is_current)).unwrap().der.clone() // the current one comes first
     };
     for (lists, full, cached) in [
-        ([find(true, false, 1), find(true, true, 200)], Err(CertificateError::Revoked), Err(Reason::Revoked)),
-        ([find(true, true, 1), find(true, false, 200)], Err(CertificateError::Revoked), Err(Reason::Revoked)),
+        ([find(true, false, 1), find(true, true, 200)], Err(CertificateError::Revoked), Err(Unchecked::Revoked)),
+        ([find(true, true, 1), find(true, false, 200)], Err(CertificateError::Revoked), Err(Unchecked::Revoked)),
         ([find(false, false, 1), find(true, false, 200)], Ok(()), Ok(())),
-        ([find(true, false, 1), find(false, false, 200)], Err(CertificateError::CrlExpired), Err(Reason::NoCurrentCrl)),
+        (
+            [find(true, false, 1), find(false, false, 200)],
+            Err(CertificateError::CrlExpired),
+            Err(Unchecked::NoCurrentCrl),
+        ),
         ([find(true, false, 1), find(true, false, 200)], Ok(()), Ok(())),
     ] {
         for lists in [lists.clone(), [lists[1].clone(), lists[0].clone()]] {
@@ -234,10 +238,10 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
 fn an_issuer_that_was_not_learned_proves_nothing() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);
     let restarted = WORLD.trust();
-    assert_eq!(check(&restarted, &links), Err(Reason::IssuerUnknown));
-    assert_eq!(check(&restarted, &Links::default()), Err(Reason::IssuerUnknown));
+    assert_eq!(check(&restarted, &links), Err(Unchecked::IssuerUnknown));
+    assert_eq!(check(&restarted, &Links::default()), Err(Unchecked::IssuerUnknown));
     verify(&restarted, &WORLD.chains[0]).unwrap();
-    assert_eq!(check(&restarted, &links), Err(Reason::IssuerUnknown), "before Finished");
+    assert_eq!(check(&restarted, &links), Err(Unchecked::IssuerUnknown), "before Finished");
     super::tests::links(&restarted, &WORLD.chains[0]);
     assert_eq!(check(&restarted, &links), Ok(()));
 }
@@ -248,7 +252,7 @@ fn a_revoked_certificate_is_found_though_another_issuer_is_unknown() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);
     let restarted = WORLD.trust();
     replace(&restarted, &[WORLD.find(2, false), WORLD.find(0, true)]);
-    assert_eq!(check(&restarted, &links), Err(Reason::Revoked));
+    assert_eq!(check(&restarted, &links), Err(Unchecked::Revoked));
 }
 
 #[test]
@@ -262,7 +266,7 @@ fn all_lists_are_replaced_or_none() {
     assert_eq!(check(&trust, &links), Ok(()), "as before");
     replace(&trust, &[WORLD.find(2, true)]);
     for trust in [&trust, &of_a_clone] {
-        assert_eq!(check(trust, &links), Err(Reason::Revoked));
+        assert_eq!(check(trust, &links), Err(Unchecked::Revoked));
         assert_eq!(verify(trust, &WORLD.chains[0]), Err(CertificateError::Revoked));
     }
 }
@@ -288,7 +292,7 @@ fn lists_count_only_with_the_algorithms_of_the_configuration() {
     let all = provider().signatures.all;
     for _ in 0..2 {
         assert_eq!(with(all.to_vec()), Ok(()));
-        assert_eq!(with(Vec::new()), Err(Reason::CrlNotVerified));
+        assert_eq!(with(Vec::new()), Err(Unchecked::CrlNotVerified));
     }
 }
 
@@ -299,7 +303,7 @@ fn without_a_clock_a_list_does_not_end() {
     let at =
         |time| trust.revocation_check(|| provider().signatures.all.to_vec(), time).unwrap().check(links.as_slice());
     assert_eq!(at(None), Ok(()));
-    assert_eq!(at(Some(unix_time(60 * 86_400))), Err(Reason::NoCurrentCrl));
+    assert_eq!(at(Some(unix_time(60 * 86_400))), Err(Unchecked::NoCurrentCrl));
 }
 
 proptest! {
@@ -328,7 +332,7 @@ proptest! {
             prop_assert_eq!(cached.is_ok(), full.is_ok(), "{:?} under {:?}", cached, lists);
         }
         let revoking = lists.iter().any(|list| list.revokes && !list.is_impostors && (list.issuer != 1 || chain != 2));
-        prop_assert_eq!(cached == Err(Reason::Revoked), revoking, "{:?} under {:?}", cached, lists);
+        prop_assert_eq!(cached == Err(Unchecked::Revoked), revoking, "{:?} under {:?}", cached, lists);
         prop_assert_eq!(full == Err(CertificateError::Revoked), revoking, "{:?} under {:?}", full, lists);
     }
 }

@@ -87,7 +87,8 @@ impl Hellos {
             return match self.check13(now, rng, config, &origin, message, &parsed)? {
                 Verdict13::Accept(proof) => Ok(Verdict::Accept(proof)),
                 Verdict13::Again(retried, cookie) => {
-                    hello.first.retried = Some((retried, cookie));
+                    hello.retried = Some((retried, cookie));
+                    hello.first.number += MAX_DATAGRAMS;
                     Ok(Verdict::Accept(AddressProof::Cookie))
                 }
                 Verdict13::Reply(reply) => reply.datagrams(hello, self.max_datagram),
@@ -212,4 +213,4 @@ impl Reply {
 const LEAST_PART: usize = 25;
 
 /// A HelloRetryRequest takes no more datagrams than these, also of the least size that can be configured.
-pub(crate) const MAX_DATAGRAMS: u64 = 5;
+const MAX_DATAGRAMS: u64 = 5;

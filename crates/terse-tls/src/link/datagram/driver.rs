@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 
 use super::{FirstMessage, Receiver, Sender};
 use crate::config::{Common, Datagrams};
-use crate::endpoint::MAX_DATAGRAMS;
 use crate::link::Received;
 use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
@@ -55,13 +54,12 @@ impl Driver {
         Self { receiver, sender }
     }
 
-    /// Of a server to which `hello` came. Its own records begin with the number of the ClientHello's (RFC 6347, 4.2.1), or
-    /// after those of a HelloRetryRequest, and its messages with that of the ClientHello (4.2.2).
+    /// Of a server to which `hello` came. Its own records begin with its number (RFC 6347, 4.2.1), and its messages with that
+    /// of the ClientHello (4.2.2).
     pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Self {
         let Self { mut receiver, sender } = Self::new(common, settings, cid);
         receiver.begin_with(hello);
-        let number = if hello.retried.is_some() { hello.number + MAX_DATAGRAMS } else { hello.number };
-        Self { receiver, sender: sender.begin_at(hello.message_seq, number) }
+        Self { receiver, sender: sender.begin_at(hello.message_seq, hello.number) }
     }
 
     /// A record came that brought this. `has_acks`: those of the peer's records are acknowledged, or may be.

@@ -6,8 +6,6 @@
 
 use alloc::vec::Vec;
 
-use crate::handshake::tls13::server::Retried;
-
 mod ack;
 pub(crate) mod connection_ids;
 pub(crate) mod cookie;
@@ -38,6 +36,4 @@ pub(crate) struct FirstMessage {
     /// something new, since three times as much may be sent back.
     pub(crate) datagrams: u32,
     pub(crate) bytes: usize,
-    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
-    pub(crate) retried: Option<(Retried, Vec<u8>)>,
 }

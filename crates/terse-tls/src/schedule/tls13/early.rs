@@ -6,7 +6,14 @@
 use super::{HandshakeSecret, Schedule, TrafficSecret, epoch, finished, hkdf_expand_label};
 use crate::crypto::{CryptoError, Digest, Hash, MAX_HASH_LEN, Secret, SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
-use crate::resume::PskKind;
+
+/// Where a pre-shared key is from, which decides the label of its binder (RFC 9846, 7.1; RFC 9258, 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PskKind {
+    Resumption,
+    External,
+    Imported,
+}
 
 /// The Early Secret. It knows the hash and not the suite, which a client learns from the server.
 #[derive(Clone)]

@@ -7,7 +7,6 @@ use super::*;
 use crate::cache::Parts;
 use crate::crypto::SharedSecret;
 use crate::record::stream::{HEADER_LEN, Header, MAX_ENCRYPTED, MAX_FRAGMENT, RecordKey, write_plaintext};
-use crate::resume::PskKind;
 use crate::schedule::trace::{Trace, unhex};
 use crate::schedule::{EpochKeys, Pending, Transcript};
 use crate::test_crypto::{SHA256, SUITE, traffic_secret};

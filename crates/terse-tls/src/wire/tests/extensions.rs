@@ -220,8 +220,8 @@ fn an_extension_fills_its_body() {
     let block = extensions(&[0, 7, 0, 43, 0, 3, 3, 4, 0]);
     assert_eq!(block.get::<SelectedVersion>(), Err(InvalidMessage::TrailingData));
     assert_eq!(block.get::<RecordSizeLimit>(), Ok(None));
-    let missing = PeerMisbehaved::MissingExtension(ExtensionType::RECORD_SIZE_LIMIT);
-    assert_eq!(block.require::<RecordSizeLimit>(), Err(missing.into()));
+    let missing = ExtensionError::Missing(ExtensionType::RECORD_SIZE_LIMIT);
+    assert_eq!(block.require::<RecordSizeLimit>(), Err(missing));
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn known_extensions_stand_where_the_table_says() {
         let is_known = kind.name().is_some() && !named.contains(&kind);
         assert_eq!(is_known, places != PLACES, "{kind} is known and not in the table, or the reverse");
         for place in PLACES {
-            let expected = if places.contains(&place) { Ok(()) } else { Err(PeerMisbehaved::MisplacedExtension(kind)) };
+            let expected = if places.contains(&place) { Ok(()) } else { Err(ExtensionError::Misplaced(kind)) };
             assert_eq!(kind.check_place(place), expected, "{kind} in {place:?}");
         }
     }
@@ -330,12 +330,12 @@ fn requests_may_hold_what_is_unknown_and_responses_what_was_offered() {
     let [unknown, alpn] = [ExtensionType(0x1234), ExtensionType::APPLICATION_LAYER_PROTOCOL_NEGOTIATION];
     let block = extensions(&block);
     assert_eq!(block.check_request(ExtensionMessage::ClientHello), Ok(()));
-    let misplaced = Err(PeerMisbehaved::MisplacedExtension(alpn));
+    let misplaced = Err(ExtensionError::Misplaced(alpn));
     assert_eq!(block.check_request(ExtensionMessage::CertificateRequest), misplaced);
     let place = ExtensionMessage::EncryptedExtensions;
     assert_eq!(block.check_response(place, &[alpn, unknown]), Ok(()));
-    assert_eq!(block.check_response(place, &[alpn]), Err(PeerMisbehaved::UnsolicitedExtension(unknown)));
-    assert_eq!(block.check_response(place, &[unknown]), Err(PeerMisbehaved::UnsolicitedExtension(alpn)));
+    assert_eq!(block.check_response(place, &[alpn]), Err(ExtensionError::Unsolicited(unknown)));
+    assert_eq!(block.check_response(place, &[unknown]), Err(ExtensionError::Unsolicited(alpn)));
     assert_eq!(
         block.check_response(ExtensionMessage::ServerHello, &[alpn, unknown]),
         misplaced,

@@ -1,6 +1,7 @@
 //! What a client offers under `compact`, and which scheme it offers at all.
 
 use super::*;
+use crate::proof::FinishedProof;
 
 /// What an honest server and this client agree on.
 const PARTS: Parts =

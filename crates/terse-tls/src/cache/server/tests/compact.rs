@@ -1,6 +1,7 @@
 //! What a server leaves out under `compact`, and what it keeps of clients with and without a certificate.
 
 use super::*;
+use crate::proof::FinishedProof;
 
 const SEEN: ServerObjects = ServerObjects { certificate: SERVER, request: Some(REQUEST) };
 

@@ -11,9 +11,8 @@ use crate::config::ClientConfig;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::Request;
-use crate::handshake::credentials::Suited;
 use crate::handshake::tls12::{certificate, key_exchange};
-use crate::handshake::{Message, Output, SignatureRequest, sessions};
+use crate::handshake::{Message, Output, SignatureRequest, credentials, sessions};
 use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
@@ -110,7 +109,7 @@ impl ExpectServerHelloDone {
             Request {
                 signature_algorithms: schemes.iter().filter(accepts).collect(),
                 asks_status: false, // there is no way to answer
-                suited: Suited::new(common, credentials, authorities, schemes),
+                suited: credentials::suited(common, credentials, authorities, schemes),
                 fingerprint: has_cache.then(|| Fingerprint::of_body(sha256, message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             }

@@ -26,9 +26,10 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::cache::CacheDefence;
 use crate::cache::{Fingerprint, Selection};
 use crate::cert::VerifiedPeer;
-use crate::config::{CacheDefence, ClientConfig, ServerAddress};
+use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Request;

@@ -2,16 +2,17 @@
 
 use alloc::vec::Vec;
 
+use crate::cache::CacheDefence;
 use crate::cert::Credential;
-use crate::config::{CacheDefence, ServerConfig};
+use crate::cert::Suited;
+use crate::config::ServerConfig;
 use crate::crypto::{Group, Tls12KeyExchange, Tls12Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::credentials::Suited;
 use crate::handshake::negotiated::RecordSizes;
 use crate::handshake::tls12::key_exchange;
-use crate::handshake::{negotiated, signature, stapling};
+use crate::handshake::{credentials, negotiated, signature, stapling};
 use crate::wire::{
     CertificateAuthorities, CipherSuite, ClientHello, EcPointFormats, ExtendedMasterSecret, List, NamedGroup,
     ProtocolVersion, RenegotiationInfo, SessionTicket, SignatureAlgorithms, SignatureAlgorithmsCert, SignatureScheme,
@@ -111,7 +112,7 @@ impl<'a> Offer<'a> {
         let of_handshake = self.signature_algorithms.as_ref().map(|SignatureAlgorithms(schemes)| schemes);
         let of_chains = self.signature_algorithms_cert.as_ref().map(|SignatureAlgorithmsCert(schemes)| schemes);
         let schemes = of_chains.or(of_handshake).unwrap_or(&List::Items(&[]));
-        Suited::new(&config.common, &config.credentials, authorities, schemes)
+        credentials::suited(&config.common, &config.credentials, authorities, schemes)
     }
 }
 

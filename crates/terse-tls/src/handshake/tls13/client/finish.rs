@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
 use super::{ExpectCertificate, ExpectFinished, Proven, Secrets, SentClientHello, State, Tickets};
-use crate::cache::{FinishedProof, Learned, Parts};
+use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::Error;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, stapling, unboxed};
+use crate::proof::FinishedProof;
 use crate::schedule::EpochKeys;
 use crate::summary::CachedObject;
 use crate::wire::{

@@ -31,8 +31,9 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
-use crate::handshake::credentials::Suited;
-use crate::handshake::{Handshake, Message, Output, SignatureRequest, caching, negotiated, signature, stapling};
+use crate::handshake::{
+    Handshake, Message, Output, SignatureRequest, caching, credentials, negotiated, signature, stapling,
+};
 use crate::resume::SessionSaver;
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -263,7 +264,7 @@ impl ExpectCertificate {
         let of_chains = request.extensions.get()?.map(|SignatureAlgorithmsCert(schemes)| schemes);
         let SentClientHello { config, .. } = &self.hello;
         let of_chains = of_chains.as_ref().unwrap_or(&schemes);
-        let suited = Suited::new(&config.common, &config.credentials, authorities, of_chains);
+        let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
         let sha256 = config.common.provider.sha256;

@@ -11,9 +11,8 @@ use crate::crypto::{Digest, Group, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
-use crate::handshake::credentials::Suited;
 use crate::handshake::negotiated::RecordSizes;
-use crate::handshake::{Output, negotiated, sessions, signature, stapling};
+use crate::handshake::{Output, credentials, negotiated, sessions, signature, stapling};
 use crate::resume::Binding;
 use crate::time::Now;
 use crate::wire::{
@@ -225,7 +224,7 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Aut
     };
     let authorities = offer.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
     let of_chains = offer.signature_algorithms_cert.as_ref().map_or(&offered.0, |schemes| &schemes.0);
-    let suited = Suited::new(&config.common, &config.credentials, authorities, of_chains);
+    let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
     let Some((credential, scheme)) = suited.choose(&config.credentials, fit) else {
         return Err(match &config.credentials {
             all if !all.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,

@@ -10,8 +10,9 @@ use crate::crypto::{Digest, Tls13Suite};
 use crate::error::Error;
 use crate::handshake::sessions::Lineage;
 use crate::handshake::{Output, sessions};
-use crate::resume::{Binding, ExternalPsk, PskHash, PskKind, PskStore, Session, seconds};
+use crate::resume::{Binding, ExternalPsk, PskHash, PskStore, Session, seconds};
 use crate::schedule::tls13::EarlySecret;
+use crate::schedule::tls13::PskKind;
 use crate::time::Now;
 use crate::wire::{PskBinder, PskIdentity, Transport};
 

@@ -6,9 +6,8 @@
 //! What a type holds cannot be taken away and is not here: no entry is made but of a `VerifiedPeer`. The defences of
 //! datagrams have a list of their own, and so have those of an endpoint.
 
-use super::Common;
-use crate::cache::FinishedProof;
 use crate::error::Error;
+use crate::proof::FinishedProof;
 
 /// A defence of caching (`caching`, by rule).
 #[cfg_attr(not(terse_testing), allow(unreachable_pub))]
@@ -83,7 +82,7 @@ impl CacheDefence {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Defences {
     #[cfg(terse_testing)]
-    without: Option<CacheDefence>,
+    pub(crate) without: Option<CacheDefence>,
 }
 
 impl Defences {
@@ -106,15 +105,5 @@ impl Defences {
     #[cfg(not(terse_testing))]
     pub(crate) const fn lack(self, _: CacheDefence) -> bool {
         false
-    }
-}
-
-impl Common {
-    /// What this side's caching is defended by.
-    pub(crate) const fn defences(&self) -> Defences {
-        Defences {
-            #[cfg(terse_testing)]
-            without: self.without,
-        }
     }
 }
