@@ -8,13 +8,17 @@
 extern crate alloc;
 
 pub mod capture;
+mod cause;
 pub mod compare;
+mod direction;
 mod engine;
 pub mod host;
+mod layers;
 pub mod ledger;
 pub mod link;
 pub mod network;
 pub mod packet;
+mod probe;
 mod rng;
 pub mod tcp;
 mod time;

@@ -13,7 +13,7 @@ use smoltcp::wire::{
     IpAddress, IpProtocol, Ipv4Packet, Ipv4Repr, Ipv6Packet, Ipv6Repr, TcpPacket, UDP_HEADER_LEN, UdpPacket, UdpRepr,
 };
 
-use crate::ledger::Layers;
+use crate::layers::Layers;
 use crate::tcp::{Ecn, PseudoHeader, Segment, Transmit};
 
 /// The hop limit of what a host sends, the one that RFC 6282 compresses to nothing.

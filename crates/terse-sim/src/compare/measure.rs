@@ -14,7 +14,6 @@ use terse_tls::summary::Transport;
 
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
-use super::probe::{Probe, Unwatched};
 use super::row::{Bytes, Messages, Row, Runs, Sides, Times};
 use super::runs;
 use super::setting::{IpVersion, Setting};
@@ -23,6 +22,7 @@ use crate::capture::View;
 use crate::engine::{Clock, Program, Role, Watcher};
 use crate::host::Host;
 use crate::network::Network;
+use crate::probe::{Probe, Unwatched};
 use crate::{Random, Time};
 
 /// A comparison: both sides, and how often they meet.

@@ -4,15 +4,14 @@ mod capture;
 mod measure;
 pub mod paper;
 mod parties;
-mod probe;
 mod row;
 mod runs;
 mod setting;
 mod sums;
 
+pub use crate::probe::{Party, Probe, Unwatched};
 pub use capture::Captured;
 pub use measure::{Comparison, Failed, Measured};
 pub use parties::{Pair, Parties};
-pub use probe::{Party, Probe, Unwatched};
 pub use row::{Bytes, Cpu, Messages, Row, Runs, Sides, Times};
 pub use setting::{IpVersion, Mode, Setting, Version};

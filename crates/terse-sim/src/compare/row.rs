@@ -4,8 +4,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use terse_tls::HandshakeType;
 use terse_tls::summary::Transport;
 
-use super::probe::Party;
 use super::setting::{Mode, Version};
+use crate::probe::Party;
 
 /// One mode in one setting. Of several runs it describes the one with the median total, as a whole.
 #[derive(Clone, Debug, serde::Serialize)]

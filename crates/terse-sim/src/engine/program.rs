@@ -9,8 +9,8 @@ use pki_types::UnixTime;
 use terse_tls::{ClientConfig, Connection, EndpointLimits, Instant, Now, ServerAddress, ServerConfig};
 
 use super::{Client, DatagramServer, Exchange, Reached, Side, StreamServer};
-use crate::compare::{Party, Probe};
 use crate::host::{Application, SocketEvent, SocketId, Sockets};
+use crate::probe::{Party, Probe};
 use crate::{Random, Time, tcp};
 
 /// Who measures the calls of the engine.

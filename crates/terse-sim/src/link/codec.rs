@@ -3,8 +3,8 @@
 use super::ethernet::Ethernet;
 use super::{Direction, Framing, Station, ieee802154, lorawan};
 use crate::Time;
-use crate::ledger::Layers;
-use crate::network::Cause;
+use crate::cause::Cause;
+use crate::layers::Layers;
 use crate::packet::Packet;
 
 /// The encoder at one end and the decoder at the other.

@@ -3,7 +3,7 @@
 use smoltcp::wire::{ETHERNET_HEADER_LEN, EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr};
 
 use super::{Coded, Station};
-use crate::ledger::Layers;
+use crate::layers::Layers;
 use crate::packet::Packet;
 
 /// One way over an Ethernet.

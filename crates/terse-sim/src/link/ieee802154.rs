@@ -26,8 +26,8 @@ use smoltcp::wire::{
 use super::sixlowpan::{Context, Sixlowpan};
 use super::{Coded, Decoded, Station};
 use crate::Time;
-use crate::ledger::Layers;
-use crate::network::Cause;
+use crate::cause::Cause;
+use crate::layers::Layers;
 use crate::packet::Packet;
 
 /// How IEEE 802.15.4 is used on a link.

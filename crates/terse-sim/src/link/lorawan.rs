@@ -20,8 +20,8 @@ use core::time::Duration;
 
 use super::{Coded, Decoded, Direction, Station};
 use crate::Time;
-use crate::ledger::Layers;
-use crate::network::Cause;
+use crate::cause::Cause;
+use crate::layers::Layers;
 use crate::packet::Packet;
 
 use schc::Schc;

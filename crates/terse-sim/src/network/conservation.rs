@@ -4,36 +4,7 @@ use core::fmt;
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
 
-/// Why a packet or a frame did not arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// Lost on the air or on the wire, all copies and fragments of it.
-    Lost,
-    /// The sender's link layer gave up after its last retry.
-    RetriesExhausted,
-    /// Longer than the link's MTU.
-    TooLong,
-    /// The link does not carry this kind of packet (6LoWPAN: IPv6 only).
-    NotCarried,
-    /// The sender's queue was full.
-    QueueFull,
-    /// A fragment was missing when the time for reassembly was over.
-    ReassemblyTimedOut,
-    /// A younger packet took its place in the receiver's buffer of fragments.
-    ReassemblyFull,
-    /// A link layer's check found the packet to be damaged or incomplete.
-    Incomplete,
-    /// No packet, segment or datagram.
-    Malformed,
-    /// The checksum of the transport layer was wrong.
-    Checksum,
-    /// For another address.
-    Misdirected,
-    /// No socket is there for it (a TCP segment is answered with RST).
-    NobodyListens,
-    /// The socket's queue was full.
-    SocketFull,
-}
+use crate::cause::Cause;
 
 /// So many packets or frames, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,8 +14,9 @@ mod tests;
 use core::time::Duration;
 use std::net::{IpAddr, Ipv6Addr};
 
+pub use crate::cause::Cause;
 use carrier::{Carrier, LinkEvent};
-pub use conservation::{Balance, Cause, Conservation, Count};
+pub use conservation::{Balance, Conservation, Count};
 pub use node::{Node, Verdict};
 use queue::Queue;
 

@@ -24,9 +24,9 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use smoltcp::wire::{IpProtocol, UdpPacket};
 
 use crate::Time;
-use crate::ledger::Layers;
+use crate::cause::Cause;
+use crate::layers::Layers;
 use crate::link::{Decoded, Direction};
-use crate::network::Cause;
 use crate::packet::Packet;
 use crate::tcp::Ecn;
 

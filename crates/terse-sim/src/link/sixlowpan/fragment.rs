@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Decoded;
 use crate::Time;
-use crate::network::Cause;
+use crate::cause::Cause;
 use crate::packet::Packet;
 
 /// The datagrams of one sender that are not whole yet, the oldest first.

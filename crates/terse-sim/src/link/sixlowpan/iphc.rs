@@ -3,7 +3,7 @@
 
 use smoltcp::wire::{IpProtocol, UdpPacket};
 
-use crate::ledger::Layers;
+use crate::layers::Layers;
 use crate::packet::Packet;
 
 /// What both ends know of each other.

@@ -14,8 +14,8 @@ use std::net::IpAddr;
 
 use super::Decoded;
 use crate::Time;
-use crate::ledger::Layers;
-use crate::network::Cause;
+use crate::cause::Cause;
+use crate::layers::Layers;
 use crate::packet::Packet;
 pub(crate) use iphc::Context;
 
