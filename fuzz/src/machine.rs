@@ -7,6 +7,7 @@ use terse_testkit::forge;
 use terse_testkit::pair::at;
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
+use terse_tls::cache::Scheme;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Tls12Nonce};
 use terse_tls::summary::{AuthenticatedBy, Mode, Peer};
 use terse_tls::{
@@ -349,7 +350,13 @@ pub(crate) fn check_connection(connection: &Connection, requires_extended_master
         AuthenticatedBy::None => {}
         AuthenticatedBy::Certificate => assert!(identity.is_some()),
         AuthenticatedBy::CachedCertificate => {
-            assert!(identity.is_some() && matches!(summary.mode, Mode::Rfc7924 | Mode::Bithac | Mode::Compact));
+            assert!(
+                identity.is_some()
+                    && matches!(
+                        summary.mode,
+                        Mode::Cached(Scheme::Rfc7924) | Mode::Cached(Scheme::Bithac) | Mode::Cached(Scheme::Compact)
+                    )
+            );
         }
         AuthenticatedBy::Psk => assert!(psk_identity.is_some()),
         _ => panic!("authenticated in an unknown way"),

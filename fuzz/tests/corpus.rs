@@ -13,6 +13,7 @@ use terse_fuzz::{
     replay, seeds, server,
 };
 use terse_tls::ProtocolVersion;
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{EarlyDataStatus, Mode, Summary};
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -30,7 +31,8 @@ fn assert_every_mode<'a>(connected: impl Iterator<Item = &'a Summary>) {
         })
         .collect();
     for version in [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3] {
-        for mode in [Mode::Full, Mode::Rfc7924, Mode::Bithac, Mode::Resumed, Mode::Psk] {
+        for mode in [Mode::Full, Mode::Cached(Scheme::Rfc7924), Mode::Cached(Scheme::Bithac), Mode::Resumed, Mode::Psk]
+        {
             assert!(reached.contains(&(version.0, mode.name(), false)), "{version:?} {mode}: only {reached:?}");
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use terse_interop::case::{Case, Sessions};
 use terse_net::OsRng;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, ServerStore};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Transport;
@@ -264,9 +265,9 @@ impl End for TerseEnd {
 fn mode(connection: &Connection) -> Mode {
     match connection.summary().mode {
         summary::Mode::Resumed => Mode::Resumed,
-        summary::Mode::Rfc7924 => Mode::Rfc7924,
-        summary::Mode::Bithac => Mode::Bithac,
-        summary::Mode::Compact => Mode::Compact,
+        summary::Mode::Cached(Scheme::Rfc7924) => Mode::Rfc7924,
+        summary::Mode::Cached(Scheme::Bithac) => Mode::Bithac,
+        summary::Mode::Cached(Scheme::Compact) => Mode::Compact,
         _ => Mode::Full,
     }
 }

@@ -2,8 +2,8 @@
 //! line): these fields, in this order. What was dropped is there over datagrams alone, the peer's `staple` where there was one.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use terse_tls::HandshakeType;
 use terse_tls::summary::{self, CachedObject, Staple, Summary, Traffic, Transport};
+use terse_tls::{FallbackReason, HandshakeType};
 
 /// A [`Summary`] that serializes as the JSON object of the command line.
 #[derive(Debug, serde::Serialize)]
@@ -73,7 +73,7 @@ impl<'a> Report<'a> {
             signatures_saved: summary.signatures_saved,
             round_trips: summary.round_trips,
             early_data: summary.early_data.name(),
-            fallback: summary.fallback,
+            fallback: summary.fallback.map(FallbackReason::text),
             sent: Direction::new(&summary.sent),
             received: Direction::new(&summary.received),
             retransmissions: summary.retransmissions,

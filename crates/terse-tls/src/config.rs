@@ -9,7 +9,9 @@ use core::fmt;
 
 use pki_types::ServerName;
 
-use crate::cache::{CacheDefence, ClientCache, Defences, Fingerprint, Scope, ServerCache};
+#[cfg(terse_testing)]
+use crate::cache::CacheDefence;
+use crate::cache::{ClientCache, CodePoints, Defences, Fingerprint, Scope, ServerCache};
 use crate::cert::{Credential, Suited, Trust};
 use crate::crypto::{CryptoProvider, Tls13Suite};
 use crate::error::ApiMisuse;
@@ -154,6 +156,11 @@ impl Common {
         }
     }
 
+    /// The code points of the caching extensions for private use.
+    pub(crate) const fn caching_code_points(&self) -> CodePoints {
+        CodePoints { client_cached_info: self.client_cached_info, compact_cache: self.compact_cache }
+    }
+
     /// For the key log, if there is one.
     pub(crate) fn log_secret(&self, label: &'static str, client_random: &[u8; 32], secret: &[u8]) {
         if let Some(log) = &self.key_log {
@@ -163,7 +170,7 @@ impl Common {
 
     /// `caching`, rule 1: `transcript` takes the fingerprint of what is left out, or reduced to less.
     pub(crate) fn bind(&self, transcript: &mut Transcript, fingerprint: Fingerprint) {
-        if !self.defences().lack(CacheDefence::TranscriptBinding) {
+        if self.defences().bind_transcript() {
             transcript.add_synthetic(fingerprint);
         }
     }

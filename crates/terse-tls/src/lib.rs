@@ -23,6 +23,7 @@ mod connection;
 pub mod crypto;
 mod endpoint;
 mod error;
+mod fallback_reason;
 #[cfg(terse_testing)]
 pub mod fuzzing;
 mod handshake;
@@ -55,6 +56,7 @@ pub use connection::{Connection, Event};
 pub use endpoint::Undefended;
 pub use endpoint::{AddressChange, ConnectionHandle, Endpoint, EndpointCounters, EndpointEvent, EndpointLimits};
 pub use error::{ApiMisuse, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved, StapleError};
+pub use fallback_reason::FallbackReason;
 pub use handshake::SignatureRequest;
 pub use memory::Memory;
 pub use peer_name::PeerName;

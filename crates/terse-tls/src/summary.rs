@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::cache::Scheme;
+use crate::cache::{FallbackReason, Scheme};
 use crate::cert::PeerIdentity;
 pub use crate::wire::Transport;
 use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, SignatureScheme};
@@ -38,7 +38,7 @@ pub struct Summary {
     /// What became of early data.
     pub early_data: EarlyDataStatus,
     /// Why a better mode was not used.
-    pub fallback: Option<&'static str>,
+    pub fallback: Option<FallbackReason>,
     /// What this side sent.
     pub sent: Traffic,
     /// What this side received.
@@ -120,12 +120,8 @@ pub enum Mode {
     /// Nothing.
     #[default]
     Full,
-    /// Server objects, by RFC 7924.
-    Rfc7924,
-    /// Objects of both sides, by BiTHaC (paper 000).
-    Bithac,
-    /// Objects of both sides, named by one ticket.
-    Compact,
+    /// What was cached, by this scheme.
+    Cached(Scheme),
     /// All certificates: the session goes on with the key of an earlier one.
     Resumed,
     /// All certificates: both sides have a pre-shared key from outside.
@@ -136,9 +132,7 @@ impl Mode {
     /// The negotiated scheme if at least one object was cached.
     pub(crate) const fn of(any_cached: bool, scheme: Option<Scheme>) -> Self {
         match scheme {
-            Some(Scheme::Rfc7924) if any_cached => Self::Rfc7924,
-            Some(Scheme::Bithac) if any_cached => Self::Bithac,
-            Some(Scheme::Compact) if any_cached => Self::Compact,
+            Some(scheme) if any_cached => Self::Cached(scheme),
             _ => Self::Full,
         }
     }
@@ -147,9 +141,7 @@ impl Mode {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
-            Self::Rfc7924 => "rfc7924",
-            Self::Bithac => "bithac",
-            Self::Compact => "compact",
+            Self::Cached(scheme) => scheme.name(),
             Self::Resumed => "resumed",
             Self::Psk => "psk",
         }

@@ -11,6 +11,8 @@ use clap::Args;
 use terse_net::pki_types::ServerName;
 use terse_net::{Clock, Report};
 use terse_pki::{Authority, AuthorityOptions, Chain, KeyAlgorithm, LeafOptions, Validity};
+use terse_tls::FallbackReason;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
 use terse_tls::summary::{Mode, Summary, Transport};
@@ -59,11 +61,11 @@ impl Plan {
 
 const STEPS: [Plan; 7] = [
     Plan::new("full", Transport::Stream, Schemes::COMPACT, Mode::Full),
-    Plan::new("rfc7924", Transport::Stream, Schemes::RFC7924, Mode::Rfc7924),
-    Plan::new("cached", Transport::Stream, Schemes::COMPACT, Mode::Compact),
+    Plan::new("rfc7924", Transport::Stream, Schemes::RFC7924, Mode::Cached(Scheme::Rfc7924)),
+    Plan::new("cached", Transport::Stream, Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
     Plan::new("resumed", Transport::Stream, Schemes::COMPACT, Mode::Resumed),
     Plan::new("dtls_full", Transport::Datagram, Schemes::COMPACT, Mode::Full),
-    Plan::new("dtls_cached", Transport::Datagram, Schemes::COMPACT, Mode::Compact),
+    Plan::new("dtls_cached", Transport::Datagram, Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
     Plan::new("dtls_resumed", Transport::Datagram, Schemes::COMPACT, Mode::Resumed),
 ];
 
@@ -164,7 +166,7 @@ impl Demo {
 
     /// The two meet once more, unseen, so that the sensor has a session to resume: it asks for none before.
     fn fetch_ticket(&self, plan: Plan) -> Result<(), Failure> {
-        match self.meet(Plan { mode: Mode::Compact, ..plan }, true)?.problem {
+        match self.meet(Plan { mode: Mode::Cached(Scheme::Compact), ..plan }, true)?.problem {
             None => Ok(()),
             Some(problem) => Err(Failure::Failed(format!("before step {}: {problem}", plan.name))),
         }
@@ -200,7 +202,7 @@ impl Step {
 /// What differs from what the step must show.
 fn unexpected(client: &Summary, server: &Summary, mode: Mode) -> Option<String> {
     if client.mode != mode || server.mode != mode {
-        let reason = client.fallback.or(server.fallback).unwrap_or("no reason given");
+        let reason = client.fallback.or(server.fallback).map_or("no reason given", FallbackReason::text);
         return Some(format!(
             "the handshake was {} for the sensor and {} for the broker, not {mode} ({reason})",
             client.mode, server.mode
@@ -209,7 +211,7 @@ fn unexpected(client: &Summary, server: &Summary, mode: Mode) -> Option<String> 
     let verified = [client, server].map(|summary| summary.signatures_verified > 0);
     let due = match mode {
         Mode::Full => [true, true],
-        Mode::Rfc7924 => [false, true],
+        Mode::Cached(Scheme::Rfc7924) => [false, true],
         _ => [false, false],
     };
     (verified != due).then(|| {

@@ -113,7 +113,7 @@ impl<'a> Ended<'a> {
         if summary.early_data != EarlyDataStatus::None {
             rows.push(("early data", summary.early_data.name().to_owned()));
         }
-        rows.extend(summary.fallback.map(|reason| ("fallback", reason.to_owned())));
+        rows.extend(summary.fallback.map(|reason| ("fallback", reason.to_string())));
         rows.extend([
             ("signatures", format!("{} verified, {} saved", summary.signatures_verified, summary.signatures_saved)),
             ("sent", traffic(&summary.sent)),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use terse_net::OsRng;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::summary::{Mode, Summary};
 use terse_tls::{Connection, HandshakeType, NamedGroup};
@@ -54,9 +55,9 @@ fn with_caching(cell: Cell, schemes: Schemes, server_groups: Vec<NamedGroup>) {
 fn client(cell: Cell, case: &Case, schemes: Schemes) {
     let plain = client_hello(&cell.complete(&Case { client_cache: None, ..case.clone() }));
     let (mode, expected) = match schemes {
-        Schemes::COMPACT => (Mode::Compact, COMPACT_CACHE),
-        Schemes::BITHAC => (Mode::Bithac, CACHED_INFO + CLIENT_CACHED_INFO),
-        _ => (Mode::Rfc7924, CACHED_INFO),
+        Schemes::COMPACT => (Mode::Cached(Scheme::Compact), COMPACT_CACHE),
+        Schemes::BITHAC => (Mode::Cached(Scheme::Bithac), CACHED_INFO + CLIENT_CACHED_INFO),
+        _ => (Mode::Cached(Scheme::Rfc7924), CACHED_INFO),
     };
     let hellos = if case.server_groups.is_empty() { 1 } else { 2 };
     assert_eq!(own_server(case).mode, Mode::Full);

@@ -1,5 +1,6 @@
 //! The JSON report, letter for letter.
 
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, Mode};
 use terse_tls::{CipherSuite, NamedGroup, ProtocolVersion};
 
@@ -11,11 +12,11 @@ fn has_the_fields_of_the_contract_in_its_order() {
         version: Some(ProtocolVersion::TLS_1_3),
         cipher_suite: Some(CipherSuite::TLS_AES_128_CCM_SHA256),
         group: Some(NamedGroup::X25519),
-        mode: Mode::Bithac,
+        mode: Mode::Cached(Scheme::Bithac),
         cached: vec![CachedObject::ServerCertificate, CachedObject::ClientCertificate],
         signatures_saved: 2,
         round_trips: 1,
-        fallback: Some("a reason"),
+        fallback: Some(FallbackReason::TrustChanged),
         handshake_ms: 7,
         ..Summary::default()
     };
@@ -30,7 +31,7 @@ fn has_the_fields_of_the_contract_in_its_order() {
             + r#""mode":"bithac","cached":["server_certificate","client_certificate"],"#
             + r#""peer":{"name":null,"authenticated_by":"cached_certificate"},"#
             + r#""signatures_verified":0,"signatures_saved":2,"round_trips":1,"early_data":"none","#
-            + r#""fallback":"a reason","#
+            + r#""fallback":"trust changed","#
             + r#""sent":{"messages":{"Finished":36,"Certificate":12},"handshake_bytes":0,"record_bytes":70,"#
             + r#""post_handshake_bytes":0,"datagrams":0},"#
             + r#""received":{"messages":{},"handshake_bytes":0,"record_bytes":0,"#

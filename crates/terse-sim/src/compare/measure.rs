@@ -9,8 +9,8 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
-use terse_tls::Summary;
 use terse_tls::summary::Transport;
+use terse_tls::{FallbackReason, Summary};
 
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
@@ -147,7 +147,7 @@ impl Comparison {
         met.cached = Sides { client, server };
         let (was, wanted) = (met.client.mode, setting.mode.summary());
         if was != wanted {
-            return Err(Failed::OtherMode { was: was.name(), because: met.client.fallback });
+            return Err(Failed::OtherMode { was: was.name(), because: met.client.fallback.map(FallbackReason::text) });
         }
         Ok(met)
     }

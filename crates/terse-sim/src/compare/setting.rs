@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use terse_tls::ProtocolVersion;
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{self, Transport};
 
 use crate::link::Link;
@@ -117,9 +118,9 @@ impl Mode {
     pub const fn summary(self) -> summary::Mode {
         match self {
             Self::Full => summary::Mode::Full,
-            Self::Rfc7924 => summary::Mode::Rfc7924,
-            Self::Bithac => summary::Mode::Bithac,
-            Self::Compact => summary::Mode::Compact,
+            Self::Rfc7924 => summary::Mode::Cached(Scheme::Rfc7924),
+            Self::Bithac => summary::Mode::Cached(Scheme::Bithac),
+            Self::Compact => summary::Mode::Cached(Scheme::Compact),
             Self::Resumed => summary::Mode::Resumed,
             Self::Psk => summary::Mode::Psk,
         }

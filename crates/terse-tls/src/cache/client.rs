@@ -12,10 +12,10 @@ use core::fmt;
 use super::health::{Fingerprints, Health};
 use super::record::Slot;
 use super::{
-    ClientStore, Fingerprint, Parts, PeerEntry, Reason, RequestEntry, Save, Scheme, Schemes, Scope, ScopeRecord,
-    Ticket, TicketSubject, TrustId,
+    ClientStore, FallbackReason, Fingerprint, Parts, PeerEntry, RequestEntry, Save, Scheme, Schemes, Scope,
+    ScopeRecord, Ticket, TicketSubject, TrustId,
 };
-use crate::cache::{CacheDefence, Defences};
+use crate::cache::Defences;
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::proof::FinishedProof;
 use crate::time::Now;
@@ -23,7 +23,8 @@ use crate::wire::{CertificateType, ProtocolVersion};
 
 mod offer;
 
-use offer::{Offer, Offered};
+pub(super) use offer::Offer;
+use offer::Offered;
 
 /// Handshake caching of a client.
 #[derive(Clone)]
@@ -66,13 +67,15 @@ pub(crate) struct Context<'a> {
 /// What a server selected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Selection {
-    /// What it answered.
+    /// The scheme that it answered.
     pub(crate) scheme: Option<Scheme>,
     pub(crate) server_certificate: bool,
     /// `compact`: that one is sent all the same, reduced to its live extensions.
     pub(crate) reduced: bool,
     pub(crate) certificate_request: bool,
     pub(crate) client_certificate: bool,
+    /// The server knows the ticket that was offered.
+    pub(crate) uses_ticket: bool,
 }
 
 impl Selection {
@@ -81,22 +84,9 @@ impl Selection {
         self.server_certificate || self.certificate_request || self.client_certificate
     }
 
-    /// Whether what is cached is not sent at all, but for a Certificate that is reduced.
-    pub(crate) const fn leaves_out(&self) -> bool {
-        matches!(self.scheme, Some(Scheme::Compact))
-    }
-
     /// Whether the server's Certificate is not sent at all.
-    pub(crate) const fn leaves_out_certificate(&self) -> bool {
+    pub(crate) fn leaves_out_certificate(&self) -> bool {
         self.leaves_out() && self.server_certificate && !self.reduced
-    }
-
-    /// Whether the server knows the ticket that was offered.
-    pub(crate) const fn uses_ticket(&self) -> bool {
-        match self.scheme {
-            Some(Scheme::Compact) => self.any(),
-            _ => self.client_certificate,
-        }
     }
 }
 
@@ -128,13 +118,12 @@ pub(crate) struct ClientSession {
     /// When, in seconds since 1970; 0 without a clock.
     begun: u32,
     trust_id: TrustId,
-    /// Whether `client_cached_info` and `compact_cache` are sent, with or without a ticket.
-    bithac: bool,
-    compact: bool,
+    /// The schemes whose extension is sent, with or without a ticket.
+    supported: Schemes,
     /// What was offered, if anything. In a box, and so is what comes later: the first handshake, which has to hold its
     /// certificates as well, has nothing to offer.
     offer: Option<Box<Offer>>,
-    reason: Option<Reason>,
+    pub(super) reason: Option<FallbackReason>,
     selection: Selection,
     holds: bool,
     stage: Stage,
@@ -171,8 +160,7 @@ impl ClientSession {
             scope,
             begun: context.now.seconds(),
             trust_id: context.trust_id,
-            bithac: false,
-            compact: false,
+            supported: Schemes::OFF,
             offer: None,
             reason: None,
             selection: Selection::default(),
@@ -199,16 +187,12 @@ impl ClientSession {
     /// What the ticket of this handshake stands for, if one was negotiated: what the server showed, sent or cached, and
     /// what this side has proven.
     pub(crate) fn names(&self, parts: Parts) -> Option<TicketSubject> {
-        match self.selection.scheme? {
-            Scheme::Rfc7924 => None,
-            Scheme::Bithac => parts.client_certificate.map(TicketSubject::Client),
-            Scheme::Compact => Some(TicketSubject::Static(parts)),
-        }
+        self.selection.subject(parts)
     }
 
     /// Why less than everything was offered.
-    pub(crate) fn reason(&self) -> Option<&'static str> {
-        self.reason.map(Reason::text)
+    pub(crate) const fn reason(&self) -> Option<FallbackReason> {
+        self.reason
     }
 
     /// The server's selection was read. It is not authenticated yet.
@@ -221,11 +205,11 @@ impl ClientSession {
     pub(crate) fn server_finished(&mut self, unknown: bool) {
         let Some(ticket) = self.offered_ticket() else { return };
         self.change(|session, record| {
-            if session.selection.uses_ticket() {
+            if session.selection.uses_ticket {
                 record.known(ticket);
             } else if unknown {
                 record.unknown(ticket);
-                record.history.reason = Some(Reason::TicketUnknown);
+                record.history.reason = Some(FallbackReason::TicketUnknown);
             }
             Save::Later // `finished` follows; until it does, the older slot does as well
         });
@@ -247,7 +231,7 @@ impl ClientSession {
             if session.selection.scheme.is_some() {
                 record.fingerprints = Fingerprints::default();
             }
-            if session.bithac || session.compact {
+            if session.supported != Schemes::OFF {
                 record.scheme = session.selection.scheme; // of a server that was asked
             }
             if let Some(entry) = server_certificate.filter(PeerEntry::fits) {
@@ -259,14 +243,14 @@ impl ClientSession {
             if record.history.made == 0 {
                 record.history.made = session.begun;
             }
-            let lacks_own = session.defences.lack(CacheDefence::FreshTickets) && session.selection.uses_ticket();
+            let has_own = session.defences.replace_tickets() || !session.selection.uses_ticket;
             let offered = session.offer.as_deref().map(|offer| Box::new(offer.names()));
-            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| !lacks_own), uses: None };
+            let finished = Finished { before, offered, own_ticket: ticket.filter(|_| has_own), uses: None };
             if let Some(slot) = finished.own_slot(record) {
-                if session.defences.lack(CacheDefence::TwoSlots) {
+                if !session.defences.keep_two_slots() {
                     record.confirm(slot);
                 }
-                record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket()));
+                record.learn_ticket(slot, session.offered_ticket().filter(|_| session.selection.uses_ticket));
                 session.hold(record);
             }
             session.offer = None;
@@ -330,10 +314,10 @@ impl ClientSession {
                 record.prefer_confirmed(ticket, uses);
             }
             record.health = before.unwrap_or(record.health);
-            if !session.defences.lack(CacheDefence::Alternation) {
+            if session.defences.alternate() {
                 record.health.failed(offered.is_some(), now.unix.map(|time| time.as_secs()));
             }
-            if failure == Failure::AlertOrFailedCheck && !session.defences.lack(CacheDefence::DroppedTickets) {
+            if failure == Failure::AlertOrFailedCheck && session.defences.drop_tickets() {
                 drop_selected(record, selection, offered.unwrap_or_default());
             }
             if *record == unchanged { Save::Later } else { Save::Now }

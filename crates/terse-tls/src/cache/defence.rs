@@ -85,25 +85,111 @@ pub(crate) struct Defences {
     pub(crate) without: Option<CacheDefence>,
 }
 
+/// One function for each defence: what holds with it. Nothing else asks what a test took away.
 impl Defences {
-    /// Whether a test took `defence` away.
-    #[cfg(terse_testing)]
-    pub(crate) fn lack(self, defence: CacheDefence) -> bool {
-        self.without == Some(defence)
+    /// The transcript takes the fingerprint of what is left out or reduced.
+    pub(crate) fn bind_transcript(self) -> bool {
+        self.have(CacheDefence::TranscriptBinding)
+    }
+
+    /// Whether a handshake goes on after a signature of the peer that `is_good`, or is not.
+    pub(crate) fn take_signature(self, is_good: bool) -> bool {
+        is_good || !self.have(CacheDefence::Signature)
     }
 
     /// What the verification of a client's Finished gave.
     pub(crate) fn finished(self, verified: Result<FinishedProof, Error>) -> Result<FinishedProof, Error> {
         #[cfg(terse_testing)]
-        if self.lack(CacheDefence::Finished) {
+        if !self.have(CacheDefence::Finished) {
             return Ok(FinishedProof::after_finished());
         }
         verified
     }
 
+    /// A new ticket waits beside the confirmed one until the server is known to have it.
+    pub(crate) fn keep_two_slots(self) -> bool {
+        self.have(CacheDefence::TwoSlots)
+    }
+
+    /// Whether a new ticket joins the lineage of a row, which `is_of` the Certificate that was proven, or is not.
+    pub(crate) fn join_lineage(self, is_of: bool) -> bool {
+        is_of || !self.have(CacheDefence::Lineages)
+    }
+
+    /// Whether a ticket is out of reach that `is_held` by a running connection.
+    pub(crate) fn respect_holder(self, is_held: bool) -> bool {
+        is_held && self.have(CacheDefence::Holding)
+    }
+
+    /// Tickets and objects that were selected go after an alert or a failed check.
+    pub(crate) fn drop_tickets(self) -> bool {
+        self.have(CacheDefence::DroppedTickets)
+    }
+
+    /// Failures are counted, so that attempts without an offer come between.
+    pub(crate) fn alternate(self) -> bool {
+        self.have(CacheDefence::Alternation)
+    }
+
+    /// A ticket that was used is replaced by one of this handshake.
+    pub(crate) fn replace_tickets(self) -> bool {
+        self.have(CacheDefence::FreshTickets)
+    }
+
+    /// Whether an entry may be used, which was verified under the policy of now, or was not.
+    pub(crate) fn take_policy(self, is_same: bool) -> bool {
+        is_same || !self.have(CacheDefence::TrustPolicy)
+    }
+
+    /// The role of a peer is part of the policy that it is verified under.
+    pub(crate) fn separate_roles(self) -> bool {
+        self.have(CacheDefence::Roles)
+    }
+
+    /// Whether an entry may be used, which was verified under the server name of now, or was not.
+    pub(crate) fn take_server_name(self, is_same: bool) -> bool {
+        is_same || !self.have(CacheDefence::ServerName)
+    }
+
+    /// The validity of an entry's chain is checked at every use.
+    pub(crate) fn check_validity(self) -> bool {
+        self.have(CacheDefence::Validity)
+    }
+
+    /// Revocation of an entry's chain is checked at every use.
+    pub(crate) fn check_revocation(self) -> bool {
+        self.have(CacheDefence::Revocation)
+    }
+
+    /// Name, port, transport and credential have scopes of their own.
+    pub(crate) fn separate_scopes(self) -> bool {
+        self.have(CacheDefence::Scopes)
+    }
+
+    /// Whether a server leaves an object out, which `is_same` as the one that it would send, or is not.
+    pub(crate) fn leave_out(self, is_same: bool) -> bool {
+        is_same || !self.have(CacheDefence::SameObjects)
+    }
+
+    /// Whether a client takes a selection that `is_legal`, or is not.
+    pub(crate) fn take_selection(self, is_legal: bool) -> bool {
+        is_legal || !self.have(CacheDefence::Selection)
+    }
+
+    /// Whether a TLS 1.2 handshake may cache, which has the extended master secret, or has not.
+    pub(crate) fn may_cache(self, extended_master_secret: bool) -> bool {
+        extended_master_secret || !self.have(CacheDefence::ExtendedMasterSecret)
+    }
+
+    /// Whether no test took `defence` away.
+    #[cfg(terse_testing)]
+    fn have(self, defence: CacheDefence) -> bool {
+        self.without != Some(defence)
+    }
+
     /// Nobody can take one away.
     #[cfg(not(terse_testing))]
-    pub(crate) const fn lack(self, _: CacheDefence) -> bool {
-        false
+    const fn have(self, _: CacheDefence) -> bool {
+        true
     }
 }

@@ -7,8 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::shared::Value;
-use super::{Fingerprint, Reason, ServerId, TrustId};
-use crate::cache::{CacheDefence, Defences};
+use super::{FallbackReason, Fingerprint, ServerId, TrustId};
+use crate::cache::Defences;
 use crate::cert::Suited;
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::error::{CertificateError, InvalidMessage};
@@ -105,28 +105,28 @@ impl PeerEntry {
     }
 
     /// Whether the entry may stand for its Certificate under `conditions`.
-    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), Reason> {
+    pub(super) fn usable(&self, conditions: &Conditions<'_>) -> Result<(), FallbackReason> {
         let Conditions { trust_id, revocation, certificate_types, versions, server, now, without_clock, defences } =
             *conditions;
         let validity = &self.peer.validity;
         match now.unix.map(|time| validity.check(time)) {
-            _ if defences.lack(CacheDefence::Validity) => {}
-            Some(Err(CertificateError::Expired { .. })) => return Err(Reason::Expired),
-            Some(Err(_)) => return Err(Reason::ClockNotPlausible),
-            None if !without_clock && !validity.is_unbounded() => return Err(Reason::ClockUnknown),
+            _ if !defences.check_validity() => {}
+            Some(Err(CertificateError::Expired { .. })) => return Err(FallbackReason::Expired),
+            Some(Err(_)) => return Err(FallbackReason::ClockNotPlausible),
+            None if !without_clock && !validity.is_unbounded() => return Err(FallbackReason::ClockUnknown),
             Some(Ok(())) | None => {}
         }
-        if self.trust_id != trust_id && !defences.lack(CacheDefence::TrustPolicy) {
-            return Err(Reason::TrustChanged);
+        if !defences.take_policy(self.trust_id == trust_id) {
+            return Err(FallbackReason::TrustChanged);
         }
         let stands = |kind| versions.iter().any(|version| self.stands_for(kind, *version));
         if !certificate_types.iter().any(|kind| stands(*kind)) {
-            return Err(Reason::OtherCertificateType);
+            return Err(FallbackReason::OtherCertificateType);
         }
-        if self.server != *server && !defences.lack(CacheDefence::ServerName) {
-            return Err(Reason::OtherServerName);
+        if !defences.take_server_name(self.server == *server) {
+            return Err(FallbackReason::OtherServerName);
         }
-        let is_revocable = self.certificate_type() == CertificateType::X509 && !defences.lack(CacheDefence::Revocation);
+        let is_revocable = self.certificate_type() == CertificateType::X509 && defences.check_revocation();
         match revocation.filter(|_| is_revocable) {
             Some(revocation) => Ok(revocation.check_cached(self.peer.links())?),
             None => Ok(()),

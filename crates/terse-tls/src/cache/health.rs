@@ -3,7 +3,7 @@
 //!
 //! What must always hold: of two connections in a row at most one fails because of an offer, once two have.
 
-use super::Reason;
+use super::FallbackReason;
 use crate::error::InvalidMessage;
 use crate::wire::{Reader, Writer};
 
@@ -26,9 +26,9 @@ pub(super) enum Permission {
     /// Offer what there is.
     Offer,
     /// Say that caching is supported, and offer nothing. So the full attempt brings a ticket for the next one.
-    Support(Reason),
+    Support(FallbackReason),
     /// Send no extension of a caching scheme.
-    Nothing(Reason),
+    Nothing(FallbackReason),
 }
 
 impl Health {
@@ -53,7 +53,7 @@ impl Health {
     pub(super) fn begin(&mut self, now: Option<u64>) -> Permission {
         match self {
             Self::Working { .. } | Self::OnTrial | Self::Alternating { cached_next: true } => Permission::Offer,
-            Self::Alternating { cached_next: false } => Permission::Support(Reason::FullAttempt),
+            Self::Alternating { cached_next: false } => Permission::Support(FallbackReason::FullAttempt),
             Self::Off { until, connections } => {
                 let over = match (now, until) {
                     (Some(now), Some(until)) => {
@@ -68,7 +68,7 @@ impl Health {
                     }
                 };
                 if !over {
-                    return Permission::Nothing(Reason::SwitchedOff);
+                    return Permission::Nothing(FallbackReason::SwitchedOff);
                 }
                 *self = Self::OnTrial;
                 Permission::Offer
@@ -79,8 +79,8 @@ impl Health {
     /// Before a connection that offers a session. It decides nothing about the scheme.
     pub(super) const fn beside_resumption(self) -> Permission {
         match self {
-            Self::Off { .. } => Permission::Nothing(Reason::SwitchedOff),
-            _ => Permission::Support(Reason::SessionOffered),
+            Self::Off { .. } => Permission::Nothing(FallbackReason::SwitchedOff),
+            _ => Permission::Support(FallbackReason::SessionOffered),
         }
     }
 

@@ -126,7 +126,7 @@ impl World {
             client: ClientSession::begin(&client, scope(), context),
             server: match self.scheme {
                 Scheme::Compact => ServerSession::begin_compact(&cache, SEEN, Some(ASKED), host_name, now, false),
-                _ => ServerSession::begin(&cache, Some(ASKED), host_name, now, false),
+                _ => ServerSession::begin_bithac(&cache, Some(ASKED), host_name, now, false),
             },
             own_certificate,
             cached: false,
@@ -143,7 +143,10 @@ impl World {
                 if let Some(ticket) = client.ticket_of(self.scheme) {
                     match self.scheme {
                         Scheme::Compact => selection = server.select_everything(look_up(&*self.server, [ticket])),
-                        _ => selection.client_certificate = server.select(look_up(&*self.server, [ticket])) == Some(0),
+                        _ => {
+                            selection.client_certificate = server.select(look_up(&*self.server, [ticket])) == Some(0);
+                            selection.uses_ticket = selection.client_certificate;
+                        }
                     }
                 }
                 *cached = selection.client_certificate;
@@ -221,11 +224,11 @@ fn failures_are_remembered_over_restarts(scheme: Scheme) {
     assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
     assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
     let full = connect(&mut world, Reach::Confirmation, End::Drop);
-    assert_eq!(full, Some("full attempt after unanswered offers"));
+    assert_eq!(full, Some(FallbackReason::FullAttempt));
     assert_eq!(connect(&mut world, Reach::ClientHello, End::TimeOut), None);
     for _ in 0..2 {
         let off = connect(&mut world, Reach::Confirmation, End::Drop);
-        assert_eq!(off, Some("switched off after repeated failures"));
+        assert_eq!(off, Some(FallbackReason::SwitchedOff));
     }
 }
 
@@ -239,7 +242,7 @@ fn rule_2_a_device_without_clock_that_restarts_for_each_connection_is_not_off_fo
     for _ in 0..10 {
         let context = Context { now: no_clock(), ..context() };
         let session = ClientSession::begin(&client_cache(world.client.clone()), scope(), context);
-        off += u32::from(session.reason() == Some("switched off after repeated failures"));
+        off += u32::from(session.reason() == Some(FallbackReason::SwitchedOff));
         world.crash();
     }
     assert_eq!(off, 3);

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::health::{Fingerprints, Health};
-use super::{Fingerprint, Parts, PeerEntry, Reason, RequestEntry, Scheme, Ticket, TicketSubject};
+use super::{FallbackReason, Fingerprint, Parts, PeerEntry, RequestEntry, Scheme, Ticket, TicketSubject};
 use crate::wire::ProtocolVersion;
 
 mod packed;
@@ -40,7 +40,7 @@ pub(super) struct History {
     /// When something was last left out.
     pub(super) used: u32,
     /// Why the last connection offered less than everything.
-    pub(super) reason: Option<Reason>,
+    pub(super) reason: Option<FallbackReason>,
 }
 
 /// A ticket, and what it stands for.
@@ -108,7 +108,7 @@ impl ScopeRecord {
     }
 
     /// Why the last connection offered less than everything.
-    pub const fn reason(&self) -> Option<Reason> {
+    pub const fn reason(&self) -> Option<FallbackReason> {
         self.history.reason
     }
 

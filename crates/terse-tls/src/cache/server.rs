@@ -9,10 +9,9 @@ use core::task::Poll;
 
 use super::entry::Conditions;
 use super::{
-    AddressId, Commit, Fingerprint, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes, Selection, ServerId,
-    ServerObjects, ServerStore, Ticket, TicketRows, TicketSubject, TrustId,
+    AddressId, Commit, Defences, FallbackReason, Fingerprint, NotSaved, Parts, PeerEntry, Row, Scheme, Schemes,
+    Selection, ServerContext, ServerId, ServerObjects, ServerStore, Ticket, TicketSubject, TrustId,
 };
-use crate::cache::{CacheDefence, Defences};
 use crate::cert::{RevocationCheck, VerifiedPeer};
 use crate::proof::FinishedProof;
 use crate::time::Now;
@@ -48,13 +47,15 @@ pub(crate) struct RequestedCertificate {
 /// One connection's dealings with the cache.
 #[derive(Debug)]
 pub(crate) struct ServerSession {
+    scheme: Scheme,
+    cache: ServerCache,
+    /// What this side shows in this handshake. `None`: nothing is selected and nothing is kept.
+    shown: Option<ServerObjects>,
     /// `None`: clients' Certificates are not kept.
     policy: Option<Policy>,
-    /// Where a row can do without a client's Certificate, which is `compact`: the store, and what this side shows.
-    own: Option<(ServerCache, ServerObjects)>,
     /// The ticket that was selected.
     used: Option<Used>,
-    reason: Option<&'static str>,
+    reason: Option<FallbackReason>,
     /// Where the client is, over datagrams.
     address: Option<AddressId>,
     defences: Defences,
@@ -73,7 +74,6 @@ struct Used {
 /// What an entry must pass in this handshake.
 #[derive(Debug)]
 struct Policy {
-    cache: ServerCache,
     asked: RequestedCertificate,
     server: ServerId,
     now: Now,
@@ -102,97 +102,86 @@ impl Committing {
 }
 
 impl ServerSession {
-    /// Of `bithac`. With `asked` absent no client certificate is asked for, and nothing is selected or kept. `host_name`
-    /// is the name of the ClientHello.
-    pub(crate) fn begin(
-        cache: &ServerCache,
-        asked: Option<RequestedCertificate>,
-        host_name: Option<&[u8]>,
-        now: Now,
-        without_clock: bool,
-    ) -> Self {
-        let server = ServerId::from_host_name(host_name);
-        let policy = match (asked, server, cache.schemes.contains(Scheme::Bithac)) {
-            (Some(asked), Some(server), true) => {
-                Some(Policy { cache: cache.clone(), asked, server, now, without_clock, revocation: None })
-            }
-            _ => None,
-        };
-        Self { policy, own: None, used: None, reason: None, address: None, defences: Defences::default(), now }
-    }
-
-    /// The same of `compact`, where `own` is what this side shows in this handshake.
-    pub(crate) fn begin_compact(
-        cache: &ServerCache,
-        own: ServerObjects,
-        asked: Option<RequestedCertificate>,
-        host_name: Option<&[u8]>,
-        now: Now,
-        without_clock: bool,
-    ) -> Self {
-        let has_place = cache.schemes.contains(Scheme::Compact) && ServerId::from_host_name(host_name).is_some();
+    /// A session before anything is selected by `scheme`. Nothing is kept of a client whose `host_name` is too long to be
+    /// one, and no Certificate where the client is not asked for one.
+    pub(crate) fn begin(scheme: Scheme, context: &ServerContext<'_>, shown: ServerObjects) -> Self {
+        let ServerContext { cache, own, host_name, asked, revocation, now, without_clock, defences } = context;
+        let server = ServerId::from_host_name(*host_name).filter(|_| cache.schemes.contains(scheme));
+        let has_place = server.is_some();
+        let asked = own.request.as_ref().and_then(|_| asked());
+        let policy = asked.zip(server).map(|(asked, server)| Policy {
+            asked,
+            server,
+            now: *now,
+            without_clock: *without_clock,
+            revocation: revocation(),
+        });
         Self {
-            own: has_place.then(|| (cache.clone(), own)),
-            ..Self::begin(cache, asked, host_name, now, without_clock)
+            scheme,
+            cache: (*cache).clone(),
+            shown: Some(shown).filter(|_| has_place),
+            policy,
+            used: None,
+            reason: None,
+            address: None,
+            defences: *defences,
+            now: *now,
         }
     }
 
-    /// With these defences, where a test took one away.
-    pub(crate) const fn defended(mut self, defences: Defences) -> Self {
-        self.defences = defences;
-        self
+    pub(super) const fn shown(&self) -> Option<ServerObjects> {
+        self.shown
     }
 
-    /// The same where clients' certificates are checked for revocation.
-    pub(crate) fn checking(mut self, revocation: Option<RevocationCheck>) -> Self {
-        if let Some(policy) = &mut self.policy {
-            policy.revocation = revocation;
-        }
-        self
+    pub(super) const fn defences(&self) -> Defences {
+        self.defences
     }
 
-    /// The index of the first of the tickets that can be used. What expired or was revoked is deleted.
-    pub(crate) fn select(&mut self, rows: TicketRows) -> Option<u16> {
+    /// Whether a client's Certificate may be selected, and is kept.
+    pub(super) const fn keeps_certificates(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// Whether the client's Certificate is to have live extensions, so that it cannot be left out.
+    pub(super) fn asks_for_extensions(&self) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.asked.has_extensions)
+    }
+
+    /// Selects the ticket, and the client's Certificate with it or not.
+    pub(super) fn use_row(&mut self, ticket: Ticket, row: Row, client_certificate: bool) {
+        self.used = Some(Used { ticket, row, client_certificate });
+    }
+
+    /// Each ClientHello is judged anew.
+    pub(super) fn forget_used(&mut self) {
         self.used = None;
-        let policy = self.policy.as_ref()?;
-        for (index, (ticket, row)) in (0..).zip(rows) {
-            match policy.usable(ticket, row, self.defences) {
-                Ok(row) => {
-                    self.used = Some(Used { ticket, row, client_certificate: true });
-                    return Some(index);
-                }
-                Err(reason) => self.reason = Some(reason),
-            }
-        }
-        None
     }
 
-    /// What the ticket of `compact` that was looked up lets this handshake leave out.
-    pub(crate) fn select_everything(&mut self, rows: TicketRows) -> Selection {
-        self.used = None;
-        let mut selection = Selection { scheme: Some(Scheme::Compact), ..Selection::default() };
-        let Some((_, own)) = &self.own else { return selection };
-        let found = rows.into_iter().next().and_then(|(ticket, row)| Some((ticket, row?)));
-        let Some((ticket, seen, row)) = found.and_then(|(ticket, row)| Some((ticket, row.seen?, row))) else {
-            self.reason = Some("ticket unknown");
-            return selection;
+    /// Says why less was selected than was offered.
+    pub(super) const fn reject(&mut self, reason: FallbackReason) {
+        self.reason = Some(reason);
+    }
+
+    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
+    pub(super) fn check(&self, ticket: Ticket, entry: &PeerEntry) -> Result<(), FallbackReason> {
+        let Some(policy) = &self.policy else { return Err(FallbackReason::TicketNotFound) };
+        let RequestedCertificate { trust_id, certificate_type, version, .. } = policy.asked;
+        let conditions = Conditions {
+            trust_id,
+            revocation: policy.revocation.as_ref(),
+            certificate_types: &[certificate_type],
+            versions: &[version],
+            server: &policy.server,
+            now: policy.now,
+            without_clock: policy.without_clock,
+            defences: self.defences,
         };
-        let is_lax = self.defences.lack(CacheDefence::SameObjects);
-        selection.server_certificate = seen.certificate == own.certificate || is_lax;
-        selection.certificate_request = own.request.is_some() && (seen.request == own.request || is_lax);
-        if let (Some(entry), Some(policy), Some(_)) = (&row.entry, &self.policy, own.request) {
-            match policy.check(ticket, entry, self.defences) {
-                Ok(()) if policy.asked.has_extensions => self.reason = Some("an OCSP response is asked for"),
-                Ok(()) => selection.client_certificate = true,
-                Err(reason) => self.reason = Some(reason),
+        entry.usable(&conditions).inspect_err(|reason| {
+            if reason.is_final() {
+                // If this is not saved, the next use deletes it again.
+                let _ = self.cache.store.remove(&ticket);
             }
-        }
-        if selection.any() {
-            self.used = Some(Used { ticket, row, client_certificate: selection.client_certificate });
-        } else {
-            self.reason = self.reason.or(Some("nothing is as the client has seen it"));
-        }
-        selection
+        })
     }
 
     /// The client's Certificate under the selected ticket.
@@ -202,19 +191,21 @@ impl ServerSession {
 
     /// The client's Certificate, if it is not sent at all.
     pub(crate) fn left_out_certificate(&self) -> Option<&PeerEntry> {
-        self.client_certificate().filter(|_| self.own.is_some())
+        self.client_certificate().filter(|_| self.as_selection().leaves_out())
+    }
+
+    fn as_selection(&self) -> Selection {
+        Selection { scheme: Some(self.scheme), ..Selection::default() }
     }
 
     /// What the ticket of this handshake stands for, if there is one. `client_certificate` was proven.
     pub(crate) fn names(&self, client_certificate: Option<Fingerprint>) -> Option<TicketSubject> {
-        match &self.own {
-            None => client_certificate.map(TicketSubject::Client),
-            Some((_, seen)) => Some(TicketSubject::Static(Parts {
-                server_certificate: seen.certificate,
-                certificate_request: seen.request,
-                client_certificate,
-            })),
-        }
+        let ServerObjects { certificate, request } = self.shown?;
+        self.as_selection().subject(Parts {
+            server_certificate: certificate,
+            certificate_request: request,
+            client_certificate,
+        })
     }
 
     /// An entry for the Certificate that was asked for, verified as [`RequestedCertificate`] says. `None`: not to be kept.
@@ -225,7 +216,7 @@ impl ServerSession {
     }
 
     /// Why the client's Certificate was not selected though the client sent a ticket.
-    pub(crate) fn reason(&self) -> Option<&'static str> {
+    pub(crate) fn reason(&self) -> Option<FallbackReason> {
         self.reason.filter(|_| self.client_certificate().is_none())
     }
 
@@ -242,51 +233,19 @@ impl ServerSession {
     pub(crate) fn commit(&mut self, proof: FinishedProof, ticket: Ticket, entry: Option<PeerEntry>) -> Committing {
         let FinishedProof { .. } = proof;
         let entry = entry.filter(PeerEntry::fits);
-        let (store, seen) = match (&self.own, &self.policy, &entry) {
-            (Some((cache, seen)), ..) => (&cache.store, Some(*seen)),
-            (None, Some(policy), Some(_)) => (&policy.cache.store, None),
-            _ => return Committing::Done(Ok(())), // a ticket of `bithac` stands for a certificate
+        let seen = match self.names(None) {
+            Some(TicketSubject::Static(_)) => self.shown,
+            _ if self.keeps_certificates() && entry.is_some() => None,
+            _ => return Committing::Done(Ok(())), // a ticket of the client's Certificate alone would stand for nothing
         };
-        let joins = |used: &Used| used.row.is_of(entry.as_ref()) || self.defences.lack(CacheDefence::Lineages);
+        let joins = |used: &Used| self.defences.join_lineage(used.row.is_of(entry.as_ref()));
         let used = self.used.take().filter(joins);
         let row = Row { entry: entry.map(Arc::new), seen, address: self.address };
         let commit = Commit { ticket, row, parent: used.map(|used| used.ticket), time: self.now.unix };
-        match store.commit(&commit) {
+        match self.cache.store.commit(&commit) {
             Poll::Ready(saved) => Committing::Done(saved),
             Poll::Pending => Committing::Pending(commit),
         }
-    }
-}
-
-impl Policy {
-    /// The row that was found, if it is one of `bithac` and can be used.
-    fn usable(&self, ticket: Ticket, row: Option<Row>, defences: Defences) -> Result<Row, &'static str> {
-        let row = row.filter(|row| row.seen.is_none()).ok_or("ticket unknown")?;
-        let entry = row.entry.as_ref().ok_or("ticket unknown")?;
-        self.check(ticket, entry, defences)?;
-        Ok(row)
-    }
-
-    /// Whether the entry under `ticket` can be used. What expired or was revoked is deleted.
-    fn check(&self, ticket: Ticket, entry: &PeerEntry, defences: Defences) -> Result<(), &'static str> {
-        let RequestedCertificate { trust_id, certificate_type, version, .. } = self.asked;
-        let conditions = Conditions {
-            trust_id,
-            revocation: self.revocation.as_ref(),
-            certificate_types: &[certificate_type],
-            versions: &[version],
-            server: &self.server,
-            now: self.now,
-            without_clock: self.without_clock,
-            defences,
-        };
-        entry.usable(&conditions).map_err(|reason| {
-            if reason.is_final() {
-                // If this is not saved, the next use deletes it again.
-                let _ = self.cache.store.remove(&ticket);
-            }
-            reason.text()
-        })
     }
 }
 

@@ -125,6 +125,7 @@ pub(super) const ALL: Selection = Selection {
     server_certificate: true,
     certificate_request: true,
     client_certificate: true,
+    uses_ticket: true,
 };
 
 /// All rows with their parents, least recently used lineage first, and in each the older ticket first.
@@ -148,4 +149,55 @@ pub(super) fn look_up(store: &dyn ServerStore, tickets: impl IntoIterator<Item =
     let mut rows = TicketRows::default();
     assert_eq!(rows.look_up(store, tickets.into_iter()), None, "it answers at once");
     rows
+}
+
+/// What a server shows that no ticket of `bithac` names.
+const UNSEEN: ServerObjects = ServerObjects { certificate: SERVER, request: None };
+
+impl ServerSession {
+    /// A session of `bithac`.
+    pub(super) fn begin_bithac(
+        cache: &ServerCache,
+        asked: Option<RequestedCertificate>,
+        host_name: Option<&[u8]>,
+        now: Now,
+        without_clock: bool,
+    ) -> Self {
+        Self::begin_by(Scheme::Bithac, cache, UNSEEN, asked, host_name, now, without_clock)
+    }
+
+    /// A session of `compact` that shows `own`.
+    pub(super) fn begin_compact(
+        cache: &ServerCache,
+        own: ServerObjects,
+        asked: Option<RequestedCertificate>,
+        host_name: Option<&[u8]>,
+        now: Now,
+        without_clock: bool,
+    ) -> Self {
+        Self::begin_by(Scheme::Compact, cache, own, asked, host_name, now, without_clock)
+    }
+
+    fn begin_by(
+        scheme: Scheme,
+        cache: &ServerCache,
+        shown: ServerObjects,
+        asked: Option<RequestedCertificate>,
+        host_name: Option<&[u8]>,
+        now: Now,
+        without_clock: bool,
+    ) -> Self {
+        let request = OwnRequest { fingerprint: &|| Fingerprint([0; 32]), pays: true };
+        let context = ServerContext {
+            cache,
+            own: OwnObjects { certificate: shown.certificate, request: Some(request), has_extensions: false },
+            host_name,
+            asked: &|| asked,
+            revocation: &|| None,
+            now,
+            without_clock,
+            defences: Defences::default(),
+        };
+        Self::begin(scheme, &context, shown)
+    }
 }

@@ -1,11 +1,11 @@
 //! What a client's sessions and cached objects are kept under.
 
 use super::{ClientConfig, ServerAddress};
-use crate::cache::{CacheDefence, Fingerprint, Scope, ServerId};
+use crate::cache::{Fingerprint, Scope, ServerId};
 use crate::wire::{ProtocolVersion, Transport};
 
 pub(super) fn of(config: &ClientConfig, server: &ServerAddress) -> Scope {
-    if config.common.defences().lack(CacheDefence::Scopes) {
+    if !config.common.defences().separate_scopes() {
         let server = ServerId::new(&server.name);
         return Scope { server, port: 0, transport: Transport::Stream, credential: None };
     }

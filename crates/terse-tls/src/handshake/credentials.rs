@@ -74,9 +74,5 @@ impl CertificateCriteria<'_> {
     }
 }
 
-/// Why a client with credentials shows none.
-pub(super) const NONE_FITS: &str =
-    "the server takes none of the client's credentials: by type, signature scheme or issuer";
-
 #[cfg(test)]
 mod tests;

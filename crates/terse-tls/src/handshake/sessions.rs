@@ -4,8 +4,7 @@
 use alloc::vec::Vec;
 
 use super::{Output, caching, signature};
-use crate::cache::CacheDefence;
-use crate::cache::{Reason, ServerId, TrustId};
+use crate::cache::{FallbackReason, ServerId, TrustId};
 use crate::cert::{PeerRole, RevocationCheck, VerifiedPeer};
 use crate::config::{ClientAuthentication, ClientConfig, ServerAddress, ServerConfig};
 use crate::resume::{Binding, ClientPolicy, Context, MAX_LIFETIME, ResumedClient, Session, SessionOrigin, seconds};
@@ -46,18 +45,18 @@ pub(super) fn find(
     ticket: &[u8],
     binding: Option<&Binding>,
     now: Now,
-) -> Result<Session, Option<&'static str>> {
+) -> Result<Session, Option<FallbackReason>> {
     let (Some(resumption), Some(binding), Some(time)) = (&config.resumption, binding, seconds(now)) else {
         return Err(None);
     };
     let session = resumption.find(ticket, binding, time).ok_or(None)?;
     let client = session.client.as_ref().filter(|client| client.identity.certificate_type() == CertificateType::X509);
     if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
-        revocation.check(client.links.as_slice()).map_err(Reason::from).map_err(|reason| {
+        revocation.check(client.links.as_slice()).map_err(FallbackReason::from).map_err(|reason| {
             if reason.is_final() {
                 resumption.claim(ticket); // nobody else is to get it
             }
-            Some(reason.text())
+            Some(reason)
         })?;
     }
     Ok(session)
@@ -113,8 +112,8 @@ pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
 /// What the server's chain is verified under.
 pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId {
     let common = &config.common;
-    let is_lax = common.defences().lack(CacheDefence::Roles);
-    let role = if is_lax { PeerRole::Client } else { PeerRole::Server(&server.name) };
+    let has_roles = common.defences().separate_roles();
+    let role = if has_roles { PeerRole::Server(&server.name) } else { PeerRole::Client };
     config.trust.id(common.provider.sha256, role, common.chain_signature_schemes())
 }
 

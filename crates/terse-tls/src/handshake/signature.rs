@@ -3,14 +3,15 @@
 //! What must always hold: a peer's signature is accepted only under a scheme that this side offers and that fits the
 //! peer's key.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use pki_types::SignatureVerificationAlgorithm;
 
 use super::Output;
-use crate::cache::CacheDefence;
-use crate::cert::{Credential, split_public_key};
+use crate::cache::Fingerprint;
+use crate::cert::{Credential, VerifiedPeer, split_public_key};
 use crate::config::Common;
 use crate::crypto::{CryptoError, Rng, Signing};
 use crate::error::{Error, PeerMisbehaved};
@@ -83,6 +84,28 @@ pub(crate) fn choose(
     ours.find(|scheme| scheme.signs_handshakes_of(version) && accepts(*scheme))
 }
 
+/// Says that the peer's signature of this handshake was verified. [`verify`] alone makes one; a state that believes a
+/// certificate cannot be made without it.
+#[derive(Debug)]
+pub(crate) struct HandshakeSignatureValid(());
+
+/// A peer that proved who it is: its chain or raw public key is believed, and it signed this handshake with that key.
+pub(crate) struct ProvenPeer {
+    pub(crate) peer: Arc<VerifiedPeer>,
+    /// The fingerprint of its Certificate, where there is a cache.
+    pub(crate) fingerprint: Option<Fingerprint>,
+}
+
+impl ProvenPeer {
+    pub(crate) const fn new(
+        peer: Arc<VerifiedPeer>,
+        fingerprint: Option<Fingerprint>,
+        HandshakeSignatureValid(()): HandshakeSignatureValid,
+    ) -> Self {
+        Self { peer, fingerprint }
+    }
+}
+
 /// Checks the peer's signature of `content` with the key of its certificate, which was sent or is cached.
 #[inline(never)]
 pub(crate) fn verify(
@@ -92,7 +115,7 @@ pub(crate) fn verify(
     verify: &CertificateVerify<'_>,
     content: &[u8],
     output: &mut Output<'_>,
-) -> Result<(), Error> {
+) -> Result<HandshakeSignatureValid, Error> {
     let CertificateVerify { algorithm: scheme, signature } = *verify;
     if !scheme.signs_handshakes_of(version) || !common.signature_schemes.contains(&scheme) {
         return Err(PeerMisbehaved::IllegalSignatureScheme.into());
@@ -106,12 +129,12 @@ pub(crate) fn verify(
         _ => algorithms_on_any_curve(common, scheme).find(fits),
     };
     let algorithm = algorithm.ok_or(PeerMisbehaved::IllegalSignatureScheme)?;
-    let is_bad = algorithm.verify_signature(key, content, signature).is_err();
-    if is_bad && !common.defences().lack(CacheDefence::Signature) {
+    let is_good = algorithm.verify_signature(key, content, signature).is_ok();
+    if !common.defences().take_signature(is_good) {
         return Err(PeerMisbehaved::BadSignature.into());
     }
     output.summary.peer.signature_scheme = Some(scheme);
-    Ok(())
+    Ok(HandshakeSignatureValid(()))
 }
 
 /// The algorithms that are accepted in chains: those of the schemes that this side offers for them, on any curve. A scheme

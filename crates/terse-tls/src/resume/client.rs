@@ -11,7 +11,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use super::{MAX_LIFETIME, seconds};
-use crate::cache::{Reason, Scope, TrustId};
+use crate::cache::{FallbackReason, Scope, TrustId};
 use crate::cert::{Links, PeerIdentity, RevocationCheck, Validity};
 use crate::crypto::{CryptoError, Rng, Secret};
 use crate::error::InvalidMessage;
@@ -108,8 +108,8 @@ pub(crate) struct SessionRequirements<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unusable {
     /// Nor will it ever be.
-    ForGood(&'static str),
-    Now(&'static str),
+    ForGood(FallbackReason),
+    Now(FallbackReason),
 }
 
 impl ClientResumption {
@@ -119,9 +119,9 @@ impl ClientResumption {
     }
 
     /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.
-    fn take(&self, scope: &Scope, requirements: &SessionRequirements<'_>) -> Result<StoredSession, &'static str> {
-        let now = seconds(requirements.now).ok_or("time unknown")?;
-        let mut reason = "no session";
+    fn take(&self, scope: &Scope, requirements: &SessionRequirements<'_>) -> Result<StoredSession, FallbackReason> {
+        let now = seconds(requirements.now).ok_or(FallbackReason::ClockUnknown)?;
+        let mut reason = FallbackReason::NoSession;
         let mut later = Vec::new();
         let found = loop {
             let Some(session) = self.store.take(scope) else { break Err(()) };
@@ -152,25 +152,25 @@ impl StoredSession {
         let lasts = |from: u64, seconds: u32| now < from.saturating_add(seconds.min(MAX_LIFETIME).into());
         let is_over = !lasts(self.received, self.lifetime) || !lasts(*authenticated, MAX_LIFETIME);
         if is_over || now > validity.not_after {
-            return Err(Unusable::ForGood("session expired"));
+            return Err(Unusable::ForGood(FallbackReason::SessionExpired));
         }
         if now < self.received || now < validity.not_before {
-            return Err(Unusable::Now("clock is earlier than the session"));
+            return Err(Unusable::Now(FallbackReason::ClockNotPlausible));
         }
         if *trust_id != requirements.trust_id {
-            return Err(Unusable::ForGood("trust changed"));
+            return Err(Unusable::ForGood(FallbackReason::TrustChanged));
         }
         if !(requirements.is_enabled)(self.suite) {
-            return Err(Unusable::ForGood("suite of the session switched off"));
+            return Err(Unusable::ForGood(FallbackReason::SuiteDisabled));
         }
         match requirements.revocation.filter(|_| identity.certificate_type() == CertificateType::X509) {
             None => Ok(()),
-            Some(revocation) => {
-                revocation.check(links.as_slice()).map_err(Reason::from).map_err(|reason| match reason.is_final() {
-                    true => Unusable::ForGood(reason.text()),
-                    false => Unusable::Now(reason.text()),
-                })
-            }
+            Some(revocation) => revocation.check(links.as_slice()).map_err(FallbackReason::from).map_err(|reason| {
+                match reason.is_final() {
+                    true => Unusable::ForGood(reason),
+                    false => Unusable::Now(reason),
+                }
+            }),
         }
     }
 

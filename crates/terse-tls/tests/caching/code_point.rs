@@ -2,6 +2,7 @@
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
+use terse_tls::cache::Scheme;
 use terse_tls::summary::Mode;
 use terse_tls::{ExtensionType, HandshakeType};
 
@@ -17,7 +18,7 @@ fn another_code_point_serves_as_well() {
         world.server.common.client_cached_info = OTHER;
         assert_eq!(world.connect().unwrap().client.mode, Mode::Full);
         let done = world.connect().unwrap();
-        assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Bithac, &BOTH_CERTIFICATES[..]));
+        assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Cached(Scheme::Bithac), &BOTH_CERTIFICATES[..]));
     }
 }
 
@@ -27,7 +28,7 @@ fn different_code_points_leave_rfc7924() {
         let mut world = World::new(version);
         world.server.common.client_cached_info = OTHER;
         world.connect().unwrap();
-        assert_eq!(world.connect().unwrap().client.mode, Mode::Rfc7924);
+        assert_eq!(world.connect().unwrap().client.mode, Mode::Cached(Scheme::Rfc7924));
     }
 }
 

@@ -8,6 +8,7 @@ use terse_testkit::forge::KeyLogLines;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_testkit::rng::SeededRng;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::{CryptoProvider, Rng};
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
@@ -182,7 +183,7 @@ fn rule_5_compact_leaves_out_what_is_the_same() {
         world.server.client_authentication = ClientAuthentication::None;
         for _ in 0..3 {
             let done = world.connect().unwrap();
-            assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Compact, &[server][..]));
+            assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Cached(Scheme::Compact), &[server][..]));
             assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
         }
         // Everybody is asked again: what such a ticket names is still left out.
@@ -207,7 +208,7 @@ fn compact_without_a_client_certificate() {
         expected.pop();
         for _ in 0..3 {
             let (messages, done) = Messages::of(&mut world);
-            assert_eq!((done.client.mode, &done.client.cached), (Mode::Compact, &expected));
+            assert_eq!((done.client.mode, &done.client.cached), (Mode::Cached(Scheme::Compact), &expected));
             assert_eq!(done.server.peer.identity, None);
             let empty: &[u8] =
                 if setting.version == TLS12 { &[11, 0, 0, 3, 0, 0, 0] } else { &[11, 0, 0, 4, 0, 0, 0, 0] };
@@ -250,7 +251,7 @@ fn another_code_point_serves_as_well() {
         world.assert_cached();
         // Of different ones the next best scheme is left.
         world.server.common.compact_cache = ExtensionType(0xff98);
-        for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
+        for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
             assert_eq!(world.connect().unwrap().client.mode, expected);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use terse_pki::Usage;
 use terse_testkit::pki::{Pki, credential};
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{CertificateError, ClientAuthentication, Credential, PeerIdentity, Trust};
 
@@ -62,7 +63,7 @@ fn a_cached_request_chooses_as_the_full_one() {
         world.restart_server(false);
         let done = world.connect().unwrap();
         assert!(!done.client.cached.contains(&CachedObject::ClientCertificate));
-        if world.mode() == Mode::Bithac {
+        if world.mode() == Mode::Cached(Scheme::Bithac) {
             assert!(done.client.cached.contains(&CachedObject::CertificateRequest));
         }
         assert!(is_other(done.server.peer.identity.as_ref()));

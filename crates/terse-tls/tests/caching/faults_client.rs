@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use terse_pki::Usage;
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
+use terse_tls::FallbackReason;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{AlertDescription, ExtensionType, Fault, HandshakeType, PeerMisbehaved};
 
@@ -257,7 +258,7 @@ fn fault_client_that_does_not_use_a_ticket_does_not_join_its_lineage() {
         for _ in 0..4 {
             let (link, result) = thief.connect_with(Side::Client, show(vec![object(1, &stolen)]));
             result.unwrap();
-            assert_eq!(link.pair.server.summary().fallback, Some("server name changed"));
+            assert_eq!(link.pair.server.summary().fallback, Some(FallbackReason::OtherServerName));
         }
         victim.assert_cached();
     }

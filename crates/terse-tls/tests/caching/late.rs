@@ -4,6 +4,8 @@
 use terse_testkit::fault;
 use terse_testkit::late::Late;
 use terse_testkit::pair::{Failed, Side};
+use terse_tls::FallbackReason;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{
     ClientCache, ClientStore, MemoryClientStore, NotSaved, Save, ScopeRecord, StoreAnswer, StoreRequest, Ticket,
 };
@@ -109,7 +111,7 @@ fn a_store_that_is_not_there_costs_the_caching_and_no_connection() {
         assert!(done.pair.client.is_connected() && done.pair.server.is_connected());
         assert_eq!(world.is_cached(&done.client), skipped == 1);
         if skipped == 0 {
-            assert_eq!(done.server.fallback, Some("ticket unknown"));
+            assert_eq!(done.server.fallback, Some(FallbackReason::TicketNotFound));
         }
         drop(done);
         world.set_late(Late::Never);
@@ -214,7 +216,7 @@ fn each_of_many_tickets_is_asked_for_once() {
             answer(&mut link, store.answer(&request)).unwrap();
         }
         assert_eq!(asked, tickets[..8]);
-        assert_eq!(link.done().client.mode, Mode::Bithac);
+        assert_eq!(link.done().client.mode, Mode::Cached(Scheme::Bithac));
     }
 }
 

@@ -3,6 +3,7 @@
 use pki_types::CertificateRevocationListDer;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, Pki};
+use terse_tls::FallbackReason;
 use terse_tls::cache::{MemoryClientStore, MemoryServerStore, snapshot};
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, Error, LearnedIssuers, Summary, Trust};
@@ -51,7 +52,7 @@ fn view(done: &Done, side: Side) -> (&Summary, bool) {
 }
 
 /// What `side` keeps of its peer is not used, for this `reason`, and verified in full; afterwards it is used again.
-fn assert_verified_again(world: &mut World, side: Side, reason: &str) {
+fn assert_verified_again(world: &mut World, side: Side, reason: FallbackReason) {
     let done = world.connect().unwrap();
     let (summary, is_cached) = view(&done, side);
     assert!(!is_cached);
@@ -61,7 +62,7 @@ fn assert_verified_again(world: &mut World, side: Side, reason: &str) {
 }
 
 /// `side` refuses as it would without a cache, and says in its summary why nothing cached was used.
-fn assert_refused(world: &mut World, side: Side, expected: CertificateError, reason: &str) {
+fn assert_refused(world: &mut World, side: Side, expected: CertificateError, reason: FallbackReason) {
     let mut link = world.begin();
     let failed = link.run().unwrap_err();
     assert_eq!((failed.side, failed.error), (side, Error::Certificate(expected)));
@@ -103,7 +104,7 @@ fn rule_5_a_new_crl_ends_what_it_revokes() {
         let mut world = checking(setting, side);
         let pki = Pki::shared(CHAIN);
         replace(&world, side, &[crl(&[leaf_of_the_peer(&pki, side)], 8)]);
-        assert_refused(&mut world, side, CertificateError::Revoked, "certificate revoked");
+        assert_refused(&mut world, side, CertificateError::Revoked, FallbackReason::Revoked);
         // The old CRL is back. The entry is not.
         replace(&world, side, &[crl(&[], 9)]);
         let done = world.connect().unwrap();
@@ -117,7 +118,7 @@ fn rule_5_a_revoked_issuer_ends_what_it_issued() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         replace(&world, side, &[crl(&[], 8), crl_of_the_root(true)]);
-        assert_refused(&mut world, side, CertificateError::Revoked, "certificate revoked");
+        assert_refused(&mut world, side, CertificateError::Revoked, FallbackReason::Revoked);
     });
 }
 
@@ -135,7 +136,7 @@ fn rule_5_without_a_current_crl_nothing_is_used_and_nothing_lost() {
             let tickets = world.server_store.len();
             replace(&world, side, &crls);
             world.set_clocks(seconds);
-            assert_refused(&mut world, side, expected, "no current CRL");
+            assert_refused(&mut world, side, expected, FallbackReason::NoCurrentCrl);
             replace(&world, side, &[crl(&[], 14)]);
             match side {
                 Side::Client => assert!(view(&world.connect().unwrap(), side).1),
@@ -156,7 +157,7 @@ fn rule_5_a_crl_of_an_impostor_counts_for_nothing() {
         let impostor = Pki::new(CHAIN);
         let forged = impostor.authority.crl(1, &[], terse_testkit::pki::validity()).unwrap();
         replace(&world, side, &[forged]);
-        assert_refused(&mut world, side, CertificateError::UnknownRevocationStatus, "CRL not verified");
+        assert_refused(&mut world, side, CertificateError::UnknownRevocationStatus, FallbackReason::CrlNotVerified);
         let foreign = other_pki().authority.crl(1, &[], terse_testkit::pki::validity()).unwrap();
         replace(&world, side, &[crl(&[], 8), foreign]);
         world.connect().unwrap();
@@ -170,7 +171,7 @@ fn rule_5_a_restart_forgets_who_issued_the_crl() {
     for_each(|setting, side| {
         let mut world = checking(setting, side);
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
-        assert_verified_again(&mut world, side, "issuer of the CRL unknown");
+        assert_verified_again(&mut world, side, FallbackReason::IssuerUnknown);
         // It is learned for all entries.
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
         let entry = world.client_store.clone();
@@ -204,7 +205,7 @@ fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
         world.assert_cached();
         let pki = Pki::shared(CHAIN);
         replace(&world, side, &[crl(&[leaf_of_the_peer(&pki, side)], 8)]);
-        assert_refused(&mut world, side, CertificateError::Revoked, "certificate revoked");
+        assert_refused(&mut world, side, CertificateError::Revoked, FallbackReason::Revoked);
         replace(&world, side, &[crl(&[], 9)]);
         world.connect().unwrap();
         world.assert_cached();
@@ -213,7 +214,7 @@ fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
         *planted.last_mut().unwrap() ^= 1; // of the key
         let (.., planted) = snapshot::decode(&planted, 1).unwrap();
         set_trust(&mut world, side, trust_with(&planted));
-        assert_verified_again(&mut world, side, "issuer of the CRL unknown");
+        assert_verified_again(&mut world, side, FallbackReason::IssuerUnknown);
     });
 }
 
@@ -223,9 +224,9 @@ fn rule_5_whether_crls_are_required_is_part_of_the_policy() {
     for_each(|setting, side| {
         let mut world = World::cached(setting);
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
-        assert_verified_again(&mut world, side, "trust changed");
+        assert_verified_again(&mut world, side, FallbackReason::TrustChanged);
         set_trust(&mut world, side, Pki::shared(CHAIN).trust(PROVIDER));
-        assert_verified_again(&mut world, side, "trust changed");
+        assert_verified_again(&mut world, side, FallbackReason::TrustChanged);
     });
 }
 
@@ -241,6 +242,6 @@ fn rule_5_a_crl_that_comes_while_a_connection_is_made() {
         link.run().unwrap();
         assert!(view(&link.done(), side).1, "selected before");
         // What that connection left behind is not used.
-        assert_refused(&mut world, side, CertificateError::Revoked, "certificate revoked");
+        assert_refused(&mut world, side, CertificateError::Revoked, FallbackReason::Revoked);
     });
 }

@@ -7,6 +7,7 @@ use terse_testkit::forge::KeyLogLines;
 use terse_testkit::pair::{Failed, Side};
 use terse_testkit::pki::Pki;
 use terse_testkit::rng::SeededRng;
+use terse_tls::cache::Scheme;
 use terse_tls::crypto::{CryptoError, Rng};
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{
@@ -149,12 +150,12 @@ fn rule_1_message_hash_after_the_handshake_is_unexpected() {
 #[test]
 fn rule_1_transcript_binds_full_content_recomputed() {
     let mut world = World::new(TLS13).with_long_request();
-    for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
+    for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
         let key_log = Arc::new(KeyLogLines::default());
         world.client.common.key_log = Some(key_log.clone());
         let (messages, done) = Messages::of(&mut world);
         assert_eq!(done.client.mode, expected);
-        let cached = expected == Mode::Bithac;
+        let cached = expected == Mode::Cached(Scheme::Bithac);
         let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 8, 13, 11, 15, 20, 11, 15, 20]);
         let bytes = messages.bytes();
@@ -200,7 +201,7 @@ fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
     let mut world = World::new(TLS12).with_long_request();
     world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
     world.client.common.suites = vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
-    for expected in [Mode::Full, Mode::Bithac, Mode::Bithac] {
+    for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
         let key_log = Arc::new(KeyLogLines::default());
         world.server.common.key_log = Some(key_log.clone());
         let (messages, done) = Messages::of(&mut world);
@@ -210,7 +211,7 @@ fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
         let bytes = messages.bytes();
         let chain = world.client.credentials[0].chain();
         let fingerprint = certificate_fingerprint(chain);
-        let own = if expected == Mode::Bithac { synthetic(&fingerprint) } else { Vec::new() };
+        let own = if expected == Mode::Cached(Scheme::Bithac) { synthetic(&fingerprint) } else { Vec::new() };
 
         // The client's randomness: first its random, then its private key.
         let mut rng = SeededRng::new(world.last_seed());
@@ -295,7 +296,7 @@ fn rule1_both_providers_bind_the_same() {
             world.connect().unwrap();
             for _ in 0..2 {
                 let done = world.assert_cached();
-                assert_eq!((done.client.cipher_suite, done.client.mode), (Some(suite), Mode::Bithac));
+                assert_eq!((done.client.cipher_suite, done.client.mode), (Some(suite), Mode::Cached(Scheme::Bithac)));
                 assert!(done.client.cached.contains(&CachedObject::CertificateRequest));
             }
         }

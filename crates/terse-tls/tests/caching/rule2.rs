@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use terse_testkit::fault;
 use terse_testkit::forge::{Forge, KeyLogLines};
 use terse_testkit::pair::Side;
+use terse_tls::FallbackReason;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{
     AddressId, Commit, MemoryServerStore, NotSaved, Row, Schemes, ServerCache, ServerStore, Ticket,
 };
@@ -22,7 +24,7 @@ fn rule_2_newer_is_offered_if_there_is_no_confirmed() {
     let mut world = World::new(TLS13);
     world.connect_until(Until::Commit).unwrap();
     let done = world.connect_until(Until::Commit).unwrap();
-    assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Bithac, &BOTH_CERTIFICATES[..]));
+    assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Cached(Scheme::Bithac), &BOTH_CERTIFICATES[..]));
 }
 
 #[test]
@@ -32,7 +34,7 @@ fn rule_2_newer_is_offered_after_confirmed_was_used_three_times() {
     let mut shown = Vec::new();
     for _ in 0..5 {
         let done = world.connect_until(Until::Commit).unwrap(); // the first one sets `newer`
-        assert_eq!(done.client.mode, Mode::Bithac);
+        assert_eq!(done.client.mode, Mode::Cached(Scheme::Bithac));
         shown.push(done.offer.ticket().expect("a ticket"));
     }
     let confirmed = shown[0];
@@ -163,7 +165,10 @@ fn rule_2_not_confirmed_by_a_server_that_did_not_negotiate_the_scheme() {
         for _ in 0..3 {
             let done = world.connect().unwrap();
             assert_eq!(done.offer.client_cached_info, Some(Vec::new()));
-            assert_eq!(done.client.mode, if done.offer.cached_info.is_some() { Mode::Rfc7924 } else { Mode::Full });
+            assert_eq!(
+                done.client.mode,
+                if done.offer.cached_info.is_some() { Mode::Cached(Scheme::Rfc7924) } else { Mode::Full }
+            );
         }
         assert!(world.server_store.is_empty());
     }
@@ -306,7 +311,7 @@ fn rule_2_server_that_cannot_save_goes_on() {
         let store = Watched::install(&mut world, false);
         for round in 1..4 {
             let done = world.connect().unwrap();
-            let expected = usize::from(round > 1 && world.mode() == Mode::Bithac); // a fingerprint needs no row
+            let expected = usize::from(round > 1 && world.mode() == Mode::Cached(Scheme::Bithac)); // a fingerprint needs no row
             assert_eq!(done.client.cached, &[CachedObject::ServerCertificate][..expected]);
             assert_eq!(store.commits(), round);
         }
@@ -320,7 +325,7 @@ fn rule_2_authenticated_unknown_drops_the_offered_ticket() {
         world.restart_server(false);
         let done = world.connect_until(Until::Finished).unwrap();
         let unknown = done.offer.ticket().expect("a ticket");
-        assert_eq!(done.client.fallback, Some("the server does not know the ticket"));
+        assert_eq!(done.client.fallback, Some(FallbackReason::TicketUnknown));
         drop(done);
         let offered = world.next_offer().ticket().expect("the ticket of the last handshake");
         assert_ne!(offered, unknown);
@@ -359,9 +364,9 @@ fn rule_2_parallel_connections_offer_empty() {
         for _ in 0..2 {
             let done = world.connect().unwrap();
             assert_eq!(done.offer.ticket(), None);
-            let is_bithac = world.mode() == Mode::Bithac;
+            let is_bithac = world.mode() == Mode::Cached(Scheme::Bithac);
             assert_eq!(done.offer.cached_info.is_some(), is_bithac, "fingerprints do not tell connections apart");
-            assert_eq!(done.client.fallback, Some("ticket in use by another connection"));
+            assert_eq!(done.client.fallback, Some(FallbackReason::TicketInUse));
         }
         drop(first);
         world.assert_cached();

@@ -3,6 +3,8 @@
 
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
+use terse_tls::FallbackReason;
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, Error, HandshakeType, ProtocolVersion};
 
@@ -100,7 +102,7 @@ fn rule_2_restart_of_the_server_without_its_store_costs_one_full_handshake() {
             world.connect_until(until).unwrap();
             world.restart_server(false);
             let done = world.connect().unwrap();
-            assert_eq!(done.server.fallback, Some("ticket unknown"));
+            assert_eq!(done.server.fallback, Some(FallbackReason::TicketNotFound));
             assert!(!done.client.cached.contains(&CachedObject::ClientCertificate));
             world.assert_cached();
         }
@@ -121,7 +123,7 @@ fn rule_2_server_with_an_old_store_costs_one_full_handshake() {
         world.restart_server(true);
         let done = world.connect().unwrap();
         // A fingerprint is no ticket.
-        let is_bithac = world.mode() == Mode::Bithac;
+        let is_bithac = world.mode() == Mode::Cached(Scheme::Bithac);
         assert_eq!(done.client.cached, BOTH_CERTIFICATES[..usize::from(is_bithac)]);
         world.assert_cached();
     }
@@ -138,7 +140,7 @@ fn rule_2_failed_handshakes_change_nothing_on_the_server() {
         }
         let breakers = [HandshakeType::CERTIFICATE_VERIFY, HandshakeType::FINISHED, HandshakeType::CERTIFICATE];
         // What is left out cannot be spoilt.
-        for kind in breakers.into_iter().take(if world.mode() == Mode::Compact { 2 } else { 3 }) {
+        for kind in breakers.into_iter().take(if world.mode() == Mode::Cached(Scheme::Compact) { 2 } else { 3 }) {
             let spoil = fault::first(kind, |message| *message.last_mut().unwrap() ^= 1);
             let (_, result) = world.connect_with(Side::Client, spoil);
             assert_eq!(result.unwrap_err().side, Side::Server, "{kind}");
@@ -258,14 +260,14 @@ fn rule_2_after_full_succeeded_and_cached_failed_caching_is_off_for_a_day() {
         assert!(unanswered(&mut world, End::TimeOut) && unanswered(&mut world, End::TimeOut));
         world.restart_client();
         let done = world.assert_full(); // the full one of the alternation
-        assert_eq!(done.client.fallback, Some("full attempt after unanswered offers"));
+        assert_eq!(done.client.fallback, Some(FallbackReason::FullAttempt));
         assert!(unanswered(&mut world, End::Close), "the cached one decides");
         world.restart_client();
         for hours in [0, 1, 12, 23] {
             world.set_clocks(hours * HOUR);
             let done = world.assert_full();
             assert!(done.offer.is_silent());
-            assert_eq!(done.client.fallback, Some("switched off after repeated failures"));
+            assert_eq!(done.client.fallback, Some(FallbackReason::SwitchedOff));
         }
         world.set_clocks(24 * HOUR);
         world.assert_cached();

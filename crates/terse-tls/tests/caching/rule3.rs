@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use terse_testkit::pair::Side;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::Mode;
 
@@ -111,7 +112,7 @@ fn rule_3_lost_words_of_a_client_that_only_talks_cost_one_full_handshake() {
         (done.client.mode, done.offer.ticket().expect("a ticket"))
     };
     let [full, next] = [talks(), talks()];
-    assert_eq!([full.0, next.0], [Mode::Full, Mode::Compact]);
+    assert_eq!([full.0, next.0], [Mode::Full, Mode::Cached(Scheme::Compact)]);
     assert!(lost.is_some_and(|lost| ![full.1, next.1].contains(&lost)) && full.1 != next.1);
 }
 

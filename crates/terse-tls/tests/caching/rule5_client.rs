@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 
 use pki_types::ServerName;
 use terse_testkit::pki::{DAY, Pki, SERVER_NAME};
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{CertificateError, ClientAuthentication, Error, PeerIncompatible, SignatureScheme, Trust};
 
@@ -13,7 +14,8 @@ use crate::world::*;
 /// The server's certificate must be sent and verified once more; afterwards it is cached again.
 fn assert_verified_again(world: &mut World, offered: bool) {
     let done = world.connect().unwrap();
-    let offer = if world.mode() == Mode::Compact { done.offer.compact_cache } else { done.offer.cached_info };
+    let offer =
+        if world.mode() == Mode::Cached(Scheme::Compact) { done.offer.compact_cache } else { done.offer.cached_info };
     assert_eq!(offer.is_some_and(|offer| !offer.is_empty()), offered);
     assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
     assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);

@@ -3,6 +3,7 @@
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, Pki};
+use terse_tls::FallbackReason;
 use terse_tls::summary::{AuthenticatedBy, CachedObject};
 use terse_tls::{CertificateError, ClientAuthentication, Error, ExtensionType, HandshakeType, SignatureScheme, Trust};
 
@@ -10,7 +11,7 @@ use crate::issued::{self, client_leaf, crl, issue, other_pki, renew};
 use crate::world::*;
 
 /// The client shows its ticket, and must send its Certificate all the same; afterwards it is cached again.
-fn assert_verified_again(world: &mut World, reason: &str) {
+fn assert_verified_again(world: &mut World, reason: FallbackReason) {
     let done = world.connect().unwrap();
     assert!(done.offer.ticket().is_some());
     assert!(!done.server.cached.contains(&CachedObject::ClientCertificate));
@@ -60,7 +61,7 @@ fn rule_5_trust_anchor_of_the_client_removed() {
         world.assert_cached();
         // Not the one that the client needs, but a reason to look again.
         world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
-        assert_verified_again(&mut world, "trust changed");
+        assert_verified_again(&mut world, FallbackReason::TrustChanged);
         // The one that it needs.
         world.server_trust(other_pki().trust(PROVIDER));
         assert_refused(&mut world, CertificateError::UnknownIssuer);
@@ -185,14 +186,14 @@ fn rule_5_ticket_under_another_host_name() {
         world.client.common.fault = Some(rename);
         let done = world.connect().unwrap();
         assert_eq!(done.pair.server.server_name(), Some("second.plant.example"));
-        assert_eq!(done.server.fallback, Some("server name changed"));
+        assert_eq!(done.server.fallback, Some(FallbackReason::OtherServerName));
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
         world.client.common.fault = None;
         // That the name is not sent is another name, too.
         world.connect().unwrap();
         world.assert_cached();
         world.client.send_server_name = false;
-        assert_verified_again(&mut world, "server name changed");
+        assert_verified_again(&mut world, FallbackReason::OtherServerName);
     }
 }
 
@@ -219,7 +220,7 @@ fn rule_5_expired_client_certificate_is_not_used_and_deleted() {
             let mut link = world.begin();
             let failed = link.run().unwrap_err();
             assert!(matches!(failed.error, Error::Certificate(CertificateError::Expired { .. })), "{failed:?}");
-            assert_eq!(link.pair.server.summary().fallback, Some("entry expired"));
+            assert_eq!(link.pair.server.summary().fallback, Some(FallbackReason::Expired));
             assert_eq!(world.server_store.len(), 1, "the entry that was asked for is gone");
         }
     }
@@ -235,7 +236,7 @@ fn rule_5_clock_of_the_server_that_is_not_plausible_disables_the_use_only() {
         let failed = link.run().unwrap_err();
         assert_eq!(failed.side, Side::Server);
         assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
-        assert_eq!(link.pair.server.summary().fallback, Some("clock is earlier than the entry"));
+        assert_eq!(link.pair.server.summary().fallback, Some(FallbackReason::ClockNotPlausible));
         drop(link);
         assert_eq!(world.rows(), rows);
         world.server_clock = good;
@@ -264,7 +265,7 @@ fn rule_5_signature_schemes_of_the_server_changed() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
         world.server.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
-        assert_verified_again(&mut world, "trust changed");
+        assert_verified_again(&mut world, FallbackReason::TrustChanged);
         // None that the client's key can sign with: it sends no certificate, as it would without a cache.
         world.server.common.signature_schemes = vec![SignatureScheme::ED25519];
         assert_refused(&mut world, CertificateError::Required);

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use terse_testkit::fault;
 use terse_testkit::pair::{Failed, Side};
+use terse_tls::cache::Scheme;
 use terse_tls::summary::Mode;
 use terse_tls::{ExtensionType, Fault, HandshakeType, PeerMisbehaved};
 
@@ -53,7 +54,7 @@ fn rule_6_no_use_without_the_extended_master_secret() {
     world.client.common.fault = None;
     assert_eq!(world.next_offer().ticket(), None, "{shown:x?} was shown");
     let done = world.connect().unwrap();
-    assert_eq!(done.client.mode, Mode::Bithac, "the server's certificate is still known");
+    assert_eq!(done.client.mode, Mode::Cached(Scheme::Bithac), "the server's certificate is still known");
     world.assert_cached();
 }
 

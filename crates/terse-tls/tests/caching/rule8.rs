@@ -2,6 +2,7 @@
 
 use terse_testkit::fault;
 use terse_testkit::pair::{Side, at};
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{AlertDescription, ExtensionType, HandshakeType, NamedGroup, PeerMisbehaved};
@@ -59,9 +60,11 @@ fn rule_8_schemes_meet_in_what_both_have() {
                 world.assert_full();
                 let expected = match (client, server) {
                     (Schemes::OFF, _) | (_, Schemes::OFF) => (Mode::Full, &BOTH_CERTIFICATES[..0]),
-                    (Schemes::RFC7924, _) | (_, Schemes::RFC7924) => (Mode::Rfc7924, &BOTH_CERTIFICATES[..1]),
-                    (Schemes::COMPACT, Schemes::COMPACT) => (Mode::Compact, &everything[..]),
-                    _ => (Mode::Bithac, &BOTH_CERTIFICATES[..]),
+                    (Schemes::RFC7924, _) | (_, Schemes::RFC7924) => {
+                        (Mode::Cached(Scheme::Rfc7924), &BOTH_CERTIFICATES[..1])
+                    }
+                    (Schemes::COMPACT, Schemes::COMPACT) => (Mode::Cached(Scheme::Compact), &everything[..]),
+                    _ => (Mode::Cached(Scheme::Bithac), &BOTH_CERTIFICATES[..]),
                 };
                 for _ in 0..2 {
                     let done = world.connect().unwrap();
@@ -104,7 +107,7 @@ fn rule_8_server_that_stops_taking_part() {
         world.set_schemes(Schemes::BITHAC, Schemes::OFF);
         world.assert_full();
         world.set_schemes(Schemes::BITHAC, Schemes::RFC7924);
-        assert_eq!(world.connect().unwrap().client.mode, Mode::Rfc7924);
+        assert_eq!(world.connect().unwrap().client.mode, Mode::Cached(Scheme::Rfc7924));
         world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
         assert_eq!(world.connect().unwrap().client.cached, [CachedObject::ServerCertificate]);
         world.assert_cached();
@@ -120,9 +123,9 @@ fn rule_8_the_best_scheme_that_both_have() {
         for (from, to) in server.into_iter().flat_map(|from| server.map(|to| (from, to))) {
             let mut world = World::new(Setting { version, schemes: Schemes::COMPACT });
             let mode = |schemes| match schemes {
-                Schemes::COMPACT => Mode::Compact,
-                Schemes::BITHAC => Mode::Bithac,
-                Schemes::RFC7924 => Mode::Rfc7924,
+                Schemes::COMPACT => Mode::Cached(Scheme::Compact),
+                Schemes::BITHAC => Mode::Cached(Scheme::Bithac),
+                Schemes::RFC7924 => Mode::Cached(Scheme::Rfc7924),
                 _ => Mode::Full,
             };
             for (day, schemes) in (0..).zip([from, to, from]) {
@@ -165,7 +168,7 @@ fn rule_8_hello_retry_request_repeats_the_caching_extensions_unchanged() {
             let [first, second] = &link.hellos()[..] else { panic!("two ClientHellos") };
             assert_eq!(first, second, "round {round}");
             assert_eq!(first.ticket().is_some(), round > 0);
-            assert_eq!(first.cached_info.is_some(), round > 0 && world.mode() == Mode::Bithac);
+            assert_eq!(first.cached_info.is_some(), round > 0 && world.mode() == Mode::Cached(Scheme::Bithac));
             let (client, server) = (link.pair.client.summary(), link.pair.server.summary());
             assert_eq!((client.round_trips, server.round_trips), (2, 2));
             assert_eq!(client.cached, server.cached);

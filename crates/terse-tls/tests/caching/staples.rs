@@ -7,6 +7,8 @@ use terse_pki::{OcspOptions, OcspStatus};
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, NOW, Pki};
+use terse_tls::FallbackReason;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode, Staple};
 use terse_tls::{
@@ -262,7 +264,7 @@ fn without_the_issuer_a_client_goes_on_in_full() {
             world.client.trust = trust(stapling);
             let done = world.connect().unwrap();
             assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
-            assert_eq!(done.client.fallback, Some("issuer of the OCSP response unknown"));
+            assert_eq!(done.client.fallback, Some(FallbackReason::StapleIssuerUnknown));
             assert_eq!(world.assert_cached().client.peer.staple, Staple::Good);
         }
     }
@@ -324,7 +326,7 @@ fn rule_5_staples_required_from_now_on() {
         world.client.trust = trust(Stapling::Require);
         let done = world.connect().unwrap();
         assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
-        assert_eq!(done.client.fallback, Some("trust changed"));
+        assert_eq!(done.client.fallback, Some(FallbackReason::TrustChanged));
         assert_eq!(world.assert_cached().client.peer.staple, Staple::Good);
     }
 }
@@ -367,6 +369,6 @@ fn compact_does_not_leave_out_what_must_carry_a_response() {
     world.connect().unwrap();
     let done = world.connect().unwrap();
     let cached = [CachedObject::CertificateRequest, CachedObject::ServerCertificate];
-    assert_eq!((&done.client.cached[..], done.client.mode), (&cached[..], Mode::Compact));
+    assert_eq!((&done.client.cached[..], done.client.mode), (&cached[..], Mode::Cached(Scheme::Compact)));
     assert_eq!(done.server.peer.staple, Staple::None);
 }

@@ -3,6 +3,7 @@
 
 use terse_testkit::fault::{self, fault};
 use terse_testkit::pair::Side;
+use terse_tls::cache::Scheme;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
 use terse_tls::{ExtensionType, HandshakeType, PeerMisbehaved, ProtocolVersion};
 
@@ -145,7 +146,7 @@ fn losses_between_versions() {
             for _ in 0..5 {
                 world.connect_until(until).unwrap();
             }
-            assert_eq!(world.assert_cached().client.mode, Mode::Bithac);
+            assert_eq!(world.assert_cached().client.mode, Mode::Cached(Scheme::Bithac));
             world.speak(&[from]);
             let done = world.assert_cached();
             assert!(done.client.cached.contains(&CachedObject::ClientCertificate));

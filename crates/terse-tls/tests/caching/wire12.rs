@@ -3,6 +3,7 @@
 use terse_testkit::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{Fingerprint, Schemes};
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{CipherSuite, ExtensionType, HandshakeType, Summary};
@@ -118,7 +119,10 @@ fn wire_rfc7924_alone() {
     world.set_schemes(Schemes::RFC7924, Schemes::BITHAC);
     assert!(world.assert_full().offer.is_silent());
     let (messages, done) = Messages::of(&mut world);
-    assert_eq!((done.client.mode, done.client.cached), (Mode::Rfc7924, vec![CachedObject::ServerCertificate]));
+    assert_eq!(
+        (done.client.mode, done.client.cached),
+        (Mode::Cached(Scheme::Rfc7924), vec![CachedObject::ServerCertificate])
+    );
     assert_eq!(reply(&messages), extensions(&[0, 25, 0, 3, 0, 1, 1]));
     assert!(messages.find(Side::Client, CERTIFICATE).len() > 500, "in full");
 }

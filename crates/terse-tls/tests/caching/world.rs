@@ -146,7 +146,11 @@ impl World {
 
     /// The mode of a connection in which everything is cached.
     pub(crate) fn mode(&self) -> Mode {
-        if self.schemes.contains(Scheme::Compact) { Mode::Compact } else { Mode::Bithac }
+        if self.schemes.contains(Scheme::Compact) {
+            Mode::Cached(Scheme::Compact)
+        } else {
+            Mode::Cached(Scheme::Bithac)
+        }
     }
 
     /// Whether the client's Certificate was cached, under the best scheme.
@@ -299,7 +303,7 @@ impl World {
     /// A connection in which everything is cached that can be, and both sides agree about that.
     pub(crate) fn assert_cached(&mut self) -> Done {
         let done = self.connect().unwrap();
-        let with_request = self.server.certificate_authorities || self.mode() == Mode::Compact;
+        let with_request = self.server.certificate_authorities || self.mode() == Mode::Cached(Scheme::Compact);
         let everything = Self::everything(done.client.version.expect("negotiated"));
         let all = if with_request { everything.to_vec() } else { BOTH_CERTIFICATES.to_vec() };
         assert_eq!((done.client.mode, &done.client.cached), (self.mode(), &all));

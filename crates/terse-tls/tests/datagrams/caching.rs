@@ -8,6 +8,7 @@ use terse_testkit::fault::edit_extensions;
 use terse_testkit::late::LateStore;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, MemorySessionStore, ServerResumption, TicketKeys};
 use terse_tls::summary::Mode;
@@ -69,8 +70,8 @@ impl World {
             }
         }
         let best = match keeps {
-            Keeps::Certificates => Mode::Bithac,
-            Keeps::Everything => Mode::Compact,
+            Keeps::Certificates => Mode::Cached(Scheme::Bithac),
+            Keeps::Everything => Mode::Cached(Scheme::Compact),
             Keeps::Sessions | Keeps::Tickets => Mode::Resumed,
         };
         Self { setup, best, late: None, connections: 0 }
@@ -247,7 +248,7 @@ fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
         });
         assert!(acks > 1, "the test needs a flight that is acknowledged in parts");
         assert_eq!(pair.client.is_connected(), is_confirmed, "{name}");
-        assert_eq!(pair.server.summary().mode, Mode::Bithac);
+        assert_eq!(pair.server.summary().mode, Mode::Cached(Scheme::Bithac));
         let shown = ticket(&pair.sent);
         drop(pair);
         let mut next = world.begin();
@@ -266,7 +267,7 @@ fn rule_3_client_that_only_talks_shows_each_ticket_once() {
         for _ in 0..8 {
             let mut pair = world.begin();
             pair.run_well().unwrap();
-            assert!(pair.client.is_connected() && pair.client.summary().mode == Mode::Bithac);
+            assert!(pair.client.is_connected() && pair.client.summary().mode == Mode::Cached(Scheme::Bithac));
             pair.client.send(b"21.5").unwrap();
             pair.client.close();
             pair.transmit(Side::Client, &mut |datagram: &Datagram| datagram.arrives());

@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 use terse_testkit::pair::Side;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{EarlyDataStatus, Mode};
 use terse_tls::{
@@ -38,7 +39,7 @@ fn modes() -> Vec<(&'static str, Mode, Setup)> {
         ("another group", Mode::Full, setup().with_hello_retry(false)),
         ("hybrid", Mode::Full, hybrid),
         ("both versions", Mode::Full, both),
-        ("bithac", Mode::Bithac, setup().with_frozen_cache(Schemes::BITHAC)),
+        ("bithac", Mode::Cached(Scheme::Bithac), setup().with_frozen_cache(Schemes::BITHAC)),
         ("resumed", Mode::Resumed, setup().with_frozen_session()),
         ("resumed, another group", Mode::Resumed, setup().with_frozen_session().with_hello_retry(false)),
         ("psk", Mode::Psk, setup().with_psk()),

@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
+use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{
     AddressChange, ApiMisuse, ConnectionHandle, Datagrams, Endpoint, EndpointEvent, EndpointLimits, NamedGroup,
@@ -488,7 +489,7 @@ fn a_session_of_tls_is_none_of_dtls() {
     let mut pair = of_tls.datagram_pair(1);
     pair.run_well().unwrap();
     assert_eq!(pair.server.summary().mode, Mode::Full);
-    assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"), "it was offered");
+    assert_eq!(pair.client.summary().fallback, Some(FallbackReason::SessionIgnored), "it was offered");
     let mut pair = mutual().over(ProtocolVersion::TLS_1_2, Datagrams::default()).with_frozen_session().datagram_pair(1);
     pair.run_well().unwrap();
     assert_eq!(pair.server.summary().mode, Mode::Resumed, "one of its own is taken");

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use terse_testkit::datagrams::{DELAY, Datagram, DatagramPair, Fate};
 use terse_testkit::late::{Late, LateStore};
 use terse_testkit::pair::{Failed, Side};
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{
     ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, StoreAnswer, StoreRequest,
 };
@@ -193,7 +194,7 @@ fn serve(world: &mut world::World, store: &LateStore) -> usize {
 fn an_endpoint_asks_for_a_cookie_and_then_the_store() {
     for version in BOTH_VERSIONS {
         let (mut world, store) = endpoint(version);
-        for (round, expected) in [(1, Mode::Full), (2, Mode::Compact)] {
+        for (round, expected) in [(1, Mode::Full), (2, Mode::Cached(Scheme::Compact))] {
             let client = world.client(address(1, 4000 + round));
             let answers = serve(&mut world, &store);
             assert_eq!(answers, round as usize, "the new ticket, and before it the old one");

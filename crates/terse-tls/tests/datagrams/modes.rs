@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use terse_testkit::datagrams::Datagram;
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Mode;
@@ -68,10 +69,10 @@ fn of_chain(version: ProtocolVersion, chain: &str) -> Vec<Case> {
         ("server only", Mode::Full, server_only()),
         ("mutual", Mode::Full, setup()),
         ("mutual, with a new ticket", Mode::Full, setup().with_resumption().keeping()),
-        ("rfc7924", Mode::Rfc7924, setup().with_frozen_cache(Schemes::RFC7924)),
-        ("bithac", Mode::Bithac, setup().with_frozen_cache(Schemes::BITHAC)),
-        ("bithac, with the request", Mode::Bithac, with_names.with_frozen_cache(Schemes::BITHAC)),
-        ("compact", Mode::Compact, setup().with_frozen_cache(Schemes::COMPACT)),
+        ("rfc7924", Mode::Cached(Scheme::Rfc7924), setup().with_frozen_cache(Schemes::RFC7924)),
+        ("bithac", Mode::Cached(Scheme::Bithac), setup().with_frozen_cache(Schemes::BITHAC)),
+        ("bithac, with the request", Mode::Cached(Scheme::Bithac), with_names.with_frozen_cache(Schemes::BITHAC)),
+        ("compact", Mode::Cached(Scheme::Compact), setup().with_frozen_cache(Schemes::COMPACT)),
         ("both versions offered", Mode::Full, offered_both),
     ]
     .map(|(name, mode, setup)| (format!("{name}, {chain}"), mode, setup))

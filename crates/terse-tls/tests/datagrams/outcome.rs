@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terse_testkit::datagrams::{Datagram, DatagramPair, Fate};
 use terse_testkit::pair::Side;
+use terse_tls::FallbackReason;
 use terse_tls::summary::{AuthenticatedBy, CachedObject, EarlyDataStatus, Mode};
 use terse_tls::{CipherSuite, Error, Event, NamedGroup, ProtocolVersion, SignatureScheme};
 
@@ -33,7 +34,7 @@ pub(crate) struct Facts {
     signatures: (u32, u32),
     /// With early data it depends on how late the ClientHello comes.
     round_trips: Option<u32>,
-    fallback: Option<&'static str>,
+    fallback: Option<FallbackReason>,
 }
 
 pub(crate) fn facts(pair: &mut DatagramPair, side: Side) -> Facts {

@@ -9,6 +9,7 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Revocation, Usage, Val
 use terse_testkit::datagrams::DatagramPair;
 use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::{CLIENT_NAME, DAY, NOW, Pki, SERVER_NAME, credential, validity};
+use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{CertificateError, ClientAuthentication, Error, Now, Summary, Trust};
 
@@ -129,7 +130,7 @@ fn a_new_crl() {
         let mut pair = world.begin();
         let failed = pair.run_well().unwrap_err();
         assert_eq!((failed.side, failed.error), (side, error(CertificateError::Revoked)));
-        assert_eq!(summary(&pair, side).fallback, Some("certificate revoked"));
+        assert_eq!(summary(&pair, side).fallback, Some(FallbackReason::Revoked));
     });
 }
 

@@ -9,6 +9,7 @@ use core::task::Poll;
 use terse_pki::{LeafOptions, Usage};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{Pki, SERVER_NAME, credential, validity};
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{
     AddressId, ClientCache, Commit, MemoryClientStore, MemoryServerStore, NotSaved, Row, Schemes, ServerCache,
     ServerStore, Ticket, snapshot,
@@ -29,7 +30,7 @@ fn settings() -> impl Iterator<Item = (ProtocolVersion, Schemes)> {
 
 /// The mode of a connection for which everything was kept.
 fn best(schemes: Schemes) -> Mode {
-    if schemes == Schemes::COMPACT { Mode::Compact } else { Mode::Bithac }
+    if schemes == Schemes::COMPACT { Mode::Cached(Scheme::Compact) } else { Mode::Cached(Scheme::Bithac) }
 }
 
 fn without(undefended: Undefended) -> EndpointLimits {
@@ -447,7 +448,7 @@ fn rule_7_until_the_client_answers_it_gets_three_times_what_it_sent() {
         scene.world.pass(1_000);
     }
     let visit = scene.leave(client, (0, 0));
-    assert_eq!((visit.server.mode, visit.counts), (Mode::Compact, (0, 1)));
+    assert_eq!((visit.server.mode, visit.counts), (Mode::Cached(Scheme::Compact), (0, 1)));
     assert_eq!(visit.server.cached, [CachedObject::CertificateRequest, CachedObject::ClientCertificate]);
 }
 

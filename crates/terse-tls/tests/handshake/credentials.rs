@@ -9,6 +9,7 @@ use terse_pki::{KeyAlgorithm, LeafOptions, Usage};
 use terse_testkit::pair::{Failed, Side};
 use terse_testkit::pki::{Pki, SERVER_NAME, credential, validity};
 use terse_testkit::setup::Setup;
+use terse_tls::FallbackReason;
 use terse_tls::{
     AlertDescription as Alert, ApiMisuse, CertificateError, ClientAuthentication, Connection, Credential, Error,
     PeerIdentity, ProtocolVersion, SignatureScheme, Trust,
@@ -160,7 +161,7 @@ fn none_that_fits() {
         let mut pair = setup.pair(1);
         let error = Error::Certificate(CertificateError::Required);
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
-        let reason = "the server takes none of the client's credentials: by type, signature scheme or issuer";
+        let reason = FallbackReason::NoCredentialFits;
         assert_eq!(pair.client.summary().fallback, Some(reason));
         setup.server.client_authentication = ClientAuthentication::Optional(trust(&[0, 1]));
         assert_eq!(presented(&setup), None);

@@ -6,6 +6,7 @@ use std::sync::{LazyLock, Mutex};
 use terse_testkit::fault::fault;
 use terse_testkit::pair::Side;
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{EarlyDataStatus, Mode};
 use terse_tls::{CertificateType, CipherSuite, HandshakeType, ProtocolVersion};
@@ -84,8 +85,8 @@ fn of_version(version: ProtocolVersion) -> impl Iterator<Item = Scenario> {
     [
         (SERVER, Mode::Full, Setup::new(provider, provider, CHAIN).only(version)),
         (MUTUAL, Mode::Full, setup()),
-        (CACHED, Mode::Bithac, cached.with_frozen_cache(Schemes::BITHAC)),
-        (RFC7924, Mode::Rfc7924, setup().with_frozen_cache(Schemes::RFC7924)),
+        (CACHED, Mode::Cached(Scheme::Bithac), cached.with_frozen_cache(Schemes::BITHAC)),
+        (RFC7924, Mode::Cached(Scheme::Rfc7924), setup().with_frozen_cache(Schemes::RFC7924)),
         (RESUMED, Mode::Resumed, setup().with_frozen_session()),
         ("resumed from a store", Mode::Resumed, setup().with_frozen_stateful_session(b"")),
         ("raw public keys", Mode::Full, raw),

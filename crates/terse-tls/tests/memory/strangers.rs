@@ -11,6 +11,7 @@ use terse_testkit::pair::{Side, at};
 use terse_testkit::pki::server_address;
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::summary::Mode;
 use terse_tls::{
@@ -19,8 +20,11 @@ use terse_tls::{
 };
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
-const SCHEMES: [(Schemes, Mode); 3] =
-    [(Schemes::RFC7924, Mode::Rfc7924), (Schemes::BITHAC, Mode::Bithac), (Schemes::COMPACT, Mode::Compact)];
+const SCHEMES: [(Schemes, Mode); 3] = [
+    (Schemes::RFC7924, Mode::Cached(Scheme::Rfc7924)),
+    (Schemes::BITHAC, Mode::Cached(Scheme::Bithac)),
+    (Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
+];
 
 /// A server that knows a few clients.
 struct Server {
@@ -161,7 +165,7 @@ fn clients_without_a_certificate_push_out_each_other() {
         assert_eq!((after.len(), &after[..CAPACITY]), (2 * CAPACITY, &before[..]));
         assert!(after[CAPACITY..].iter().all(|lineage| lineage.entry().is_none()));
         assert_eq!(heap.kept, 0, "{version}: there were as many before");
-        server.everybody_connects(Mode::Compact);
+        server.everybody_connects(Mode::Cached(Scheme::Compact));
     }
 }
 

@@ -4,6 +4,7 @@
 use terse_testkit::pair::Pair;
 use terse_testkit::pki::{NOW, Pki, SERVER_NAME, server_address, validity};
 use terse_testkit::setup::Setup;
+use terse_tls::FallbackReason;
 use terse_tls::resume::ServerEarlyData;
 use terse_tls::summary::Mode;
 use terse_tls::{CipherSuite, ClientAuthentication, ProtocolVersion, ServerAddress};
@@ -32,9 +33,9 @@ fn is_declined(change: impl Fn(&mut World, Kept)) {
         let pair = world.connect(1);
         assert!(shows_session(&pair));
         assert_eq!(mode(&pair), Mode::Full, "{version} {kept:?}");
-        assert_eq!(pair.client.summary().fallback, Some("the server does not take the session or key"));
+        assert_eq!(pair.client.summary().fallback, Some(FallbackReason::SessionIgnored));
         // An id of TLS 1.2 may also be one of compatibility mode.
-        let unknown = "the client's session or key is not known, or belongs elsewhere";
+        let unknown = FallbackReason::SessionNotFound;
         let unknown = (version == ProtocolVersion::TLS_1_3).then_some(unknown);
         assert_eq!(pair.server.summary().fallback, unknown);
     }

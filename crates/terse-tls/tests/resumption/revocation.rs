@@ -5,6 +5,7 @@ use pki_types::CertificateRevocationListDer;
 use terse_pki::{Revocation, Validity};
 use terse_testkit::pair::{Pair, Side};
 use terse_testkit::pki::{DAY, NOW, Pki, validity};
+use terse_tls::FallbackReason;
 use terse_tls::summary::Mode;
 use terse_tls::{CertificateError, ClientAuthentication, Error, Summary, Trust};
 
@@ -69,7 +70,7 @@ fn for_each(test: impl Fn(&mut World, Side)) {
 }
 
 /// `side` refuses what it does not resume.
-fn assert_refused(world: &mut World, side: Side, seconds: u64, expected: CertificateError, reason: &str) {
+fn assert_refused(world: &mut World, side: Side, seconds: u64, expected: CertificateError, reason: FallbackReason) {
     let mut pair = world.pair(seconds);
     let failed = pair.run().unwrap_err();
     assert_eq!((failed.side, failed.error), (side, Error::Certificate(expected)));
@@ -89,7 +90,7 @@ fn a_new_crl_ends_no_session_that_it_does_not_revoke() {
 fn a_new_crl_ends_the_sessions_that_it_revokes() {
     for_each(|world, side| {
         replace(world, side, &[revoking(side)]);
-        assert_refused(world, side, 2, CertificateError::Revoked, "certificate revoked");
+        assert_refused(world, side, 2, CertificateError::Revoked, FallbackReason::Revoked);
         if side == Side::Client {
             assert!(world.sessions.is_empty());
         }
@@ -110,7 +111,7 @@ fn a_revoked_session_leaves_the_store() {
         world.connect(0);
         let copy = world.sessions.to_bytes();
         replace(&world, Side::Server, &[revoking(Side::Server)]);
-        assert_refused(&mut world, Side::Server, 1, CertificateError::Revoked, "certificate revoked");
+        assert_refused(&mut world, Side::Server, 1, CertificateError::Revoked, FallbackReason::Revoked);
         replace(&world, Side::Server, &[nobody()]);
         world.put_back(&copy);
         let pair = world.connect(2);
@@ -123,10 +124,10 @@ fn without_a_current_crl_no_session_is_used_and_none_lost() {
     let unknown = CertificateError::UnknownRevocationStatus;
     for_each(|world, side| {
         replace(world, side, &[]);
-        assert_refused(world, side, 2, unknown, "no current CRL");
+        assert_refused(world, side, 2, unknown, FallbackReason::NoCurrentCrl);
         replace(world, side, &[crl(&Pki::new(CHAIN), &[])]);
         if side == Side::Client {
-            assert_refused(world, side, 3, unknown, "CRL not verified");
+            assert_refused(world, side, 3, unknown, FallbackReason::CrlNotVerified);
             replace(world, side, &[nobody()]);
             assert_eq!(world.mode(4), Mode::Resumed, "the session is still there");
         }
@@ -140,7 +141,7 @@ fn a_crl_that_has_expired() {
         let short = Pki::shared(CHAIN).authority.crl(1, &[], short).unwrap();
         replace(world, side, &[short]);
         assert_eq!(world.mode(59), Mode::Resumed);
-        assert_refused(world, side, 60, CertificateError::CrlExpired, "no current CRL");
+        assert_refused(world, side, 60, CertificateError::CrlExpired, FallbackReason::NoCurrentCrl);
     });
 }
 
@@ -150,7 +151,7 @@ fn after_a_restart_the_issuer_is_learned_anew() {
         set_trust(world, side);
         let pair = world.connect(2);
         assert_eq!(mode(&pair), Mode::Full);
-        assert_eq!(summary(&pair, side).fallback, Some("issuer of the CRL unknown"));
+        assert_eq!(summary(&pair, side).fallback, Some(FallbackReason::IssuerUnknown));
         assert_eq!(world.mode(3), Mode::Resumed);
     });
 }

@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 
 use terse_testkit::pair::Pair;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ExternalPsk, MemoryPskStore};
 use terse_tls::summary::{AuthenticatedBy, CachedObject, Mode};
@@ -46,7 +47,7 @@ fn rule_6_a_hello_with_a_session_shows_nothing_of_the_cache() {
         }
         without_session(&mut world);
         let pair = world.connect(6);
-        assert_eq!(mode(&pair), Mode::Bithac, "what the first handshake left is still good");
+        assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac), "what the first handshake left is still good");
         assert!(offer(&pair).iter().all(|body| body.as_ref().is_some_and(|body| !body.is_empty())));
     }
 }
@@ -79,7 +80,7 @@ fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
     assert_eq!(mode(&pair), Mode::Psk);
     world.setup.client.psks.clear();
     let pair = world.connect(2);
-    assert_eq!(mode(&pair), Mode::Bithac);
+    assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac));
     let cached = &pair.client.summary().cached;
     assert!(cached.contains(&CachedObject::ClientCertificate), "the ticket that went unanswered is still good");
 }
@@ -94,7 +95,7 @@ fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
         assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
         world.setup.server.resumption = None;
         world.setup.client.resumption = None;
-        assert_eq!(world.mode(2), Mode::Bithac);
+        assert_eq!(world.mode(2), Mode::Cached(Scheme::Bithac));
     }
 }
 
@@ -113,7 +114,7 @@ fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
         drop(pair);
         without_session(&mut world);
         let pair = world.connect(2);
-        assert_eq!(mode(&pair), Mode::Bithac);
+        assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac));
         assert!(pair.client.summary().cached.contains(&CachedObject::ClientCertificate));
     }
 }
@@ -130,7 +131,7 @@ fn rule_6_objects_can_be_offered_beside_a_session() {
         drop(pair);
         world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
         let pair = world.connect(2);
-        assert_eq!(mode(&pair), Mode::Bithac, "declined, but cached");
+        assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac), "declined, but cached");
         let cached = &pair.client.summary().cached;
         assert!(cached.contains(&CachedObject::ClientCertificate), "the ticket beside the first session is still good");
         assert_eq!(pair.client.summary().peer.authenticated_by, AuthenticatedBy::CachedCertificate);
@@ -146,7 +147,7 @@ fn rule_6_a_session_from_a_cached_handshake_has_the_same_peers() {
         let mut world = cached(version, Kept::InStore);
         without_session(&mut world);
         let first = world.connect(1);
-        assert_eq!(mode(&first), Mode::Bithac);
+        assert_eq!(mode(&first), Mode::Cached(Scheme::Bithac));
         let resumed = world.connect(2);
         assert_eq!(mode(&resumed), Mode::Resumed);
         for side in [|pair: &Pair| pair.client.summary().clone(), |pair: &Pair| pair.server.summary().clone()] {
@@ -166,7 +167,7 @@ fn rule_6_a_resumed_connection_does_not_keep_others_from_their_ticket() {
         let resumed = world.connect(1);
         assert_eq!(mode(&resumed), Mode::Resumed);
         without_session(&mut world);
-        assert_eq!(world.mode(2), Mode::Bithac);
+        assert_eq!(world.mode(2), Mode::Cached(Scheme::Bithac));
         assert!(resumed.client.is_connected());
     }
 }

@@ -2,6 +2,7 @@
 
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{CachedObject, Mode, Staple};
 use terse_tls::{CertificateError, Error, StapleError, Stapling};
@@ -32,7 +33,7 @@ fn every_response_is_judged_in_every_handshake() {
                     assert_eq!((done.client.mode, done.server.mode), (mode, mode), "{what}");
                     // What is left out altogether has no place for a response: `compact` has the certificate sent.
                     let is_cached = done.client.cached.contains(&CachedObject::ClientCertificate);
-                    assert_eq!(is_cached, mode == Mode::Bithac, "{what}");
+                    assert_eq!(is_cached, mode == Mode::Cached(Scheme::Bithac), "{what}");
                 }
                 Err(error) => {
                     let failed = done.result.expect_err(&what);

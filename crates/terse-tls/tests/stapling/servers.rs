@@ -4,6 +4,7 @@ use terse_pki::{LeafOptions, OcspOptions, Usage};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::{DAY, NOW, Pki, validity};
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{Mode, Staple};
 use terse_tls::{
@@ -96,7 +97,7 @@ fn where_it_stands() {
             }
             other => unreachable!("{other}"),
         }
-        let is_compact = mode == Mode::Compact;
+        let is_compact = mode == Mode::Cached(Scheme::Compact);
         assert_eq!(certificate(&without.client).is_none(), is_compact, "{what}");
     }
 }

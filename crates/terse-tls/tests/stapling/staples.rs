@@ -7,6 +7,7 @@ use terse_pki::{LeafOptions, OcspHash, OcspOptions, OcspStatus, Usage};
 use terse_testkit::pair::{Failed, Side};
 use terse_testkit::pki::{DAY, NOW, Pki, validity};
 use terse_testkit::setup::Setup;
+use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::Mode;
@@ -26,9 +27,9 @@ pub(crate) const PROTOCOLS: [(ProtocolVersion, bool); 4] =
 /// In full, and each scheme, with the mode of a connection in which it has something to leave out.
 pub(crate) const SCHEMES: [(Schemes, Mode); 4] = [
     (Schemes::OFF, Mode::Full),
-    (Schemes::RFC7924, Mode::Rfc7924),
-    (Schemes::BITHAC, Mode::Bithac),
-    (Schemes::COMPACT, Mode::Compact),
+    (Schemes::RFC7924, Mode::Cached(Scheme::Rfc7924)),
+    (Schemes::BITHAC, Mode::Cached(Scheme::Bithac)),
+    (Schemes::COMPACT, Mode::Cached(Scheme::Compact)),
 ];
 
 /// Mutual authentication, where the client's policy for staples is `stapling`. Both have good ones.

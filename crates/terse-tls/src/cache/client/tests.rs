@@ -35,6 +35,7 @@ impl Client {
             server_certificate: session.offered_certificate().is_some(),
             certificate_request: session.offered_request().is_some(),
             client_certificate: session.offered_ticket().is_some(),
+            uses_ticket: session.offered_ticket().is_some(),
         });
         session.server_finished(false);
         self.next_ticket += 1;
@@ -73,7 +74,7 @@ fn first_contact_offers_support_only_and_leaves_no_record() {
     assert_eq!(session.offered_ticket(), None);
     assert_eq!(session.offered_certificate(), None);
     assert_eq!(session.offered_request(), None);
-    assert_eq!(session.reason(), Some("first contact"));
+    assert_eq!(session.reason(), Some(FallbackReason::FirstContact));
     assert!(client.store.is_empty());
 }
 
@@ -310,7 +311,7 @@ fn rule_2_losses_after_the_own_finished_count_as_unanswered() {
         client.finish(&mut session);
         session.failed(Failure::TimeoutOrClose, client.context.now);
     }
-    assert_eq!(client.begin().reason(), Some("full attempt after unanswered offers"));
+    assert_eq!(client.begin().reason(), Some(FallbackReason::FullAttempt));
     assert!(!client.offers_anything());
 }
 
@@ -342,7 +343,7 @@ fn rule_2_cached_that_fails_again_after_full_is_off_for_24_hours() {
     assert_eq!(client.begin().reason(), None);
     client.time_out();
     client.context.now = at(TODAY + 2 * DAY - 1);
-    assert_eq!(client.begin().reason(), Some("switched off after repeated failures"));
+    assert_eq!(client.begin().reason(), Some(FallbackReason::SwitchedOff));
     assert!(!client.begin().supports(Scheme::Bithac));
     client.context.now = at(TODAY + 2 * DAY);
     client.connect(true);
@@ -379,7 +380,7 @@ fn rule_2_parallel_connections_offer_no_ticket() {
     let parallel = client.begin();
     assert!(parallel.supports(Scheme::Bithac));
     assert_eq!((parallel.offered_ticket(), parallel.offered_certificate()), (None, Some(SERVER)));
-    assert_eq!(parallel.reason(), Some("ticket in use by another connection"));
+    assert_eq!(parallel.reason(), Some(FallbackReason::TicketInUse));
     drop(parallel);
 
     let next = client.finish(&mut running);
@@ -472,7 +473,7 @@ fn rule_5_changed_trust_uses_no_old_entry() {
     let session = client.begin();
     assert_eq!(session.offered_certificate(), None);
     assert!(session.server_certificate().is_none());
-    assert_eq!(session.reason(), Some("trust changed"));
+    assert_eq!(session.reason(), Some(FallbackReason::TrustChanged));
 }
 
 #[test]
@@ -497,11 +498,11 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
         let session = client.begin();
         (session.offered_certificate().is_some(), session.reason())
     };
-    assert_eq!(offered_at(at(0), false), (false, Some("clock is earlier than the entry")));
-    assert_eq!(offered_at(no_clock(), false), (false, Some("time unknown")));
+    assert_eq!(offered_at(at(0), false), (false, Some(FallbackReason::ClockNotPlausible)));
+    assert_eq!(offered_at(no_clock(), false), (false, Some(FallbackReason::ClockUnknown)));
     assert_eq!(offered_at(no_clock(), true), (true, None));
     assert_eq!(offered_at(at(NOT_AFTER), false), (true, None));
-    assert_eq!(offered_at(at(NOT_AFTER + 1), false), (false, Some("entry expired")));
+    assert_eq!(offered_at(at(NOT_AFTER + 1), false), (false, Some(FallbackReason::Expired)));
     assert_eq!(offered_at(at(TODAY), false), (false, None), "it was deleted");
 }
 
@@ -538,7 +539,7 @@ fn raw_public_key_is_offered_where_it_can_be_taken() {
             }
             let session = client.begin();
             assert_eq!(session.server_certificate(), Some(&known).filter(|_| offered));
-            let reason = if offered { "no ticket" } else { "certificate type or version changed" };
+            let reason = if offered { FallbackReason::NoTicket } else { FallbackReason::OtherCertificateType };
             assert_eq!(session.reason(), Some(reason));
         }
     }

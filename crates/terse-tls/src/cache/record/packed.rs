@@ -18,7 +18,9 @@ use super::{Entries, History, ScopeRecord, Slot};
 use crate::cache::health::{Fingerprints, Health};
 use crate::cache::shared::{Record, Value, View};
 use crate::cache::table::Kind;
-use crate::cache::{Fingerprint, NotSaved, PeerEntry, Reason, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId};
+use crate::cache::{
+    FallbackReason, Fingerprint, NotSaved, PeerEntry, RequestEntry, Scheme, Scope, ServerId, Ticket, TrustId,
+};
 use crate::error::InvalidMessage;
 use crate::wire::Transport;
 use crate::wire::{Encode, EncodeError, Parse, ProtocolVersion, Reader, Writer};
@@ -129,7 +131,8 @@ impl ScopeRecord {
         let port = reader.u16()?;
         let server = ServerId::from_bytes(reader.short_vec()?)?;
         let scope = Scope { server: server.clone(), port, transport, credential: own };
-        let history = History { made: reader.u32()?, used: reader.u32()?, reason: Reason::from_number(reader.u8()?) };
+        let history =
+            History { made: reader.u32()?, used: reader.u32()?, reason: FallbackReason::from_number(reader.u8()?) };
         let health = Health::parse(HEALTH.get(last), &mut reader)?;
         let fingerprints = Fingerprints::parse(FINGERPRINTS.get(last), &mut reader)?;
         let confirmed = parse_slot(CONFIRMED.get(slots), own, &mut reader)?;
@@ -150,7 +153,7 @@ impl ScopeRecord {
             (0..count).map(|_| RequestEntry::parse(&mut reader).map(Arc::new)).collect::<Result<Vec<_>, _>>()?;
         let holders = if first & HELD == 0 { 0 } else { reader.u32()? };
         reader.finish()?;
-        let (scheme, confirmed_uses) = (scheme_of(SCHEME.get(first)), USES.get(first));
+        let (scheme, confirmed_uses) = (Scheme::from_number(SCHEME.get(first)), USES.get(first));
         let slots = Self { confirmed, newer, confirmed_uses, ..Self::default() };
         let record = Self { server_certificate, requests, scheme, health, fingerprints, history, holders, ..slots };
         Ok((scope, record))
@@ -169,7 +172,7 @@ impl Encode for Body<'_> {
         let flag = |set, flag| if set { flag } else { 0 };
         let own = scope.credential;
         writer.u8(flag(scope.transport == Transport::Datagram, DATAGRAM)
-            | SCHEME.put(number_of(record.scheme))
+            | SCHEME.put(record.scheme.map_or(0, Scheme::number))
             | flag(entry.is_some(), CERTIFICATE)
             | USES.put(record.confirmed_uses.min(ScopeRecord::CONFIRMED_USES))
             | flag(record.holders != 0, HELD));
@@ -182,7 +185,7 @@ impl Encode for Body<'_> {
         writer.short_vec(scope.server.as_bytes());
         writer.u32(record.history.made);
         writer.u32(record.history.used);
-        writer.u8(Reason::number(record.history.reason));
+        writer.u8(FallbackReason::number(record.history.reason));
         record.health.encode_rest(writer);
         record.fingerprints.encode_rest(writer);
         for slot in [&record.confirmed, &record.newer].into_iter().flatten() {
@@ -238,22 +241,4 @@ fn parse_slot(kind: u8, own: Option<Fingerprint>, reader: &mut Reader<'_>) -> Re
         _ => Some(Entries { request: Some(ProtocolVersion::TLS_1_3) }),
     };
     Ok(Some(Slot { ticket, own_certificate, entries }))
-}
-
-const fn number_of(scheme: Option<Scheme>) -> u8 {
-    match scheme {
-        None => 0,
-        Some(Scheme::Rfc7924) => 1,
-        Some(Scheme::Bithac) => 2,
-        Some(Scheme::Compact) => 3,
-    }
-}
-
-const fn scheme_of(number: u8) -> Option<Scheme> {
-    match number {
-        1 => Some(Scheme::Rfc7924),
-        2 => Some(Scheme::Bithac),
-        3 => Some(Scheme::Compact),
-        _ => None,
-    }
 }

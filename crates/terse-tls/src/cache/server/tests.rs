@@ -16,7 +16,7 @@ fn store() -> (Arc<MemoryServerStore>, ServerCache) {
 }
 
 fn begin(cache: &ServerCache) -> ServerSession {
-    ServerSession::begin(cache, Some(ASKED), HOST, at(TODAY), false)
+    ServerSession::begin_bithac(cache, Some(ASKED), HOST, at(TODAY), false)
 }
 
 /// A handshake that uses the ticket `used`, if it can, and proves `certificate`.
@@ -40,7 +40,7 @@ fn selects_the_first_usable_ticket() {
     assert_eq!(session.reason(), None);
     assert_eq!(session.select(look_up(&*cache.store, [ticket(6)])), None, "each ClientHello is judged anew");
     assert!(session.client_certificate().is_none());
-    assert_eq!(session.reason(), Some("ticket unknown"));
+    assert_eq!(session.reason(), Some(FallbackReason::TicketNotFound));
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn rule_5_no_use_under_another_policy() {
     connect(&cache, 0, 1, OWN);
     let refused = |trust_id: Option<_>, host, reason| {
         let asked = trust_id.map(|trust_id| RequestedCertificate { trust_id, ..ASKED });
-        let mut session = ServerSession::begin(&cache, asked, host, at(TODAY), false);
+        let mut session = ServerSession::begin_bithac(&cache, asked, host, at(TODAY), false);
         assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), None);
         assert_eq!(session.reason(), reason);
     };
     // A trust anchor was removed, or another virtual host with other client CAs has the same store.
-    refused(Some(TrustId([8; 8])), HOST, Some("trust changed"));
-    refused(Some(TRUST), Some(b"other.example".as_slice()), Some("server name changed"));
-    refused(Some(TRUST), None, Some("server name changed"));
+    refused(Some(TrustId([8; 8])), HOST, Some(FallbackReason::TrustChanged));
+    refused(Some(TRUST), Some(b"other.example".as_slice()), Some(FallbackReason::OtherServerName));
+    refused(Some(TRUST), None, Some(FallbackReason::OtherServerName));
     refused(Some(TRUST), Some([b'a'; 254].as_slice()), None);
     // Clients are no longer asked for a certificate.
     refused(None, HOST, None);
@@ -158,7 +158,7 @@ fn without_client_authentication_or_bithac_nothing_is_kept() {
     let (store, cache) = store();
     for (asked, schemes) in [(None, Schemes::BITHAC), (Some(ASKED), Schemes::RFC7924), (Some(ASKED), Schemes::OFF)] {
         let cache = ServerCache { schemes, ..cache.clone() };
-        let mut session = ServerSession::begin(&cache, asked, HOST, at(TODAY), false);
+        let mut session = ServerSession::begin_bithac(&cache, asked, HOST, at(TODAY), false);
         assert!(session.entry(OWN, &peer()).is_none());
         session.commit(FinishedProof::after_finished(), ticket(1), Some(entry(OWN))).done().expect("nothing to do");
     }
@@ -179,7 +179,7 @@ fn expired_entry_is_deleted_and_early_clock_only_waits() {
     let (store, cache) = store();
     connect(&cache, 0, 1, OWN);
     let select = |now: Now, without_clock| {
-        ServerSession::begin(&cache, Some(ASKED), HOST, now, without_clock)
+        ServerSession::begin_bithac(&cache, Some(ASKED), HOST, now, without_clock)
             .select(look_up(&*cache.store, [ticket(1)]))
             .is_some()
     };
@@ -196,7 +196,7 @@ fn server_names_compare_without_case() {
     let (_, cache) = store();
     connect(&cache, 0, 1, OWN);
     let host: Option<&[u8]> = Some(b"DEVICE.example.");
-    let mut session = ServerSession::begin(&cache, Some(ASKED), host, at(TODAY), false);
+    let mut session = ServerSession::begin_bithac(&cache, Some(ASKED), host, at(TODAY), false);
     assert_eq!(session.select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }
 
@@ -218,13 +218,13 @@ fn raw_public_key_is_used_as_such_and_in_its_version() {
             let asked = RequestedCertificate { certificate_type, version, ..ASKED };
             // A raw public key has no dates, and needs no clock.
             let now = if n == 1 { at(TODAY) } else { no_clock() };
-            let mut session = ServerSession::begin(&cache, Some(asked), HOST, now, false);
+            let mut session = ServerSession::begin_bithac(&cache, Some(asked), HOST, now, false);
             assert_eq!(
                 session.select(look_up(&*cache.store, [ticket(n)])).is_some(),
                 n == usable,
                 "{n}: {certificate_type}, {version}"
             );
-            assert_eq!(session.reason(), (n != usable).then_some("certificate type or version changed"));
+            assert_eq!(session.reason(), (n != usable).then_some(FallbackReason::OtherCertificateType));
         }
     }
 }
@@ -237,7 +237,7 @@ fn an_entry_is_of_the_version_that_was_asked_in() {
         version: ProtocolVersion::TLS_1_2,
         ..ASKED
     };
-    let session = ServerSession::begin(&cache, Some(asked), HOST, at(TODAY), false);
+    let session = ServerSession::begin_bithac(&cache, Some(asked), HOST, at(TODAY), false);
     let expected = raw_entry(OWN, ProtocolVersion::TLS_1_2);
     assert_eq!(session.entry(OWN, &expected.shared_peer()), Some(expected));
     assert_eq!(session.entry(OWN, &peer()), Some(entry(OWN)), "a chain is of every version");

@@ -228,7 +228,7 @@ fn some_record() -> impl Strategy<Value = (Scope, ScopeRecord)> {
     let history = (any::<u32>(), any::<u32>(), 0..16_u8).prop_map(|(made, used, reason)| History {
         made,
         used,
-        reason: Reason::from_number(reason),
+        reason: FallbackReason::from_number(reason),
     });
     let requests = prop::collection::vec(request, 0..6);
     let scheme = prop::sample::select(vec![None, Some(Scheme::Rfc7924), Some(Scheme::Bithac), Some(Scheme::Compact)]);

@@ -10,10 +10,10 @@ use core::net::SocketAddr;
 use core::task::Poll;
 
 use super::Hellos;
-use crate::cache::{AddressId, Scheme, ServerStore, Ticket};
+use crate::cache::{AddressId, ServerStore, Ticket, first_tickets};
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
-use crate::wire::{CachedInformationType, ClientCachedInfo, ClientHello, CompactOffer};
+use crate::wire::ClientHello;
 
 /// How tickets are judged.
 pub(super) struct Tickets {
@@ -28,15 +28,9 @@ impl Tickets {
     /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, it is spent.
     pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
         let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
-        let takes_part = |scheme| cache.schemes.contains(scheme);
-        // The first of each scheme; a client has one. What is malformed is refused once its address is known.
-        let compact = hello.extensions.get_as(config.common.compact_cache).ok().flatten();
-        let compact = compact.and_then(|CompactOffer(ticket)| ticket).filter(|_| takes_part(Scheme::Compact));
-        let bithac = hello.extensions.get_as(config.common.client_cached_info).ok().flatten();
-        let bithac = bithac.and_then(|ClientCachedInfo(objects)| objects?.iter().next());
-        let bithac = bithac.filter(|object| object.kind == CachedInformationType::CERT && takes_part(Scheme::Bithac));
-        let bithac = bithac.and_then(|object| object.ticket.try_into().ok());
-        compact.into_iter().chain(bithac).any(|ticket| self.spend(&*cache.store, Ticket(ticket), address))
+        // What is malformed is refused once its address is known.
+        let mut tickets = first_tickets(cache.schemes, hello.extensions, config.common.caching_code_points());
+        tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
     }
 
     fn spend(&self, store: &dyn ServerStore, ticket: Ticket, address: AddressId) -> bool {

@@ -5,14 +5,13 @@ use alloc::vec::Vec;
 use pki_types::ServerName;
 
 use super::ExpectServerHello;
-use crate::cache::{Scheme, Ticket};
+use crate::cache;
 use crate::error::Error;
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::{Output, stapling};
 use crate::schedule::Transcript;
 use crate::wire::{
-    self, CachedClientObject, CachedInformation, CachedInformationType, CachedObject, CipherSuite, CipherSuites,
-    ClientCachedInfo, ClientHello, CompactOffer, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
+    self, CipherSuite, CipherSuites, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
     ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
     ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
     SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions, Transport,
@@ -163,35 +162,12 @@ impl ExpectServerHello {
         extensions.push(&KeyShareClientHello(List::Items(&[share])))
     }
 
-    /// `cached_info`, `client_cached_info` and `compact_cache`: the same in both ClientHellos (`caching`, rule 8),
-    /// since the session does not change in between.
+    /// The extensions of the caching schemes: the same in both ClientHellos (`caching`, rule 8), since the session does
+    /// not change in between.
     fn offer_caching(&self, extensions: &mut ExtensionsBuilder, output: &Output<'_>) -> Result<(), EncodeError> {
         let Some(session) = output.cache.as_deref() else {
             return Ok(());
         };
-        let common = &self.config.common;
-        let certificate = session.offered_certificate().map(|fingerprint| (CachedInformationType::CERT, fingerprint));
-        let request = session.offered_request().map(|fingerprint| (CachedInformationType::CERT_REQ, fingerprint));
-        let offered: Vec<_> = certificate.into_iter().chain(request).collect();
-        let objects: Vec<_> = offered
-            .iter()
-            .map(|(kind, fingerprint)| CachedObject { kind: *kind, hash_value: &fingerprint.0 })
-            .collect();
-        if !objects.is_empty() {
-            extensions.push(&CachedInformation(List::Items(&objects)))?;
-        }
-        if session.supports(Scheme::Bithac) {
-            let ticket = session.ticket_of(Scheme::Bithac);
-            let objects: Vec<_> = (ticket.iter())
-                .map(|ticket| CachedClientObject { kind: CachedInformationType::CERT, ticket: &ticket.0 })
-                .collect();
-            let info = ClientCachedInfo(ticket.is_some().then_some(List::Items(&objects)));
-            extensions.push_as(common.client_cached_info, &info)?;
-        }
-        if session.supports(Scheme::Compact) {
-            let ticket = session.ticket_of(Scheme::Compact).map(|Ticket(ticket)| ticket);
-            extensions.push_as(common.compact_cache, &CompactOffer(ticket))?;
-        }
-        Ok(())
+        cache::write_offers(session, self.config.common.caching_code_points(), extensions)
     }
 }

@@ -13,6 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Handshake, Message, Output, negotiated, tls12, tls13};
+use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::{KeyExchange, Tls13Suite};
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
@@ -314,7 +315,7 @@ impl ExpectServerHello {
             Some(PreSharedKeyServerHello(index)) => Some(self.psks.select(index, suite)?),
             None => {
                 if !self.psks.is_empty() {
-                    output.summary.fallback = Some("the server does not take the session or key");
+                    output.summary.fallback = Some(FallbackReason::SessionIgnored);
                 }
                 None
             }

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 
 use super::super::seconds;
 use super::{ClientResumption, ClientSessionStore, SessionKind, SessionOrigin, SessionRequirements, StoredSession};
-use crate::cache::{Scope, TrustId};
+use crate::cache::{FallbackReason, Scope, TrustId};
 use crate::cert::VerifiedPeer;
 use crate::crypto::Secret;
 use crate::time::Now;
@@ -16,7 +16,7 @@ use crate::wire::CipherSuite;
 /// What a connection begins with.
 pub(crate) struct SessionOffer {
     /// To be offered; or why there is none.
-    pub(crate) session: Result<StoredSession, &'static str>,
+    pub(crate) session: Result<StoredSession, FallbackReason>,
     pub(crate) saver: SessionSaver,
 }
 

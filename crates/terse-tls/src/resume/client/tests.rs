@@ -19,8 +19,8 @@ fn again(session: &StoredSession) -> StoredSession {
     StoredSession::from_bytes(&session.to_bytes()).unwrap()
 }
 
-const EXPIRED: Result<(), Unusable> = Err(Unusable::ForGood("session expired"));
-const CLOCK: Result<(), Unusable> = Err(Unusable::Now("clock is earlier than the session"));
+const EXPIRED: Result<(), Unusable> = Err(Unusable::ForGood(FallbackReason::SessionExpired));
+const CLOCK: Result<(), Unusable> = Err(Unusable::Now(FallbackReason::ClockNotPlausible));
 
 #[test]
 fn ends_with_its_ticket() {
@@ -59,15 +59,15 @@ fn ends_with_the_certificates_of_the_server() {
 fn needs_the_same_trust_and_an_enabled_suite() {
     let session = stored();
     let other_trust = SessionRequirements { trust_id: TrustId([8; 8]), ..requirements(TODAY) };
-    assert_eq!(session.usable(TODAY, &other_trust), Err(Unusable::ForGood("trust changed")));
+    assert_eq!(session.usable(TODAY, &other_trust), Err(Unusable::ForGood(FallbackReason::TrustChanged)));
     let other_suites = SessionRequirements { is_enabled: &|suite| suite != session.suite, ..requirements(TODAY) };
-    assert_eq!(session.usable(TODAY, &other_suites), Err(Unusable::ForGood("suite of the session switched off")));
+    assert_eq!(session.usable(TODAY, &other_suites), Err(Unusable::ForGood(FallbackReason::SuiteDisabled)));
 }
 
 fn take(
     store: &Arc<MemoryClientSessions>,
     requirements: &SessionRequirements<'_>,
-) -> Result<StoredSession, &'static str> {
+) -> Result<StoredSession, FallbackReason> {
     ClientResumption::new(store.clone()).take(&scope(1), requirements)
 }
 
@@ -75,13 +75,13 @@ fn take(
 fn what_cannot_be_used_again_is_dropped_on_the_way() {
     let store = Arc::new(MemoryClientSessions::new(4));
     let requirements = requirements(TODAY + 10);
-    assert_eq!(take(&store, &requirements).err(), Some("no session"));
+    assert_eq!(take(&store, &requirements).err(), Some(FallbackReason::NoSession));
     store.put(&scope(1), StoredSession { received: TODAY + 1, ..stored() });
     store.put(&scope(1), StoredSession { lifetime: 5, ..stored() });
     assert_eq!(take(&store, &requirements).unwrap().received, TODAY + 1);
     assert!(store.is_empty());
     store.put(&scope(1), StoredSession { lifetime: 5, ..stored() });
-    assert_eq!(take(&store, &requirements).err(), Some("session expired"));
+    assert_eq!(take(&store, &requirements).err(), Some(FallbackReason::SessionExpired));
     assert!(store.is_empty());
 }
 
@@ -90,7 +90,7 @@ fn without_a_clock_nothing_is_taken_or_lost() {
     let store = Arc::new(MemoryClientSessions::new(4));
     store.put(&scope(1), stored());
     let no_clock = SessionRequirements { now: Now { unix: None, ..at(TODAY) }, ..requirements(TODAY) };
-    assert_eq!(take(&store, &no_clock).err(), Some("time unknown"));
+    assert_eq!(take(&store, &no_clock).err(), Some(FallbackReason::ClockUnknown));
     assert!(take(&store, &requirements(TODAY)).is_ok());
 }
 
@@ -99,7 +99,7 @@ fn with_a_clock_that_is_wrong_sessions_stay_in_their_order() {
     let store = Arc::new(MemoryClientSessions::new(4));
     let all = [TODAY + 10, TODAY + 30, TODAY + 20];
     all.iter().for_each(|received| store.put(&scope(1), StoredSession { received: *received, ..stored() }));
-    assert_eq!(take(&store, &requirements(TODAY)).err(), Some("clock is earlier than the session"));
+    assert_eq!(take(&store, &requirements(TODAY)).err(), Some(FallbackReason::ClockNotPlausible));
     assert_eq!(take(&store, &requirements(TODAY + 15)).unwrap().received, TODAY + 10, "behind two that are later");
     assert_eq!(take(&store, &requirements(TODAY + 60)).unwrap().received, TODAY + 20);
     assert_eq!(take(&store, &requirements(TODAY + 60)).unwrap().received, TODAY + 30);

@@ -41,7 +41,7 @@ impl Contact {
     fn finish(self, client: &mut Client, session: &mut ClientSession) -> Ticket {
         let Self { parts, selection, server_certificate, certificate_request } = self;
         session.selected(selection);
-        session.server_finished(!selection.uses_ticket());
+        session.server_finished(!selection.uses_ticket);
         client.next_ticket += 1;
         let ticket = ticket(client.next_ticket);
         let subject = session.names(parts);
@@ -184,12 +184,12 @@ fn rule_5_a_ticket_is_offered_only_while_what_it_names_passes_its_checks() {
     full().connect(&mut client);
     let good = client.context;
     for (context, reason) in [
-        (Context { trust_id: TrustId([8; 8]), ..good }, "trust changed"),
-        (Context { now: at(0), ..good }, "clock is earlier than the entry"),
-        (Context { now: no_clock(), ..good }, "time unknown"),
+        (Context { trust_id: TrustId([8; 8]), ..good }, FallbackReason::TrustChanged),
+        (Context { now: at(0), ..good }, FallbackReason::ClockNotPlausible),
+        (Context { now: no_clock(), ..good }, FallbackReason::ClockUnknown),
         (
             Context { certificate_types: &[CertificateType::RAW_PUBLIC_KEY], ..good },
-            "certificate type or version changed",
+            FallbackReason::OtherCertificateType,
         ),
     ] {
         client.context = context;
@@ -199,7 +199,7 @@ fn rule_5_a_ticket_is_offered_only_while_what_it_names_passes_its_checks() {
     client.context = good;
     assert_eq!(offers(&client.begin()), TICKET, "nothing was lost");
     client.context.now = at(NOT_AFTER + 1);
-    assert_eq!((offers(&client.begin()), client.begin().reason()), (NOTHING, Some("no ticket")));
+    assert_eq!((offers(&client.begin()), client.begin().reason()), (NOTHING, Some(FallbackReason::NoTicket)));
     client.context = good;
     assert_eq!(offers(&client.begin()), NOTHING, "it was deleted");
 }
@@ -277,10 +277,11 @@ fn rule_2_a_ticket_is_known_by_any_bit_and_unknown_without() {
             server_certificate: bit == 0,
             certificate_request: bit == 1,
             client_certificate: bit == 2,
+            uses_ticket: true,
             ..full().selection
         };
         session.selected(selection);
-        session.server_finished(!selection.uses_ticket());
+        session.server_finished(!selection.uses_ticket);
         drop(session);
         assert_eq!(client.begin().offered_ticket(), offered, "bit {bit}");
     }
@@ -305,7 +306,7 @@ fn rule_2_the_two_slots_are_those_of_every_scheme() {
     assert_ne!(client.begin().offered_ticket(), Some(confirmed), "`newer` is due");
     let mut parallel = (client.begin(), client.begin());
     assert_eq!((offers(&parallel.0), offers(&parallel.1)), (TICKET, NOTHING));
-    assert_eq!(parallel.1.reason(), Some("ticket in use by another connection"));
+    assert_eq!(parallel.1.reason(), Some(FallbackReason::TicketInUse));
     parallel.0.selected(cached().selection);
     parallel.0.failed(Failure::AlertOrFailedCheck, client.context.now);
     drop(parallel);

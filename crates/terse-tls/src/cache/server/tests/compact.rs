@@ -71,12 +71,12 @@ fn rule_5_no_use_of_the_client_under_another_policy() {
     };
     // What the client has seen of the server, it has seen.
     let other = RequestedCertificate { trust_id: TrustId([8; 8]), ..ASKED };
-    assert_eq!(select(other, HOST, at(TODAY)), (true, Some("trust changed")));
-    assert_eq!(select(ASKED, Some(b"other.example"), at(TODAY)), (true, Some("server name changed")));
-    assert_eq!(select(ASKED, HOST, at(0)), (true, Some("clock is earlier than the entry")));
+    assert_eq!(select(other, HOST, at(TODAY)), (true, Some(FallbackReason::TrustChanged)));
+    assert_eq!(select(ASKED, Some(b"other.example"), at(TODAY)), (true, Some(FallbackReason::OtherServerName)));
+    assert_eq!(select(ASKED, HOST, at(0)), (true, Some(FallbackReason::ClockNotPlausible)));
     assert_eq!(select(ASKED, Some([b'a'; 254].as_slice()), at(TODAY)), (false, None), "no name, no place");
     assert_eq!(known(&store), [1]);
-    assert_eq!(select(ASKED, HOST, at(NOT_AFTER + 1)), (true, Some("entry expired")));
+    assert_eq!(select(ASKED, HOST, at(NOT_AFTER + 1)), (true, Some(FallbackReason::Expired)));
     assert!(store.is_empty());
 }
 
@@ -88,7 +88,7 @@ fn tickets_of_the_two_schemes_are_not_taken_for_each_other() {
     meet(&cache, SEEN, 0, 2, Some(OWN));
     let mut session = begin_compact(&cache, SEEN, Some(ASKED));
     assert_eq!(bits(session.select_everything(look_up(&*cache.store, [ticket(1)]))), [false; 3]);
-    assert_eq!(session.reason(), Some("ticket unknown"));
+    assert_eq!(session.reason(), Some(FallbackReason::TicketNotFound));
     assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(2)])), None);
     assert_eq!(begin(&cache).select(look_up(&*cache.store, [ticket(1)])), Some(0));
 }

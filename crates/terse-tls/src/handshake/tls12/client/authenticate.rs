@@ -3,11 +3,12 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use super::Agreed;
 use super::flight::ExpectServerHelloDone;
-use super::{Agreed, Learned};
 use crate::cache::Fingerprint;
 use crate::cert::{PeerRole, VerifiedPeer};
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, caching, signature, stapling};
 use crate::wire::{
@@ -138,7 +139,7 @@ impl ExpectServerKeyExchange {
         if !key_exchange::fits(suite.key_exchange, algorithm) {
             return Err(PeerMisbehaved::IllegalSignatureScheme.into());
         }
-        signature::verify(
+        let valid = signature::verify(
             &config.common,
             ProtocolVersion::TLS_1_2,
             self.peer.public_key(),
@@ -149,8 +150,8 @@ impl ExpectServerKeyExchange {
         transcript.add(message.bytes);
         let (public, shared_secret) = group.respond(output.rng, params.public)?;
         output.summary.group = Some(params.group);
-        let Self { agreed, peer, fingerprint: certificate, .. } = *self;
-        let learned = Learned { peer: Some(peer), certificate, request: None };
-        Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, learned, public, shared_secret)))
+        let Self { agreed, peer, fingerprint, .. } = *self;
+        let server = ProvenPeer::new(peer, fingerprint, valid);
+        Ok(Box::new(ExpectServerHelloDone::ecdhe(agreed, server, public, shared_secret)))
     }
 }

@@ -6,6 +6,7 @@ use super::{Agreed, Learned};
 use crate::cache::{self, Fingerprint, Parts};
 use crate::crypto::Secret;
 use crate::error::Error;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output};
 use crate::resume::{MAX_LIFETIME, NewSession, SessionKind};
@@ -65,13 +66,14 @@ impl ExpectFinished {
         let Self { agreed, learned, master_secret, proven, ticket, .. } = *self;
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = master_secret.verify_server_finished(verify_data, &agreed.transcript.current())?;
-        learned.peer.iter().for_each(|peer| agreed.config.trust.learn(&proof, peer));
+        learned.server.iter().for_each(|server| agreed.config.trust.learn(&proof, &server.peer));
         agreed.keep_session(&learned, &master_secret, ticket, output);
         let Agreed { config, randoms, selection, extended_master_secret, .. } = agreed;
         if let Some(session) = output.cache.as_deref_mut() {
-            session.server_finished(!selection.uses_ticket());
+            session.server_finished(!selection.uses_ticket);
             // `caching`, rule 6. A ticket that was offered in vain is gone all the same (rule 3).
-            let shown = learned.peer.zip(learned.certificate).filter(|_| extended_master_secret);
+            let shown = learned.server.and_then(|server| Some((server.peer, server.fingerprint?)));
+            let shown = shown.filter(|_| extended_master_secret);
             let request = learned.request.filter(|_| shown.is_some());
             let version = ProtocolVersion::TLS_1_2;
             let subject = shown.as_ref().and_then(|(_, certificate)| {
@@ -106,7 +108,7 @@ impl Agreed {
         output: &Output<'_>,
     ) {
         let saver = self.saver.as_ref().filter(|_| self.extended_master_secret);
-        let (Some(saver), Some(peer)) = (saver, &learned.peer) else { return };
+        let (Some(saver), Some(ProvenPeer { peer, .. })) = (saver, &learned.server) else { return };
         let (ticket, lifetime, session_id) = match ticket {
             Some(Ticket { ticket, lifetime }) => (ticket, lifetime, Box::default()),
             None if self.session_id.is_empty() => return,

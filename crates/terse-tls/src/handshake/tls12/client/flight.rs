@@ -11,6 +11,7 @@ use crate::config::ClientConfig;
 use crate::crypto::{SharedSecret, Signing, Tls12KeyExchange};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::Request;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, SignatureRequest, credentials, sessions};
 use crate::schedule::EpochKeys;
@@ -46,7 +47,13 @@ struct PartialFlight {
 }
 
 impl ExpectServerHelloDone {
-    pub(super) const fn ecdhe(agreed: Agreed, learned: Learned, public: Vec<u8>, shared_secret: SharedSecret) -> Self {
+    pub(super) const fn ecdhe(
+        agreed: Agreed,
+        server: ProvenPeer,
+        public: Vec<u8>,
+        shared_secret: SharedSecret,
+    ) -> Self {
+        let learned = Learned { server: Some(server), request: None };
         Self { agreed, learned, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
     }
 

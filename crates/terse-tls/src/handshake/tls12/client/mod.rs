@@ -26,14 +26,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::cache::CacheDefence;
-use crate::cache::{Fingerprint, Selection};
-use crate::cert::VerifiedPeer;
+use crate::cache::{self, FallbackReason, Selection};
 use crate::config::{ClientConfig, ServerAddress};
 use crate::crypto::Tls12Suite;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Request;
 use crate::handshake::certificate_types::CertificateTypes;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, caching, negotiated};
 use crate::resume::{SessionSaver, StoredSession};
 use crate::schedule::tls12::Randoms;
@@ -105,10 +104,8 @@ pub(super) struct Agreed {
 /// What the server showed, in full or cached.
 #[derive(Default)]
 pub(super) struct Learned {
-    /// With a pre-shared key: nobody with a certificate.
-    peer: Option<Arc<VerifiedPeer>>,
-    /// Of its Certificate, where there is a cache.
-    certificate: Option<Fingerprint>,
+    /// Who it is; with a pre-shared key nobody with a certificate.
+    server: Option<ProvenPeer>,
     request: Option<Request>,
 }
 
@@ -192,8 +189,8 @@ pub(crate) fn server_hello(
     negotiated::read(&config, extensions, ProtocolVersion::TLS_1_2, output)?;
     output.summary.round_trips = verify_requests.into();
     let certificates = suite.key_exchange.has_certificates() && !resumes;
-    let may_cache = extended_master_secret || common.defences().lack(CacheDefence::ExtendedMasterSecret);
-    if !(may_cache && certificates) && caching::is_answered(extensions, common) {
+    let may_cache = common.defences().may_cache(extended_master_secret);
+    if !(may_cache && certificates) && cache::is_answered(extensions, common.caching_code_points()) {
         return Err(PeerMisbehaved::IllegalCachingReply.into()); // `caching`, rule 6
     }
     output.summary.version = Some(ProtocolVersion::TLS_1_2);
@@ -202,7 +199,7 @@ pub(crate) fn server_hello(
     let status_follows = extensions.get::<StatusRequested>()?.is_some();
     let randoms = Randoms { client: random, server: hello.random };
     if session.is_some() && !resumes {
-        output.summary.fallback = Some("the server does not take the session or key");
+        output.summary.fallback = Some(FallbackReason::SessionIgnored);
     }
     if let Some(session) = session.filter(|_| resumes) {
         if session.suite != suite.id || !extended_master_secret {

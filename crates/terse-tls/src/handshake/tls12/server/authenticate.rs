@@ -12,19 +12,22 @@ use crate::config::ClientAuthentication;
 use crate::crypto::{SharedSecret, Tls12KeyExchange};
 use crate::error::{CertificateError, Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::certificate_types::verified_before;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, sessions, signature, stapling};
 use crate::schedule::tls12::{MasterSecret, psk_premaster};
 use crate::summary::CachedObject;
 use crate::wire::{
-    CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk, HandshakeType,
-    ProtocolVersion,
+    CertificateType, CertificateVerify, ClientKeyExchangeEcdhe, ClientKeyExchangeEcdhePsk, ClientKeyExchangePsk,
+    HandshakeType, ProtocolVersion,
 };
 
 /// The client was asked for a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
+    /// What its Certificate may carry.
+    pub(super) client_type: CertificateType,
 }
 
 /// The client's Certificate came, in full or under a ticket, and is believed; or none was asked for.
@@ -41,11 +44,11 @@ pub(crate) struct ExpectCertificateVerify {
     master_secret: MasterSecret,
 }
 
-/// A client with a certificate.
+/// What a client says to be, and is still to prove.
 pub(super) struct Client {
-    pub(super) peer: Arc<VerifiedPeer>,
-    /// Of its Certificate, where there is a cache.
-    pub(super) fingerprint: Option<Fingerprint>,
+    peer: Arc<VerifiedPeer>,
+    /// The fingerprint of its Certificate, where there is a cache.
+    fingerprint: Option<Fingerprint>,
 }
 
 impl ExpectCertificate {
@@ -68,7 +71,7 @@ impl ExpectCertificate {
         if client.is_none() {
             self.handshaking.transcript.stop_keeping();
         }
-        let Self { handshaking, ecdhe } = *self;
+        let Self { handshaking, ecdhe, .. } = *self;
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
@@ -105,7 +108,7 @@ impl ExpectCertificate {
     ) -> Result<Box<ExpectClientKeyExchange>, Error> {
         let entry = self.left_out().cloned().ok_or(PeerMisbehaved::IllegalCachedMessage)?;
         let client = Some(self.verified_before(entry, output)?);
-        let Self { handshaking, ecdhe } = *self;
+        let Self { handshaking, ecdhe, .. } = *self;
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
@@ -122,8 +125,8 @@ impl ExpectCertificate {
 
     #[inline(never)]
     fn full_certificate(&self, message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Client>, Error> {
-        let Handshaking { config, cache, client_type, .. } = &self.handshaking;
-        let Some(presented) = certificate::presented(message, *client_type)? else {
+        let Handshaking { config, cache, .. } = &self.handshaking;
+        let Some(presented) = certificate::presented(message, self.client_type)? else {
             if let ClientAuthentication::Required(_) = config.client_authentication {
                 return Err(CertificateError::Required.into());
             }
@@ -213,10 +216,11 @@ impl ExpectCertificateVerify {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let messages = transcript.messages().unwrap_or_default();
         let public_key = self.client.peer.public_key();
-        signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages, output)?;
+        let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_2, public_key, &verify, messages, output)?;
         transcript.stop_keeping();
         transcript.add(message.bytes);
-        let Self { handshaking, client, master_secret } = *self;
-        Ok(Box::new(ExpectFinished::new(handshaking, Some(client), master_secret, output)))
+        let Self { handshaking, client: Client { peer, fingerprint }, master_secret } = *self;
+        let client = Some(ProvenPeer::new(peer, fingerprint, valid));
+        Ok(Box::new(ExpectFinished::new(handshaking, client, master_secret, output)))
     }
 }

@@ -2,11 +2,11 @@
 
 use alloc::boxed::Box;
 
-use super::authenticate::Client;
 use super::flight::Handshaking;
 use crate::cache::{Committing, NotSaved};
 use crate::error::Error;
 use crate::handshake::certificate_types::learn_issuers;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::store::Then;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{ExpectStore, Handshake, Message, Output};
@@ -27,7 +27,7 @@ pub(crate) struct Finish {
 pub(crate) struct ExpectFinished {
     handshaking: Handshaking,
     /// The client, if it has proven a certificate.
-    client: Option<Client>,
+    client: Option<ProvenPeer>,
     master_secret: MasterSecret,
     /// What this side sends under.
     keys: RecordKeys,
@@ -37,7 +37,7 @@ impl ExpectFinished {
     /// From here on the client sends under the new keys.
     pub(super) fn new(
         handshaking: Handshaking,
-        client: Option<Client>,
+        client: Option<ProvenPeer>,
         master_secret: MasterSecret,
         output: &mut Output<'_>,
     ) -> Self {

@@ -7,12 +7,11 @@ use alloc::vec::Vec;
 use super::authenticate::{ExpectCertificate, ExpectClientKeyExchange};
 use super::resume::Resumable;
 use super::{Negotiated, Offer, State};
-use crate::cache::{Fingerprint, ServerSession, TicketRows};
+use crate::cache::{Fingerprint, OwnObjects, OwnRequest, Selected, ServerSession, TicketRows};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Group, KeyExchange, SharedSecret, Signing, Tls12KeyExchange, Tls12Suite};
 use crate::error::Error;
-use crate::handshake::caching::{OwnObjects, OwnRequest, Selected};
 use crate::handshake::certificate_types::Choice;
 use crate::handshake::tls12::{certificate, key_exchange};
 use crate::handshake::{Message, Output, SignatureRequest, negotiated, stapling};
@@ -35,17 +34,24 @@ pub(super) struct Handshaking {
     pub(super) extended_master_secret: bool,
     pub(super) cache: Option<ServerSession>,
     pub(super) resumable: Option<Resumable>,
-    /// What the client's Certificate may carry.
-    pub(super) client_type: CertificateType,
 }
 
 /// The server's flight; from ServerKeyExchange on it is missing.
 struct PartialFlight {
     handshaking: Handshaking,
     ecdhe: Option<Ecdhe>,
-    /// The CertificateRequest, in full, and its fingerprint if that is sent in its place, or nothing at all.
-    request: Option<(Vec<u8>, Option<Fingerprint>)>,
+    request: Option<Request>,
     leaves_out: bool,
+}
+
+/// The CertificateRequest.
+struct Request {
+    /// The whole body.
+    body: Vec<u8>,
+    /// Its fingerprint, if that is sent in its place, or nothing at all.
+    fingerprint: Option<Fingerprint>,
+    /// What the client's Certificate may carry.
+    client_type: CertificateType,
 }
 
 /// The server's half of the key exchange.
@@ -84,13 +90,11 @@ pub(super) fn send(
     // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
     let asked = certificates.and_then(|choice| choice.client);
     let request = if asked.is_some() { certificate_request(&config)? } else { None };
-    let client_type = asked.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     let selected = match &credential {
         Some((own, _)) if offer.may_cache(&config) => {
-            select_cached(&config, offer, rows, client_type, own, request.as_deref(), output)
+            select_cached(&config, offer, rows, asked, own, request.as_deref(), output)
         }
-        Some(_) => Selected::nothing(), // `caching`, rule 6
-        None => Selected::nothing(),
+        _ => Selected::default(), // `caching`, rule 6
     };
     let staple = credential.as_ref().and_then(|(own, _)| stapling::current(own, offer.asks_status, output));
     let resumable = match &credential {
@@ -128,7 +132,7 @@ pub(super) fn send(
     output.summary.group = group.map(Group::name);
     output.summary.round_trips = 2 + offer.verified();
 
-    let leaves_out = selected.leaves_out();
+    let leaves_out = selected.selection.leaves_out();
     let randoms = Randoms { client: offer.hello.random, server };
     let handshaking = Handshaking {
         config,
@@ -138,9 +142,9 @@ pub(super) fn send(
         extended_master_secret: offer.extended_master_secret,
         cache: selected.session,
         resumable,
-        client_type,
     };
-    let request = request.map(|request| (request, selected.certificate_request));
+    let fingerprint = selected.certificate_request;
+    let request = request.zip(asked).map(|(body, client_type)| Request { body, fingerprint, client_type });
     let flight = PartialFlight { handshaking, ecdhe, request, leaves_out };
     let (Some((credential, scheme)), Some(ecdhe)) = (credential, &flight.ecdhe) else { return flight.unsigned(output) };
     let signed_params = key_exchange::signed_params(&flight.handshaking.randoms, &ecdhe.params())?;
@@ -185,20 +189,22 @@ impl PartialFlight {
         let kind = HandshakeType::CERTIFICATE_REQUEST;
         match &request {
             None => {}
-            Some((_, Some(fingerprint))) if leaves_out => {
+            Some(Request { fingerprint: Some(fingerprint), .. }) if leaves_out => {
                 output.left_out(CachedObject::CertificateRequest);
                 config.common.bind(transcript, *fingerprint); // `caching`, rule 1
             }
-            Some((_, Some(Fingerprint(hash_value)))) => {
+            Some(Request { fingerprint: Some(Fingerprint(hash_value)), .. }) => {
                 output.left_out(CachedObject::CertificateRequest);
                 output.send(kind, &CachedMessage12(hash_value), transcript)?;
             }
-            Some((request, None)) => output.send(kind, &Encoded(request), transcript)?,
+            Some(Request { body, .. }) => output.send(kind, &Encoded(body), transcript)?,
         }
         output.send(HandshakeType::SERVER_HELLO_DONE, &ServerHelloDone, transcript)?;
         output.link.end_of_flight()?;
         Ok(match request {
-            Some(_) => State::Certificate(Box::new(ExpectCertificate { handshaking, ecdhe })),
+            Some(Request { client_type, .. }) => {
+                State::Certificate(Box::new(ExpectCertificate { handshaking, ecdhe, client_type }))
+            }
             None => State::ClientKeyExchange(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client: None })),
         })
     }
@@ -208,7 +214,7 @@ fn select_cached(
     config: &ServerConfig,
     offer: &Offer<'_>,
     rows: TicketRows,
-    client_type: CertificateType,
+    asked: Option<CertificateType>,
     credential: &Credential,
     request: Option<&[u8]>,
     output: &mut Output<'_>,
@@ -224,7 +230,7 @@ fn select_cached(
             .map(|(fingerprint, body)| OwnRequest { fingerprint, pays: body.len() >= CACHED_REQUEST_LEN }),
         has_extensions: false, // CertificateStatus follows instead
     };
-    Selected::new(config, &offer.caching, rows, offer.server_name, (client_type, version), own, output)
+    offer.caching.select(config, rows, offer.server_name, (asked, version), own, output)
 }
 
 /// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
@@ -276,7 +282,7 @@ pub(super) fn server_hello(
     if let Some(certificates) = selection.certificates {
         certificates.answer(&mut extensions)?;
     }
-    selection.cached.reply(&config.common, &mut extensions)?;
+    selection.cached.reply(config.common.caching_code_points(), &mut extensions)?;
     let hello = ServerHello {
         legacy_version: output.link.transport().version(ProtocolVersion::TLS_1_2),
         random,
@@ -300,10 +306,10 @@ fn send_certificate(
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let kind = HandshakeType::CERTIFICATE;
-    if selected.server_certificate {
+    if selected.selection.server_certificate {
         let fingerprint = credential.fingerprint(ProtocolVersion::TLS_1_2);
         output.left_out(CachedObject::ServerCertificate);
-        if selected.leaves_out() {
+        if selected.selection.leaves_out() {
             config.common.bind(transcript, fingerprint);
             return Ok(());
         }

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use crate::cache::CacheDefence;
 use crate::cert::Credential;
 use crate::cert::Suited;
 use crate::config::ServerConfig;
@@ -76,7 +75,7 @@ impl<'a> Offer<'a> {
 
     /// `caching`, rule 6: nothing is cached where the master secret does not stand for this handshake alone.
     pub(super) fn may_cache(&self, config: &ServerConfig) -> bool {
-        self.extended_master_secret || config.common.defences().lack(CacheDefence::ExtendedMasterSecret)
+        config.common.defences().may_cache(self.extended_master_secret)
     }
 
     pub(super) fn offers(&self, suite: CipherSuite) -> bool {

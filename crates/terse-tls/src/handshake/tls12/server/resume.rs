@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 
 use super::flight::{Selection, server_hello};
 use super::{Offer, State};
+use crate::cache::Selected;
 use crate::cert::VerifiedPeer;
 use crate::config::ServerConfig;
 use crate::crypto::{CryptoError, Secret, Tls12Suite};
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::caching::Selected;
 use crate::handshake::sessions::Lineage;
 use crate::handshake::tls12::traffic::Traffic;
 use crate::handshake::{Handshake, Message, Output, negotiated, sessions};
@@ -162,7 +162,7 @@ impl Resumed {
             ticket_follows: false,
             certificates: None,
             status_follows: false,
-            cached: &Selected::nothing(),
+            cached: &Selected::default(),
         };
         let server = server_hello(&config, offer, &selection, &mut transcript, output)?;
         output.summary.round_trips = 1 + offer.verified();

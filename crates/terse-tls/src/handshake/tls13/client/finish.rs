@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 
 use super::super::certificate::{self, Signer};
 use super::super::traffic::Traffic;
-use super::{ExpectCertificate, ExpectFinished, Proven, Secrets, SentClientHello, State, Tickets};
+use super::{ExpectCertificate, ExpectFinished, Proof, Secrets, SentClientHello, State, Tickets};
 use crate::cache::{Learned, Parts};
 use crate::cert::Credential;
 use crate::crypto::{Digest, Signing};
 use crate::error::Error;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{Handshake, Message, Output, SignatureRequest, stapling, unboxed};
 use crate::proof::FinishedProof;
 use crate::schedule::EpochKeys;
@@ -22,7 +23,7 @@ use crate::wire::{
 struct LastFlight {
     state: Box<ExpectCertificate>,
     proof: FinishedProof,
-    proven: Proven,
+    server: Proof,
     /// Up to the server's Finished.
     messages: Digest,
 }
@@ -37,24 +38,22 @@ impl ExpectFinished {
     /// RFC 9846, 4.5.3
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { mut state, proven, early_data } = unboxed(self);
+        let Self { mut state, proof: server, early_data } = unboxed(self);
         let Finished(verify_data) = message.expect(HandshakeType::FINISHED)?;
         let proof = state.secrets.server.verify(verify_data, &state.hello.transcript.current())?;
-        if let Proven::Certificate(peer, _) = &proven {
-            state.hello.config.trust.learn(&proof, peer);
-        }
+        server.peer().into_iter().for_each(|peer| state.hello.config.trust.learn(&proof, peer));
         state.hello.transcript.add(message.bytes);
-        if let Some(session) = output.cache.as_deref_mut().filter(|_| !proven.is_psk()) {
-            session.server_finished(!state.selection.uses_ticket());
+        if let Some(session) = output.cache.as_deref_mut().filter(|_| server.certificate().is_some()) {
+            session.server_finished(!state.selection.uses_ticket);
         }
-        proven.report(output);
+        server.report(output);
         let messages = state.hello.transcript.current();
         if early_data {
             output.agreed.early_data = 0;
             output.end_of_early_data(&mut state.hello.transcript)?;
             output.link.new_keys(&EpochKeys::Tls13(state.secrets.client.clone()))?;
         }
-        LastFlight { state, proof, proven, messages }.send(output)
+        LastFlight { state, proof, server, messages }.send(output)
     }
 }
 
@@ -88,7 +87,7 @@ impl LastFlight {
     /// Finished, and what follows from it. `credential` is what was proven.
     #[inline(never)]
     fn finish(self, credential: Option<&Credential>, output: &mut Output<'_>) -> Result<Handshake, Error> {
-        let Self { state, proof, proven, messages } = self;
+        let Self { state, proof, server, messages } = self;
         let ExpectCertificate { hello, secrets, request, selection, .. } = unboxed(state);
         let SentClientHello { config, random, mut transcript, saver, .. } = hello;
         let Secrets { handshake, client, .. } = secrets;
@@ -106,8 +105,8 @@ impl LastFlight {
         output.receive.keys = Some(EpochKeys::Tls13(receive.clone()));
 
         let resumption = main.resumption(&transcript.current())?;
-        match (output.cache.as_deref_mut(), &proven) {
-            (Some(session), Proven::Certificate(peer, Some(fingerprint))) => {
+        match (output.cache.as_deref_mut(), server.certificate()) {
+            (Some(session), Some(ProvenPeer { peer, fingerprint: Some(fingerprint) })) => {
                 let version = ProtocolVersion::TLS_1_3;
                 let subject = session.names(Parts {
                     server_certificate: *fingerprint,
@@ -126,7 +125,7 @@ impl LastFlight {
             (Some(session), _) => session.resumed(),
             (None, _) => {}
         }
-        let tickets = Tickets::new(saver, send.suite().id, resumption, &proven, output);
+        let tickets = Tickets::new(saver, send.suite().id, resumption, &server, output);
         Ok(Handshake::Tls13Traffic(Box::new(Traffic::client(send, receive, exporter, tickets))))
     }
 }

@@ -31,6 +31,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::caching::{Request, cached_certificate};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::SelectedPsk;
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::{
     Handshake, Message, Output, SignatureRequest, caching, credentials, negotiated, signature, stapling,
 };
@@ -45,11 +46,13 @@ use crate::wire::{
 };
 
 mod finish;
+mod proof;
 mod psk;
 mod tickets;
 
 pub(crate) use finish::ExpectSignature;
-use psk::{Proven, Selected};
+use proof::Proof;
+use psk::Selected;
 pub(crate) use tickets::Tickets;
 
 /// What the ServerHello found.
@@ -111,7 +114,7 @@ pub(crate) struct ExpectCertificateVerify {
 /// The server has signed, or has a pre-shared key.
 pub(crate) struct ExpectFinished {
     state: Box<ExpectCertificate>,
-    proven: Proven,
+    proof: Proof,
     /// The server takes early data.
     early_data: bool,
 }
@@ -386,9 +389,10 @@ impl ExpectCertificateVerify {
         let SentClientHello { config, transcript, .. } = &mut self.state.hello;
         let content = Signer::Server.content(&transcript.current());
         let public_key = self.peer.public_key();
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
+        let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
         let Self { state, peer, fingerprint } = self;
-        Ok(Box::new(ExpectFinished { state, proven: Proven::Certificate(peer, fingerprint), early_data: false }))
+        let proof = Proof::Certificate(ProvenPeer::new(peer, fingerprint, valid));
+        Ok(Box::new(ExpectFinished { state, proof, early_data: false }))
     }
 }

@@ -4,15 +4,13 @@
 //! server as in the handshake with certificates that the session began with.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
-use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, State};
-use crate::cache::{Fingerprint, Selection};
-use crate::cert::VerifiedPeer;
+use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, Proof, State};
+use crate::cache::{self, Selection};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::certificate_types::CertificateTypes;
 use crate::handshake::client::PskSource;
-use crate::handshake::{Message, Output, caching, sessions};
+use crate::handshake::{Message, Output};
 use crate::schedule::EpochKeys;
 use crate::summary::EarlyDataStatus;
 use crate::wire::{EarlyData, Extensions};
@@ -21,13 +19,6 @@ use crate::wire::{EarlyData, Extensions};
 pub(super) struct Selected {
     pub(super) is_first: bool,
     pub(super) source: PskSource,
-}
-
-/// How the server proves who it is.
-pub(super) enum Proven {
-    /// With the fingerprint of its Certificate, where there is a cache.
-    Certificate(Arc<VerifiedPeer>, Option<Fingerprint>),
-    Psk(PskSource),
 }
 
 impl ExpectEncryptedExtensions {
@@ -68,7 +59,7 @@ impl ExpectEncryptedExtensions {
         output: &mut Output<'_>,
     ) -> Result<State, Error> {
         let Self { mut hello, secrets, early_data, .. } = self;
-        if caching::is_answered(extensions, &hello.config.common) {
+        if cache::is_answered(extensions, hello.config.common.caching_code_points()) {
             return Err(PeerMisbehaved::IllegalCachingReply.into());
         }
         hello.transcript.add(message.bytes);
@@ -76,30 +67,11 @@ impl ExpectEncryptedExtensions {
         let types = CertificateTypes::read(&hello.config, extensions)?;
         let selection = Selection::default();
         let state = Box::new(ExpectCertificate { hello, secrets, types, selection, request: None });
-        Ok(State::Finished(Box::new(ExpectFinished { state, proven: Proven::Psk(source), early_data })))
+        Ok(State::Finished(Box::new(ExpectFinished { state, proof: Proof::Psk(source), early_data })))
     }
 }
 
 /// Whether the server takes early data.
 pub(super) fn takes_early_data(extensions: Extensions<'_>) -> Result<bool, Error> {
     Ok(extensions.get::<EarlyData>()?.is_some())
-}
-
-impl Proven {
-    /// The server's Finished was verified: a pre-shared key was proven with it.
-    pub(super) fn report(&self, output: &mut Output<'_>) {
-        match self {
-            Self::Certificate(..) => {}
-            Self::Psk(PskSource::Session(session)) => {
-                sessions::resumed_server(&session.origin, output);
-            }
-            Self::Psk(PskSource::External(identity)) => {
-                sessions::psk_peer(identity, output);
-            }
-        }
-    }
-
-    pub(super) const fn is_psk(&self) -> bool {
-        matches!(self, Self::Psk(_))
-    }
 }

@@ -1,9 +1,8 @@
 //! NewSessionTicket on a client (RFC 9846, 4.7.1).
 
-use super::psk::Proven;
+use super::proof::Proof;
 use crate::error::Error;
 use crate::handshake::Output;
-use crate::handshake::client::PskSource;
 use crate::resume::{NewSession, SessionKind, SessionOrigin, SessionSaver};
 use crate::schedule::tls13::ResumptionSecret;
 use crate::wire::{CipherSuite, MaxEarlyDataSize, NewSessionTicket};
@@ -24,23 +23,16 @@ pub(crate) struct Tickets {
 const MAX_KEPT: u8 = 4;
 
 impl Tickets {
-    /// `None`: tickets are not wanted, or the time is unknown, or a key from outside would serve as well.
+    /// `None`: tickets are not wanted, or the time is unknown, or what proved the server would serve as well.
     pub(super) fn new(
         saver: Option<SessionSaver>,
         suite: CipherSuite,
         resumption: ResumptionSecret,
-        proven: &Proven,
+        proof: &Proof,
         output: &mut Output<'_>,
     ) -> Option<Self> {
         let saver = saver?;
-        let application_protocol = output.agreed.application_protocol.as_deref();
-        let origin = match proven {
-            Proven::Certificate(peer, _) => saver.origin(peer, application_protocol, output.now)?,
-            Proven::Psk(PskSource::Session(session)) => {
-                SessionOrigin { application_protocol: application_protocol.map(Into::into), ..session.origin.clone() }
-            }
-            Proven::Psk(PskSource::External(_)) => return None,
-        };
+        let origin = proof.origin_of_sessions(&saver, output)?;
         let record_limit = u16::try_from(output.link.limits().of(true)).unwrap_or(u16::MAX);
         Some(Self { saver, suite, resumption, origin, record_limit, left: MAX_KEPT })
     }

@@ -12,6 +12,7 @@ use crate::cert::{PeerRole, VerifiedPeer};
 use crate::config::{ClientAuthentication, ServerConfig};
 use crate::error::{CertificateError, Error, PeerMisbehaved};
 use crate::handshake::certificate_types::{Presented, learn_issuers, verified_before};
+use crate::handshake::signature::ProvenPeer;
 use crate::handshake::store::Then;
 use crate::handshake::{ExpectStore, Handshake, Message, Output, signature, stapling};
 use crate::schedule::EpochKeys;
@@ -55,8 +56,8 @@ pub(crate) struct ExpectCertificateVerify {
     client: Client,
 }
 
-/// What a client proves to be.
-pub(super) struct Client {
+/// What a client says to be, and is still to prove.
+struct Client {
     peer: Arc<VerifiedPeer>,
     /// Of its Certificate, where there is a cache.
     fingerprint: Option<Fingerprint>,
@@ -65,7 +66,7 @@ pub(super) struct Client {
 /// The client has signed, or was not asked.
 pub(crate) struct ExpectFinished {
     pub(super) handshaking: Handshaking,
-    pub(super) client: Option<Client>,
+    pub(super) client: Option<ProvenPeer>,
     /// How many bytes of early data the client may still send, if any.
     pub(super) early_data: Option<u32>,
 }
@@ -215,10 +216,11 @@ impl ExpectCertificateVerify {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let content = Signer::Client.content(&transcript.current());
         let public_key = self.client.peer.public_key();
-        signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
+        let valid = signature::verify(&config.common, ProtocolVersion::TLS_1_3, public_key, &verify, &content, output)?;
         transcript.add(message.bytes);
-        let Self { handshaking, client } = *self;
-        Ok(Box::new(ExpectFinished { handshaking, client: Some(client), early_data: None }))
+        let Self { handshaking, client: Client { peer, fingerprint } } = *self;
+        let client = Some(ProvenPeer::new(peer, fingerprint, valid));
+        Ok(Box::new(ExpectFinished { handshaking, client, early_data: None }))
     }
 }
 

@@ -9,12 +9,11 @@ use super::State;
 use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
 use super::negotiate::{Authentication, Negotiated, Offer};
 use super::tickets::Issuer;
-use crate::cache::{Fingerprint, ServerSession};
+use crate::cache::{FallbackReason, Fingerprint, OwnObjects, OwnRequest, Selected, Selection, ServerSession};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::Signing;
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::caching::{OwnObjects, OwnRequest, Selected};
 use crate::handshake::{Handshake, Output, SignatureRequest, negotiated, stapling};
 use crate::schedule::EpochKeys;
 use crate::schedule::Transcript;
@@ -62,12 +61,12 @@ pub(super) fn send(
         }),
         has_extensions: staple.is_some(),
     };
-    let client_type = certificates.client.unwrap_or(CertificateType::X509); // of nothing, if the client is not asked
     output.summary.fallback = negotiated.fallback;
-    let selected = Selected::new(&config, &offer.caching, rows, offer.server_name, (client_type, version), own, output);
+    let client = (certificates.client, version);
+    let selected = offer.caching.select(&config, rows, offer.server_name, client, own, output);
 
     if offer.pre_shared_key.is_some() {
-        output.summary.fallback.get_or_insert("the client's session or key is not known, or belongs elsewhere");
+        output.summary.fallback.get_or_insert(FallbackReason::SessionNotFound);
     }
 
     let early_secret = EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
@@ -81,9 +80,8 @@ pub(super) fn send(
     let content = Signer::Server.content(&transcript.current());
     let tickets = negotiated.binding.filter(|_| offer.takes_psks).map(|binding| Issuer { binding, lineage: None });
     let flight = PartialFlight {
-        client_type,
         client_random: offer.hello.random,
-        asks: request.is_some(),
+        asked: certificates.client,
         transcript,
         secrets,
         early_data: None,
@@ -124,12 +122,11 @@ fn send_psk(
         output.summary.early_data = EarlyDataStatus::Accepted;
         output.summary.round_trips = 0;
     }
-    hello.encrypted_extensions(&Selected::nothing(), early_data, &mut transcript, output)?;
+    hello.encrypted_extensions(&Selected::default(), early_data, &mut transcript, output)?;
     let tickets = negotiated.binding.zip(lineage).filter(|_| offer.takes_psks);
     let flight = PartialFlight {
-        client_type: CertificateType::X509, // none is asked for
         client_random: offer.hello.random,
-        asks: false,
+        asked: None,
         transcript,
         secrets,
         early_data: config.early_data.filter(|_| early_data).map(|early_data| early_data.max_size),
@@ -223,7 +220,7 @@ impl HelloParameters<'_> {
         if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
             types.answer(&mut extensions)?;
         }
-        selected.reply(&config.common, &mut extensions)?;
+        selected.reply(config.common.caching_code_points(), &mut extensions)?;
         if early_data {
             extensions.push(&EarlyData)?;
         }
@@ -234,10 +231,9 @@ impl HelloParameters<'_> {
 /// The server's flight up to Certificate; CertificateVerify and Finished are missing.
 struct PartialFlight {
     config: Arc<ServerConfig>,
-    client_type: CertificateType,
     client_random: Random,
-    /// The client is asked for a certificate.
-    asks: bool,
+    /// The type of the certificate that the client is asked for.
+    asked: Option<CertificateType>,
     transcript: Transcript,
     secrets: Secrets,
     /// How many bytes of early data the client may send.
@@ -274,8 +270,7 @@ impl PartialFlight {
 
     #[inline(never)]
     fn finish(self, output: &mut Output<'_>) -> Result<State, Error> {
-        let Self { config, client_type, client_random, asks, mut transcript, secrets, early_data, cache, tickets } =
-            self;
+        let Self { config, client_random, asked, mut transcript, secrets, early_data, cache, tickets } = self;
         let Secrets { handshake, client, server } = secrets;
         let verify_data = server.verify_data(&transcript.current())?;
         output.send(HandshakeType::FINISHED, &Finished(verify_data.as_ref()), &mut transcript)?;
@@ -290,7 +285,7 @@ impl PartialFlight {
         output.link.new_keys(&EpochKeys::Tls13(send.clone()))?;
         output.link.end_of_flight()?;
         let handshaking = Handshaking { config, transcript, client, main, send, receive, exporter, cache, tickets };
-        if asks {
+        if let Some(client_type) = asked {
             return Ok(State::Certificate(Box::new(ExpectCertificate { handshaking, client_type })));
         }
         let finished = ExpectFinished { handshaking, client: None, early_data };
@@ -333,7 +328,7 @@ fn certificate_request(
     let kind = HandshakeType::CERTIFICATE_REQUEST;
     match &selected.certificate_request {
         None => output.send(kind, request, transcript),
-        Some(fingerprint) if selected.leaves_out() => {
+        Some(fingerprint) if selected.selection.leaves_out() => {
             output.left_out(Cached::CertificateRequest);
             config.common.bind(transcript, *fingerprint);
             Ok(())
@@ -356,24 +351,25 @@ fn certificate(
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let fingerprint = credential.fingerprint(ProtocolVersion::TLS_1_3);
-    if selected.server_certificate {
+    let selection = selected.selection;
+    if selection.server_certificate {
         output.left_out(Cached::ServerCertificate);
     }
-    if selected.leaves_out_certificate() || selected.reduced {
+    if selection.leaves_out_certificate() || selection.reduced {
         config.common.bind(transcript, fingerprint);
     }
-    if selected.leaves_out_certificate() {
+    if selection.leaves_out_certificate() {
         return Ok(());
     }
     let extensions = stapling::extensions(staple)?;
     let extensions = extensions.extensions();
     let Fingerprint(fingerprint) = fingerprint;
-    let entries = match selected {
-        Selected { reduced: true, .. } => Vec::from([CertificateEntry { cert_data: &[], extensions }]),
-        Selected { server_certificate: true, .. } => {
+    let entries = match selection {
+        Selection { reduced: true, .. } => Vec::from([CertificateEntry { cert_data: &[], extensions }]),
+        Selection { server_certificate: true, .. } => {
             Vec::from([CertificateEntry { cert_data: &fingerprint, extensions }])
         }
-        Selected { server_certificate: false, .. } => certificate::entries(credential, extensions),
+        Selection { server_certificate: false, .. } => certificate::entries(credential, extensions),
     };
     let certificate = Certificate { certificate_request_context: &[], certificate_list: List::Items(&entries) };
     output.send(HandshakeType::CERTIFICATE, &certificate, transcript)

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::psk::Candidate;
-use crate::cache::TicketRows;
+use crate::cache::{FallbackReason, TicketRows};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Group, Hash, Tls13Suite};
@@ -135,7 +135,7 @@ pub(super) struct Negotiated<'a> {
     /// What sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
     /// Why a session that was found is not resumed.
-    pub(super) fallback: Option<&'static str>,
+    pub(super) fallback: Option<FallbackReason>,
     /// What the cache has under the tickets that are offered, once that was looked up.
     pub(super) rows: TicketRows,
 }

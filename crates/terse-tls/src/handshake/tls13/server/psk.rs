@@ -5,6 +5,7 @@
 //! only that of the selected key is looked at.
 
 use super::negotiate::Offer;
+use crate::cache::FallbackReason;
 use crate::config::ServerConfig;
 use crate::crypto::{Digest, Tls13Suite};
 use crate::error::Error;
@@ -46,7 +47,7 @@ impl<'a> Candidate<'a> {
         binding: Option<&Binding>,
         now: Now,
         transport: Transport,
-        reason: &mut Option<&'static str>,
+        reason: &mut Option<FallbackReason>,
     ) -> Option<Self> {
         let psks = offer.pre_shared_key.as_ref().filter(|_| offer.takes_psks)?;
         let mut offered = (0..).zip(psks.identities.iter()).zip(psks.binders.iter()).take(MAX_IDENTITIES);

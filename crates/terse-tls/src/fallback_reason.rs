@@ -1,12 +1,15 @@
-//! Why a connection offered less than it might have.
+//! Why a handshake did more than a cache, a session or a pre-shared key would have made necessary.
+
+use core::fmt;
 
 use crate::cert::Unchecked;
 
-/// Why a connection offered less than it might have, or was not answered.
+/// Why a handshake was not resumed, or not cached as far as it could have been: why less was offered than might have
+/// been, or less answered than was offered. [`Self::text`] says it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // `text` says it
-pub enum Reason {
+pub enum FallbackReason {
     FirstContact,
     NoTicket,
     TicketInUse,
@@ -32,11 +35,24 @@ pub enum Reason {
     CrlNotVerified,
     /// A staple could not be judged: its issuer was not learned, or forgotten.
     StapleIssuerUnknown,
-    /// It was sent fingerprints, and answered with no scheme.
+    /// The server was sent fingerprints, and answered with no scheme.
     FingerprintsIgnored,
+    /// A server: its store has nothing under the ticket.
+    TicketNotFound,
+    OfferIgnored,
+    NothingOffered,
+    /// A server would leave out the client's Certificate, but needs the extensions that come with it.
+    StapleNeeded,
+    ObjectsChanged,
+    NoSession,
+    SessionExpired,
+    SuiteDisabled,
+    SessionIgnored,
+    SessionNotFound,
+    NoCredentialFits,
 }
 
-impl From<Unchecked> for Reason {
+impl From<Unchecked> for FallbackReason {
     fn from(unchecked: Unchecked) -> Self {
         match unchecked {
             Unchecked::Revoked => Self::Revoked,
@@ -48,9 +64,9 @@ impl From<Unchecked> for Reason {
     }
 }
 
-impl Reason {
+impl FallbackReason {
     /// All of them, in the order of their numbers, which files have: new ones come last.
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 30] = [
         Self::FirstContact,
         Self::NoTicket,
         Self::TicketInUse,
@@ -70,9 +86,20 @@ impl Reason {
         Self::CrlNotVerified,
         Self::StapleIssuerUnknown,
         Self::FingerprintsIgnored,
+        Self::TicketNotFound,
+        Self::OfferIgnored,
+        Self::NothingOffered,
+        Self::StapleNeeded,
+        Self::ObjectsChanged,
+        Self::NoSession,
+        Self::SessionExpired,
+        Self::SuiteDisabled,
+        Self::SessionIgnored,
+        Self::SessionNotFound,
+        Self::NoCredentialFits,
     ];
 
-    /// As in reports.
+    /// The reason as in reports, such as `trust changed`.
     pub const fn text(self) -> &'static str {
         match self {
             Self::FirstContact => "first contact",
@@ -94,22 +121,42 @@ impl Reason {
             Self::CrlNotVerified => "CRL not verified",
             Self::StapleIssuerUnknown => "issuer of the OCSP response unknown",
             Self::FingerprintsIgnored => "the server answered no fingerprint",
+            Self::TicketNotFound => "ticket unknown",
+            Self::OfferIgnored => "the server did not take up what was offered",
+            Self::NothingOffered => "the client offers no caching",
+            Self::StapleNeeded => "an OCSP response is asked for",
+            Self::ObjectsChanged => "nothing is as the client has seen it",
+            Self::NoSession => "no session",
+            Self::SessionExpired => "session expired",
+            Self::SuiteDisabled => "suite of the session switched off",
+            Self::SessionIgnored => "the server does not take the session or key",
+            Self::SessionNotFound => "the client's session or key is not known, or belongs elsewhere",
+            Self::NoCredentialFits => {
+                "the server takes none of the client's credentials: by type, signature scheme or issuer"
+            }
         }
     }
 
-    /// Whether it is so for good, and what is kept is to be deleted.
+    /// Whether what is kept can never be used again, and is to be deleted.
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, Self::Expired | Self::Revoked)
     }
 
-    /// The byte for one, or for none.
-    pub(super) fn number(reason: Option<Self>) -> u8 {
+    /// The byte that stands for a reason in a file; 0 stands for none.
+    pub(crate) fn number(reason: Option<Self>) -> u8 {
         let place = Self::ALL.iter().position(|known| Some(*known) == reason);
         place.map_or(0, |place| place as u8 + 1) // there are few
     }
 
-    /// What [`Self::number`] gave. A reason of a later version is none.
-    pub(super) fn from_number(number: u8) -> Option<Self> {
+    /// The reason for a byte that [`Self::number`] gave. One of a later version is `None`.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// The text.
+impl fmt::Display for FallbackReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
     }
 }
