@@ -12,9 +12,9 @@ use crate::handshake::{Output, stapling};
 use crate::schedule::Transcript;
 use crate::wire::{
     self, CipherSuite, CipherSuites, ClientHello, ConnectionId, Cookie, EcPointFormats, Encode, EncodeError, Encoded,
-    ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, KeyShareClientHello, KeyShareEntry, List,
-    ProtocolName, ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket,
-    SignatureAlgorithms, SignatureAlgorithmsCert, SupportedGroups, SupportedVersions, Transport,
+    ExtendedMasterSecret, ExtensionType, ExtensionsBuilder, HandshakeType, List, ProtocolName, ProtocolNameList,
+    ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList, SessionTicket, SignatureAlgorithms, SignatureAlgorithmsCert,
+    SupportedGroups, SupportedVersions, Transport,
 };
 
 impl ExpectServerHello {
@@ -53,7 +53,7 @@ impl ExpectServerHello {
             extensions.push(&cookie)?;
         }
         self.offer_session_ticket(&mut extensions)?;
-        self.offer_key_share(&mut extensions)?;
+        self.agreement.iter().try_for_each(|agreement| agreement.offer(&mut extensions))?;
         self.psks.offer(&self.config, &mut extensions)?;
         self.psks.offer_last(&mut extensions, output.now)?;
         self.offered = extensions.types().into();
@@ -154,12 +154,6 @@ impl ExpectServerHello {
         }
         let ticket = self.tls12_session.as_ref().map_or(&[][..], |session| &session.ticket);
         extensions.push(&SessionTicket(ticket))
-    }
-
-    fn offer_key_share(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
-        let Some(share) = &self.key_share else { return Ok(()) };
-        let share = KeyShareEntry { group: share.group, key_exchange: share.key_exchange.key_share() };
-        extensions.push(&KeyShareClientHello(List::Items(&[share])))
     }
 
     /// The extensions of the caching schemes: the same in both ClientHellos (`caching`, rule 8), since the session does

@@ -15,21 +15,22 @@ use alloc::vec::Vec;
 use super::{Handshake, Message, Output, negotiated, tls12, tls13};
 use crate::cache::FallbackReason;
 use crate::config::{ClientConfig, ServerAddress};
-use crate::crypto::{KeyExchange, Tls13Suite};
+use crate::crypto::Tls13Suite;
 use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
 use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
     Cookie, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest,
-    KeyShareServerHello, NamedGroup, PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello,
-    Transport,
+    PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
 };
 
+mod agreement;
 mod hello;
 mod psk;
 
+use agreement::{Agreed, OfferedAgreement};
 use psk::OfferedPsks;
-pub(crate) use psk::{PskSource, SelectedPsk};
+pub(crate) use psk::{OfferedEarlyData, PskSource, SelectedPsk};
 
 /// The ClientHello is sent.
 pub(crate) struct ExpectServerHello {
@@ -44,19 +45,13 @@ pub(crate) struct ExpectServerHello {
     /// How many of those came.
     verify_requests: u8,
     /// Of TLS 1.3.
-    key_share: Option<KeyShare>,
+    agreement: Option<OfferedAgreement>,
     psks: OfferedPsks,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its id, or chosen for its ticket.
     pub(super) tls12_session: Option<StoredSession>,
     /// Where the sessions of this connection are kept.
     saver: Option<SessionSaver>,
     progress: Progress,
-}
-
-/// This side's half of a key exchange.
-struct KeyShare {
-    group: NamedGroup,
-    key_exchange: Box<dyn KeyExchange>,
 }
 
 /// How many HelloVerifyRequests a client answers.
@@ -86,14 +81,7 @@ impl ExpectServerHello {
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
         output.rng.fill(&mut legacy_session_id)?;
-        let common = &config.common;
-        let key_share = if common.enables(ProtocolVersion::TLS_1_3) {
-            let group = (common.groups.iter().find_map(|name| common.provider.group(*name)))
-                .ok_or(ApiMisuse::EmptyConfiguration("group"))?;
-            Some(KeyShare { group: group.name(), key_exchange: group.start(output.rng)? })
-        } else {
-            None
-        };
+        let agreement = OfferedAgreement::start(&config.common, output.rng)?;
         let (session, saver) = match resumption {
             None => (None, None),
             Some(SessionOffer { session: Ok(session), saver }) => (Some(session), Some(saver)),
@@ -118,7 +106,7 @@ impl ExpectServerHello {
             legacy_session_id,
             legacy_cookie: Vec::new(),
             verify_requests: 0,
-            key_share,
+            agreement,
             tls12_session,
             psks,
             saver,
@@ -261,11 +249,8 @@ impl ExpectServerHello {
         let selected_group = hello.extensions.get::<KeyShareHelloRetryRequest>()?;
         let cookie = hello.extensions.get::<Cookie<'_>>()?;
         if let Some(KeyShareHelloRetryRequest(selected)) = selected_group {
-            let common = &self.config.common;
-            let group = common.groups.contains(&selected).then(|| common.provider.group(selected)).flatten();
-            let is_new = self.key_share.as_ref().is_none_or(|share| share.group != selected);
-            let group = group.filter(|_| is_new).ok_or(PeerMisbehaved::IllegalHelloRetryRequest)?;
-            self.key_share = Some(KeyShare { group: selected, key_exchange: group.start(output.rng)? });
+            let (offered, common) = (self.agreement.as_ref(), &self.config.common);
+            self.agreement = Some(OfferedAgreement::retry(offered, selected, common, output.rng)?);
         } else if cookie.is_none() {
             return Err(PeerMisbehaved::IllegalHelloRetryRequest.into());
         }
@@ -296,15 +281,12 @@ impl ExpectServerHello {
     ) -> Result<Handshake, Error> {
         hello.extensions.check_response(ExtensionMessage::ServerHello, &self.offered)?;
         let selected: Option<PreSharedKeyServerHello> = hello.extensions.get()?;
-        let share: Option<KeyShareServerHello<'_>> = hello.extensions.get()?;
-        let KeyShareServerHello(share) = match (share, &selected) {
-            (Some(share), _) => share,
+        let agreed = match (Agreed::read(self.agreement, hello.extensions)?, &selected) {
+            (Some(agreed), _) => agreed,
             (None, Some(_)) => return Err(PeerMisbehaved::IllegalPskSelection.into()), // that mode was not offered
             (None, None) => return Err(PeerMisbehaved::MissingExtension(ExtensionType::KEY_SHARE).into()),
         };
         negotiated::read_connection_id(hello.extensions, output)?;
-        let ours = self.key_share.filter(|ours| ours.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;
-        let shared_secret = ours.key_exchange.complete(share.key_exchange)?;
         let (round_trips, mut transcript) = match self.progress {
             Progress::First(pending) => (1, pending.start13(suite.hash, message.transport)),
             Progress::Retried(_, transcript) => (2, transcript),
@@ -322,7 +304,7 @@ impl ExpectServerHello {
         };
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(suite.id);
-        output.summary.group = Some(share.group);
+        output.summary.group = Some(agreed.group);
         output.summary.round_trips = round_trips;
         let hello = tls13::client::SentClientHello {
             config: self.config,
@@ -332,6 +314,7 @@ impl ExpectServerHello {
             transcript,
             saver: self.saver,
         };
-        tls13::client::State::start(hello, suite, &shared_secret, psk, early_data, output).map(Handshake::Tls13Client)
+        tls13::client::State::start(hello, suite, &agreed.shared_secret, psk, early_data, output)
+            .map(Handshake::Tls13Client)
     }
 }

@@ -3,6 +3,7 @@
 //! What must always hold: `pre_shared_key` is the last extension; the session, if there is one, is the first key; early
 //! data goes under that one only, and only in the first flight.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -18,8 +19,8 @@ use crate::schedule::{EpochKeys, Transcript};
 use crate::summary::EarlyDataStatus;
 use crate::time::Now;
 use crate::wire::{
-    EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello, ProtocolVersion,
-    PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
+    CipherSuite, EarlyData, EncodeError, ExtensionsBuilder, HandshakeType, List, PreSharedKeyClientHello,
+    ProtocolVersion, PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
 };
 
 /// What a ClientHello offers, in this order.
@@ -42,15 +43,18 @@ pub(crate) enum PskSource {
     External(Vec<u8>),
 }
 
-struct OfferedEarlyData {
+/// Early data that is offered, and what it depends on (RFC 9846, 4.3.10). It goes under the first key.
+pub(crate) struct OfferedEarlyData {
     suite: &'static Tls13Suite,
+    application_protocol: Option<Box<[u8]>>,
     max_size: u32,
     record_limit: u16,
 }
 
 /// The key that the server selected.
 pub(crate) struct SelectedPsk {
-    pub(crate) is_first: bool,
+    /// The early data that was offered under this key.
+    pub(crate) early_data: Option<OfferedEarlyData>,
     pub(crate) early_secret: EarlySecret,
     pub(crate) source: PskSource,
 }
@@ -194,7 +198,7 @@ impl OfferedPsks {
         if PskHash::of(early_secret.hash()) != PskHash::of(suite.hash) {
             return Err(PeerMisbehaved::IllegalPskSelection.into());
         }
-        Ok(SelectedPsk { is_first: index == 0, early_secret, source })
+        Ok(SelectedPsk { early_data: self.early_data.filter(|_| index == 0), early_secret, source })
     }
 
     /// Whether anything was offered.
@@ -218,9 +222,15 @@ impl OfferedEarlyData {
     fn new(config: &ClientConfig, session: &StoredSession, suite: &'static Tls13Suite) -> Option<Self> {
         let SessionKind::Tls13 { max_early_data_size, record_limit, .. } = session.kind else { return None };
         let wanted = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
-        let protocol = session.origin.application_protocol.as_deref();
+        let application_protocol = session.origin.application_protocol.clone();
         let offers = |protocol| config.common.alpn_protocols.iter().any(|ours| ours == protocol);
-        let possible = wanted && max_early_data_size > 0 && record_limit > 0 && protocol.is_none_or(offers);
-        possible.then_some(Self { suite, max_size: max_early_data_size, record_limit })
+        let is_offered = application_protocol.as_deref().is_none_or(offers);
+        let possible = wanted && max_early_data_size > 0 && record_limit > 0 && is_offered;
+        possible.then_some(Self { suite, application_protocol, max_size: max_early_data_size, record_limit })
+    }
+
+    /// Whether the server may take it, which selected this `suite` and `application_protocol`.
+    pub(crate) fn belongs_to(&self, suite: CipherSuite, application_protocol: Option<&[u8]>) -> bool {
+        self.suite.id == suite && self.application_protocol.as_deref() == application_protocol
     }
 }

@@ -132,7 +132,9 @@ impl State {
     ) -> Result<Self, Error> {
         let (early_secret, psk) = match psk {
             None => (EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None), None),
-            Some(SelectedPsk { early_secret, is_first, source }) => (early_secret, Some(Selected { is_first, source })),
+            Some(SelectedPsk { early_secret, early_data, source }) => {
+                (early_secret, Some(Selected { early_data, source }))
+            }
         };
         let handshake = early_secret.handshake_secret(suite, shared_secret)?;
         let messages = hello.transcript.current();

@@ -9,7 +9,7 @@ use super::{ExpectCertificate, ExpectEncryptedExtensions, ExpectFinished, Proof,
 use crate::cache::{self, Selection};
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::certificate_types::CertificateTypes;
-use crate::handshake::client::PskSource;
+use crate::handshake::client::{OfferedEarlyData, PskSource};
 use crate::handshake::{Message, Output};
 use crate::schedule::EpochKeys;
 use crate::summary::EarlyDataStatus;
@@ -17,7 +17,8 @@ use crate::wire::{EarlyData, Extensions};
 
 /// The key that the server selected.
 pub(super) struct Selected {
-    pub(super) is_first: bool,
+    /// The early data that was offered under this key.
+    pub(super) early_data: Option<OfferedEarlyData>,
     pub(super) source: PskSource,
 }
 
@@ -37,12 +38,10 @@ impl ExpectEncryptedExtensions {
 
     /// RFC 9846, 4.3.10: under the first key, and with what belongs to it. To be asked when ALPN is settled.
     pub(super) fn early_data_accepted(&self, output: &mut Output<'_>) -> Result<(), Error> {
-        let Some(Selected { is_first: true, source: PskSource::Session(session) }) = &self.psk else {
-            return Err(PeerMisbehaved::IllegalEarlyData.into());
-        };
-        let same_suite = self.secrets.client.suite().id == session.suite;
+        let offered = self.psk.as_ref().and_then(|selected| selected.early_data.as_ref());
+        let suite = self.secrets.client.suite().id;
         let protocol = output.agreed.application_protocol.as_deref();
-        if !same_suite || protocol != session.origin.application_protocol.as_deref() {
+        if !offered.is_some_and(|offered| offered.belongs_to(suite, protocol)) {
             return Err(PeerMisbehaved::IllegalEarlyData.into());
         }
         output.summary.early_data = EarlyDataStatus::Accepted;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::super::certificate::{self, Signer};
 use super::State;
 use super::authenticate::{ExpectCertificate, ExpectEndOfEarlyData, ExpectFinished, Handshaking};
-use super::negotiate::{Authentication, Negotiated, Offer};
+use super::negotiate::{Negotiated, Offer, Proof};
 use super::tickets::Issuer;
 use crate::cache::{FallbackReason, Fingerprint, OwnObjects, OwnRequest, Selected, Selection, ServerSession};
 use crate::cert::Credential;
@@ -32,17 +32,16 @@ pub(super) fn send(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     mut negotiated: Negotiated<'_>,
-    key_share: &[u8],
     early_data: bool,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let suite = negotiated.suite;
     let rows = core::mem::take(&mut negotiated.rows);
-    let (credential, scheme, certificates) = match negotiated.authentication {
-        Authentication::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
-        Authentication::Psk(_) => {
-            return send_psk(config, offer, negotiated, key_share, early_data, transcript, output);
+    let (credential, scheme, certificates) = match negotiated.proof {
+        Proof::Certificate(ref credential, scheme, types) => (credential.clone(), scheme, types),
+        Proof::Psk(_) => {
+            return send_psk(config, offer, negotiated, early_data, transcript, output);
         }
     };
     let request = certificates.client.map(|_| request_extensions(&config)).transpose()?;
@@ -71,7 +70,7 @@ pub(super) fn send(
 
     let early_secret = EarlySecret::new(suite.hash, output.link.transport().label_prefix(), None);
     let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk: None };
-    let secrets = hello.send(key_share, early_secret, &mut transcript, output)?;
+    let secrets = hello.send(early_secret, &mut transcript, output)?;
     hello.encrypted_extensions(&selected, false, &mut transcript, output)?;
     if let Some(request) = &request {
         certificate_request(&config, request, &selected, &mut transcript, output)?;
@@ -101,12 +100,11 @@ fn send_psk(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
     negotiated: Negotiated<'_>,
-    key_share: &[u8],
     early_data: bool,
     mut transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
-    let Authentication::Psk(psk) = &negotiated.authentication else {
+    let Proof::Psk(psk) = &negotiated.proof else {
         return Err(PeerIncompatible::NoCommonPsk.into()); // `send` looked
     };
     psk.report(output);
@@ -115,7 +113,7 @@ fn send_psk(
     let early_traffic = early_traffic.transpose()?;
     let selected_psk = Some(PreSharedKeyServerHello(psk.index));
     let hello = HelloParameters { config: &config, offer, negotiated: &negotiated, selected_psk };
-    let secrets = hello.send(key_share, psk.early_secret.clone(), &mut transcript, output)?;
+    let secrets = hello.send(psk.early_secret.clone(), &mut transcript, output)?;
     if let Some(secret) = early_traffic {
         config.common.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", &offer.hello.random, secret.expose());
         output.receive.early_data_keys = Some(EpochKeys::Tls13(secret));
@@ -157,13 +155,12 @@ impl HelloParameters<'_> {
     #[inline(never)]
     fn send(
         &self,
-        key_share: &[u8],
         early_secret: EarlySecret,
         transcript: &mut Transcript,
         output: &mut Output<'_>,
     ) -> Result<Secrets, Error> {
         let Self { config, offer, negotiated, .. } = self;
-        let (share, shared_secret) = negotiated.group.respond(output.rng, key_share)?;
+        let (share, shared_secret) = negotiated.agreement.respond(output.rng)?;
         self.server_hello(&share, transcript, output)?;
         let handshake = early_secret.handshake_secret(negotiated.suite, &shared_secret)?;
         let messages = transcript.current();
@@ -175,7 +172,7 @@ impl HelloParameters<'_> {
         output.receive.keys = Some(EpochKeys::Tls13(client.clone()));
         output.summary.version = Some(ProtocolVersion::TLS_1_3);
         output.summary.cipher_suite = Some(negotiated.suite.id);
-        output.summary.group = Some(negotiated.group.name());
+        output.summary.group = Some(negotiated.agreement.group());
         output.agreed.application_protocol = negotiated.application_protocol.clone();
         output.agreed.server_name = offer.server_name.map(Into::into);
         Ok(Secrets { handshake, client, server })
@@ -188,7 +185,8 @@ impl HelloParameters<'_> {
         let mut extensions = ExtensionsBuilder::default();
         let transport = output.link.transport();
         extensions.push(&SelectedVersion(transport.version(ProtocolVersion::TLS_1_3)))?;
-        extensions.push(&KeyShareServerHello(KeyShareEntry { group: negotiated.group.name(), key_exchange: share }))?;
+        extensions
+            .push(&KeyShareServerHello(KeyShareEntry { group: negotiated.agreement.group(), key_exchange: share }))?;
         if let Some(selected) = &self.selected_psk {
             extensions.push(selected)?;
         }
@@ -217,7 +215,7 @@ impl HelloParameters<'_> {
         let mut extensions = ExtensionsBuilder::default();
         negotiated::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
         offer.record_sizes.answer(config, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
-        if let Authentication::Certificate(_, _, types) = &negotiated.authentication {
+        if let Proof::Certificate(_, _, types) = &negotiated.proof {
             types.answer(&mut extensions)?;
         }
         selected.reply(config.common.caching_code_points(), &mut extensions)?;

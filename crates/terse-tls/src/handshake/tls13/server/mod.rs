@@ -38,6 +38,7 @@ use crate::wire::{
     ProtocolVersion, Transport,
 };
 
+mod agreement;
 mod authenticate;
 mod flight;
 mod negotiate;
@@ -48,7 +49,7 @@ mod tickets;
 pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
-use negotiate::{Authentication, Negotiated, Offer};
+use negotiate::{Negotiated, Offer, Proof};
 use retry::RetryRequest;
 pub(crate) use retry::{Retried, retry};
 
@@ -121,13 +122,14 @@ pub(crate) fn client_hello(
         output.link.compatibility_mode();
     }
     output.summary.round_trips = 1;
-    let Some(key_exchange) = negotiated.key_share else {
+    if let Some(group) = negotiated.agreement.retry_group() {
         skip_early_data(&config, &offer, output);
-        return hello_retry_request(config, &offer, &negotiated, transcript, output).map(Handshake::Tls13Server);
-    };
+        let suite = negotiated.suite.id;
+        return hello_retry_request(config, &offer, (suite, group), transcript, output).map(Handshake::Tls13Server);
+    }
     let negotiated = negotiated.prove(&config, &offer, &messages)?;
-    let early_data = match &negotiated.authentication {
-        Authentication::Psk(psk) if offer.early_data => psk.accepts_early_data(&config, output.now),
+    let early_data = match &negotiated.proof {
+        Proof::Psk(psk) if offer.early_data => psk.accepts_early_data(&config, output.now),
         _ => false,
     };
     if !early_data {
@@ -136,7 +138,7 @@ pub(crate) fn client_hello(
     let Some(negotiated) = negotiated.look_up(&config, &offer, output) else {
         return Ok(Handshake::Server(ExpectClientHello::new(config)));
     };
-    flight::send(config, &offer, negotiated, key_exchange, early_data, transcript, output).map(Handshake::Tls13Server)
+    flight::send(config, &offer, negotiated, early_data, transcript, output).map(Handshake::Tls13Server)
 }
 
 /// The client does not know yet that its early data is not wanted (RFC 9846, 4.3.10).
@@ -168,7 +170,7 @@ pub(crate) struct ExpectSecondClientHello {
 fn hello_retry_request(
     config: Arc<ServerConfig>,
     offer: &Offer<'_>,
-    negotiated: &Negotiated<'_>,
+    (suite, group): (CipherSuite, NamedGroup),
     transcript: Transcript,
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
@@ -177,7 +179,6 @@ fn hello_retry_request(
     let has_cookie = config.hello_retry_cookie || transport == Transport::Datagram;
     let mut cookie = Vec::from(if has_cookie { &[0; COOKIE_LEN][..] } else { &[] });
     output.rng.fill(&mut cookie)?;
-    let (suite, group) = (negotiated.suite.id, negotiated.group.name());
     let legacy_session_id_echo = transport.legacy_session_id_echo(offer.hello.legacy_session_id);
     let request = RetryRequest { suite, group: Some(group), cookie: &cookie, legacy_session_id_echo, transport };
     let mut transcript = transcript.replace_by_hash();
@@ -211,10 +212,10 @@ impl ExpectSecondClientHello {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let negotiated = Negotiated::new(config, &offer, Some(*suite), output.now, output.link.transport())?;
-        let Some(key_exchange) = negotiated.key_share else {
+        if negotiated.agreement.retry_group().is_some() {
             return Err(PeerMisbehaved::IllegalKeyShare.into());
-        };
-        if group.is_some_and(|group| negotiated.group.name() != group || offer.key_shares().count() != 1) {
+        }
+        if group.is_some_and(|group| negotiated.agreement.group() != group || offer.key_shares().count() != 1) {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
         let messages = transcript.current_with(offer.truncated(message.bytes));
@@ -224,7 +225,7 @@ impl ExpectSecondClientHello {
         };
         let Self { config, mut transcript, .. } = *self;
         transcript.add(message.bytes);
-        flight::send(config, &offer, negotiated, key_exchange, false, transcript, output)
+        flight::send(config, &offer, negotiated, false, transcript, output)
     }
 }
 

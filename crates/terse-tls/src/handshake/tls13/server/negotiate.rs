@@ -3,11 +3,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::agreement::Agreement;
 use super::psk::Candidate;
 use crate::cache::{FallbackReason, TicketRows};
 use crate::cert::Credential;
 use crate::config::ServerConfig;
-use crate::crypto::{Digest, Group, Hash, Tls13Suite};
+use crate::crypto::{Digest, Hash, Tls13Suite};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::caching::Offered;
 use crate::handshake::certificate_types::{Choice, client_takes};
@@ -34,12 +35,12 @@ pub(super) struct Offer<'a> {
     pub(super) early_data: bool,
     /// The client asks for a stapled OCSP response.
     pub(super) asks_status: bool,
-    supported_groups: SupportedGroups<'a>,
+    pub(super) supported_groups: Option<SupportedGroups<'a>>,
     /// Absent in a client that has nothing but pre-shared keys.
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
     signature_algorithms_cert: Option<SignatureAlgorithmsCert<'a>>,
     certificate_authorities: Option<CertificateAuthorities<'a>>,
-    key_share: KeyShareClientHello<'a>,
+    pub(super) key_share: Option<KeyShareClientHello<'a>>,
 }
 
 impl<'a> Offer<'a> {
@@ -65,16 +66,16 @@ impl<'a> Offer<'a> {
             takes_psks: modes.any(|mode| mode == PskKeyExchangeMode::PSK_DHE_KE),
             early_data: extensions.get::<EarlyData>()?.is_some(),
             asks_status: stapling::is_asked(extensions)?,
-            supported_groups: extensions.require()?,
+            supported_groups: extensions.get()?,
             signature_algorithms: extensions.get()?,
             signature_algorithms_cert: extensions.get()?,
             certificate_authorities: extensions.get()?,
-            key_share: extensions.require()?,
+            key_share: extensions.get()?,
         })
     }
 
-    pub(super) fn key_shares(&self) -> impl Iterator<Item = KeyShareEntry<'a>> + use<'a> {
-        self.key_share.0.iter()
+    pub(super) fn key_shares(&self) -> impl Iterator<Item = KeyShareEntry<'a>> {
+        self.key_share.iter().flat_map(|KeyShareClientHello(shares)| shares.iter())
     }
 
     /// The ClientHello, of which `bytes` are the whole message, without its binders (RFC 9846, 4.3.11.2).
@@ -127,10 +128,8 @@ fn check_pre_shared_key(extensions: Extensions<'_>) -> Result<(), PeerMisbehaved
 /// What was chosen.
 pub(super) struct Negotiated<'a> {
     pub(super) suite: &'static Tls13Suite,
-    pub(super) group: &'static dyn Group,
-    /// The client's share for that group; without one a HelloRetryRequest is due.
-    pub(super) key_share: Option<&'a [u8]>,
-    pub(super) authentication: Authentication<'a>,
+    pub(super) agreement: Agreement<'a>,
+    pub(super) proof: Proof<'a>,
     pub(super) application_protocol: Option<Vec<u8>>,
     /// What sessions are bound to, if the server resumes.
     pub(super) binding: Option<Binding>,
@@ -140,8 +139,8 @@ pub(super) struct Negotiated<'a> {
     pub(super) rows: TicketRows,
 }
 
-/// What the server proves its identity with.
-pub(super) enum Authentication<'a> {
+/// What proves to the client who the server is.
+pub(super) enum Proof<'a> {
     /// And how it signs.
     Certificate(Credential, SignatureScheme, Choice),
     Psk(Box<Candidate<'a>>),
@@ -158,31 +157,30 @@ impl<'a> Negotiated<'a> {
     ) -> Result<Self, Error> {
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
-        check_key_shares(config, offer)?;
-        let (group, key_share) = select_group(config, offer)?;
+        let agreement = Agreement::select(config, offer)?;
         let application_protocol = negotiated::select_application_protocol(config, offer.hello.extensions)?;
         let alpn = application_protocol.as_deref();
         let binding = sessions::binding(config, ProtocolVersion::TLS_1_3, offer.server_name, alpn);
         let mut fallback = None;
         let candidate = Candidate::find(config, offer, &suites, binding.as_ref(), now, transport, &mut fallback);
-        let (authentication, suite) = match candidate {
+        let (proof, suite) = match candidate {
             Some(candidate) => {
                 let suite = candidate.suite;
-                (Authentication::Psk(Box::new(candidate)), suite)
+                (Proof::Psk(Box::new(candidate)), suite)
             }
             None => (select_credential(config, offer)?, suite),
         };
         let rows = TicketRows::default();
-        Ok(Self { suite, group, key_share, authentication, application_protocol, binding, fallback, rows })
+        Ok(Self { suite, agreement, proof, application_protocol, binding, fallback, rows })
     }
 
     /// The client has the selected pre-shared key, if there is one; `messages` end with its ClientHello without the
     /// binders. Without one, or if the session was used up meanwhile, the handshake needs certificates.
     pub(super) fn prove(mut self, config: &ServerConfig, offer: &Offer<'_>, messages: &Digest) -> Result<Self, Error> {
-        if let Authentication::Psk(candidate) = &self.authentication {
+        if let Proof::Psk(candidate) = &self.proof {
             candidate.verify(messages)?;
             if !candidate.claim(config) {
-                self.authentication = select_credential(config, offer)?;
+                self.proof = select_credential(config, offer)?;
             }
         }
         Ok(self)
@@ -191,7 +189,7 @@ impl<'a> Negotiated<'a> {
     /// With what is kept under the tickets that are offered, if the handshake needs certificates (`caching`, rule 6).
     /// `None`: the store takes its time.
     pub(super) fn look_up(mut self, config: &ServerConfig, offer: &Offer<'_>, output: &mut Output<'_>) -> Option<Self> {
-        if let Authentication::Certificate(..) = self.authentication {
+        if let Proof::Certificate(..) = self.proof {
             self.rows = offer.caching.look_up(config, output)?;
         }
         Some(self)
@@ -207,7 +205,7 @@ fn common_suites(config: &ServerConfig, offer: &Offer<'_>, fixed: Option<CipherS
 
 /// The credential that suits the client best, of those that it takes, and that can sign with a scheme of the client's
 /// (RFC 9846, 4.3.3).
-fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Authentication<'a>, Error> {
+fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Proof<'a>, Error> {
     if config.credentials.is_empty() {
         return Err(match offer.pre_shared_key {
             Some(_) if !offer.takes_psks => PeerIncompatible::NoCommonPskMode, // RFC 9846, 4.2.1
@@ -234,33 +232,5 @@ fn select_credential<'a>(config: &ServerConfig, offer: &Offer<'_>) -> Result<Aut
         .into());
     };
     let types = Choice::new(config, offer.hello.extensions, credential.certificate_type())?;
-    Ok(Authentication::Certificate(credential.clone(), scheme, types))
-}
-
-/// RFC 9846, 4.3.8: shares are for groups that the client supports, one for each. Groups that are not known here are
-/// not looked at.
-fn check_key_shares(config: &ServerConfig, offer: &Offer<'_>) -> Result<(), Error> {
-    for group in config.common.provider.groups {
-        let shares = offer.key_shares().filter(|share| share.group == group.name()).count();
-        let is_supported = offer.supported_groups.0.iter().any(|name| name == group.name());
-        if shares > 1 || (shares == 1 && !is_supported) {
-            return Err(PeerMisbehaved::IllegalKeyShare.into());
-        }
-    }
-    Ok(())
-}
-
-/// The server's preference, among groups with a share; without one, among those that need a HelloRetryRequest, which
-/// costs a round trip and half a kilobyte.
-fn select_group<'a>(config: &ServerConfig, offer: &Offer<'a>) -> Result<(&'static dyn Group, Option<&'a [u8]>), Error> {
-    let common = &config.common;
-    let groups = common.groups.iter().filter_map(|name| common.provider.group(*name));
-    for group in groups.clone() {
-        if let Some(share) = offer.key_shares().find(|share| share.group == group.name()) {
-            return Ok((group, Some(share.key_exchange)));
-        }
-    }
-    let supported = |group: &&dyn Group| offer.supported_groups.0.iter().any(|name| name == group.name());
-    let group = groups.clone().find(supported).ok_or(PeerIncompatible::NoCommonGroup)?;
-    Ok((group, None))
+    Ok(Proof::Certificate(credential.clone(), scheme, types))
 }

@@ -92,7 +92,7 @@ pub(crate) fn retry(
 ) -> Result<Retried, Error> {
     let offer = Offer::parse(config, hello, message.transport)?;
     let negotiated = Negotiated::new(config, &offer, None, now, transport)?;
-    let group = negotiated.key_share.is_none().then(|| negotiated.group.name());
+    let group = negotiated.agreement.retry_group();
     let hash = Transcript::new13(negotiated.suite.hash, message.transport).current_with(message.bytes);
     Ok(Retried { suite: negotiated.suite.id, group, hash: hash.as_ref().into() })
 }
