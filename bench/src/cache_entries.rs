@@ -120,8 +120,8 @@ impl Learned {
             chain,
             asks,
             our_versions: vec![ProtocolVersion::TLS_1_3],
-            client_cache: Some(ClientCache { store: client.clone(), schemes }),
-            server_cache: Some(ServerCache { store: server.clone(), schemes }),
+            client_cache: Some(ClientCache::new(client.clone(), schemes)),
+            server_cache: Some(ServerCache::new(server.clone(), schemes)),
             ..Case::mutual(provider)
         };
         let only = || client.records().pop().ok_or("the client keeps nothing");
@@ -141,10 +141,18 @@ impl Learned {
         let (store, heap) = counted(|| {
             let store = MemoryClientStore::new(COUNT.into());
             for port in 0..COUNT {
-                let _ = store.update(&Scope { port, ..self.scope.clone() }, &mut |record| {
-                    *record = self.record.clone();
-                    Save::Later
-                });
+                let _ = store.update(
+                    &Scope::new(
+                        self.scope.clone().server,
+                        port,
+                        self.scope.clone().transport,
+                        self.scope.clone().credential,
+                    ),
+                    &mut |record| {
+                        *record = self.record.clone();
+                        Save::Later
+                    },
+                );
             }
             store
         });
@@ -164,7 +172,7 @@ impl Learned {
             for round in 0..rounds {
                 for client in 0..COUNT {
                     let parent = (round > 0).then(|| ticket(client, 0));
-                    let commit = Commit { ticket: ticket(client, round), row: self.row.clone(), parent, time: None };
+                    let commit = Commit::new(ticket(client, round), self.row.clone(), parent, None);
                     let _ = store.commit(commit);
                 }
             }

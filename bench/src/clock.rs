@@ -49,7 +49,7 @@ pub fn last_tick() -> Now {
 fn after_last(read: impl FnOnce(Now) -> Now) -> Now {
     let now = read(LAST.get().unwrap_or_else(|| clock().now()));
     LAST.set(Some(now));
-    SIMULATED.get().map_or(now, |milliseconds| Now { monotonic: Instant(milliseconds), ..now })
+    SIMULATED.get().map_or(now, |milliseconds| Now::new(Instant(milliseconds), now.unix))
 }
 
 /// The time of a call in milliseconds, for peers in C. Without a simulation it stands still: nothing is lost in memory, so

@@ -56,11 +56,11 @@ impl Server {
     fn new(size: u32) -> Result<Self, String> {
         let case =
             Case { asks: Asks::No, our_versions: vec![ProtocolVersion::TLS_1_2], ..Case::new(&terse_aws_lc::PROVIDER) };
-        let (mut client, mut server) = (case.client_config(), case.server_config());
-        Arc::make_mut(&mut client).common.datagrams = Some(Datagrams::default());
-        Arc::make_mut(&mut server).common.datagrams = Some(Datagrams::default());
-        let limits =
-            EndpointLimits { max_connections: size as usize + 1, max_received: 1 << 24, ..EndpointLimits::default() };
+        let client = case.client_config().to_builder().datagrams(Datagrams::default()).build();
+        let server = case.server_config().to_builder().datagrams(Datagrams::default()).build();
+        let client = Arc::new(client.map_err(|error| error.to_string())?);
+        let server = Arc::new(server.map_err(|error| error.to_string())?);
+        let limits = EndpointLimits::default().max_connections(size as usize + 1).max_received(1 << 24);
         let mut endpoint = Endpoint::new(server, limits, &mut OsRng).map_err(|error| error.to_string())?;
         let mut clients = Vec::new();
         for number in 0..size {

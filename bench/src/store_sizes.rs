@@ -142,7 +142,7 @@ impl Column {
         let tickets: Vec<_> = (0..size).map(|number| ticket(number, 0)).collect();
         let mut longest = 0.0_f64;
         for number in 0..size {
-            let commit = Commit { ticket: ticket(number, 0), row: row.clone(), parent: None, time: None };
+            let commit = Commit::new(ticket(number, 0), row.clone(), None, None);
             let mut saved = Ok(());
             longest = timed(|| saved = server.commit(commit)).max(longest);
             saved.map_err(|error| error.to_string())?;
@@ -159,7 +159,7 @@ impl Column {
         let Learned { scope, record, row, .. } = &left.learned;
         let place = (u64::from(round).wrapping_mul(0x9e37_79b9_7f4a_7c15) % u64::from(self.size)) as u32;
         let latest = &mut self.tickets[place as usize];
-        let commit = Commit { ticket: ticket(place, round + 1), row: row.clone(), parent: Some(*latest), time: None };
+        let commit = Commit::new(ticket(place, round + 1), row.clone(), Some(*latest), None);
         let [handshakes, server_store, client_store, server_sessions, client_sessions] = &mut self.times;
 
         let mut is_known = false;
@@ -220,7 +220,12 @@ fn put(store: &MemoryClientStore, scope: &Scope, record: &ScopeRecord) {
 
 /// The same server under another port, and another credential where there are not enough ports.
 fn scope_of(scope: &Scope, number: u32) -> Scope {
-    Scope { port: number as u16, credential: Some(Fingerprint([(number >> 16) as u8; 32])), ..scope.clone() }
+    Scope::new(
+        scope.clone().server,
+        number as u16,
+        scope.clone().transport,
+        Some(Fingerprint([(number >> 16) as u8; 32])),
+    )
 }
 
 fn session_id(number: u32) -> SessionId {

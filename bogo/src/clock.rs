@@ -88,7 +88,7 @@ impl ShiftedClock {
         let now = self.clock.now();
         let ahead = |unix: UnixTime| UnixTime::since_unix_epoch(Duration::from_secs(unix.as_secs() + self.shift));
         let monotonic = self.virtual_time.map_or(now.monotonic, |time| Instant(time.now() / MILLISECOND));
-        Now { monotonic, unix: now.unix.map(ahead) }
+        Now::new(monotonic, now.unix.map(ahead))
     }
 
     /// The runner lets time pass.

@@ -75,30 +75,34 @@ fn client(options: &Options, shared: &Shared, observations: &Observations) -> Re
     }
     // Terse offers the types in the order of its credentials, and chooses among those of the type that the server takes.
     credentials.sort_by_key(|own| available.iter().position(|kind| *kind == own.certificate_type().0));
-    let mut config = ClientConfig::new(&PROVIDER, identity::trust(options)?);
-    config.psks = identity::pre_shared_keys(options)?;
-    if !config.psks.is_empty() && !options.verify_peer {
-        config.trust = terse_tls::Trust::nobody(&PROVIDER);
+    let mut config = ClientConfig::builder(&PROVIDER);
+    config.trust(identity::trust(options)?);
+    let psks = identity::pre_shared_keys(options)?;
+    if !psks.is_empty() && !options.verify_peer {
+        config.trust(terse_tls::Trust::nobody());
     }
-    common(&mut config.common, options, observations)?;
-    config.credentials = credentials;
-    config.send_server_name = options.host_name.is_some();
-    config.compatibility_mode = true; // the runner insists on it (RFC 9846, E.4)
+    config.psks(psks);
+    common(config.common_mut(), options, observations)?;
+    config.credentials(credentials);
+    config.send_server_name(options.host_name.is_some());
+    config.compatibility_mode(true); // the runner insists on it (RFC 9846, E.4)
     if let Some(mut list) = options.advertise_alpn.as_deref() {
+        let mut protocols = Vec::new();
         while let Some((len, rest)) = list.split_first() {
             let (name, rest) = rest.split_at_checked((*len).into()).ok_or(Failure::File("a list of protocols"))?;
-            config.common.alpn_protocols.push(name.into());
+            protocols.push(name);
             list = rest;
         }
+        config.alpn_protocols(protocols);
     }
     let resumption = ClientResumption::new(shared.sessions.clone());
-    config.resumption = Some(ClientResumption { early_data: options.enable_early_data, ..resumption });
+    config.resumption(resumption.early_data(options.enable_early_data));
     if options.no_ticket {
         return Err(Refusal::Unimplemented("-no-ticket of a client".into()).into());
     }
     let name = options.host_name.clone().unwrap_or_else(|| "test".into());
     let name = ServerName::try_from(name).map_err(|_| Refusal::Unimplemented("-host-name of no DNS name".into()))?;
-    Ok(Config::Client(Arc::new(config), ServerAddress { name, port: 443 }))
+    Ok(Config::Client(Arc::new(config.build()?), ServerAddress::new(name, 443)))
 }
 
 fn server(options: &Options, shared: &Shared, observations: &Observations) -> Result<Config, Failure> {
@@ -106,22 +110,19 @@ fn server(options: &Options, shared: &Shared, observations: &Observations) -> Re
         return Err(Refusal::Malformed("-available-client-cert-types of a server".into()).into());
     }
     let psks = identity::pre_shared_keys(options)?;
-    let mut config = ServerConfig::with_psks(&PROVIDER, Arc::new(MemoryPskStore::new(psks.iter().cloned())));
-    if psks.is_empty() {
-        config.psks = None;
+    let mut config = ServerConfig::builder(&PROVIDER);
+    if !psks.is_empty() {
+        config.psks(Arc::new(MemoryPskStore::new(psks)));
     }
-    config.credentials = identity::credentials(options, &observations.selected)?;
-    common(&mut config.common, options, observations)?;
-    config
-        .common
-        .alpn_protocols
-        .extend(options.select_alpn.clone().filter(|name| !name.is_empty() && !options.decline_alpn));
+    config.credentials(identity::credentials(options, &observations.selected)?);
+    common(config.common_mut(), options, observations)?;
+    config.alpn_protocols(options.select_alpn.clone().filter(|name| !name.is_empty() && !options.decline_alpn));
     if options.require_client_certificate {
-        config.client_authentication = ClientAuthentication::Required(identity::trust(options)?);
+        config.client_authentication(ClientAuthentication::Required(identity::trust(options)?));
     } else if options.verify_peer {
-        config.client_authentication = ClientAuthentication::Optional(identity::trust(options)?);
+        config.client_authentication(ClientAuthentication::Optional(identity::trust(options)?));
     }
-    config.resumption = match (options.no_ticket, &config.common.versions[..]) {
+    config.resumption(match (options.no_ticket, config.config().common().versions()) {
         (false, _) => Some(ServerResumption::Stateless(shared.tickets.clone())),
         (true, [ProtocolVersion::TLS_1_3]) => None,
         (true, [ProtocolVersion::TLS_1_2]) => {
@@ -130,42 +131,43 @@ fn server(options: &Options, shared: &Shared, observations: &Observations) -> Re
         }
         (true, _) if !shared.resumes => None,
         (true, _) => return Err(Refusal::Unimplemented("-no-ticket of a server of both versions".into()).into()),
-    };
+    });
     if options.enable_early_data {
-        config.early_data = Some(ServerEarlyData::new(MAX_EARLY_DATA));
+        config.early_data(Some(ServerEarlyData::new(MAX_EARLY_DATA)));
     }
-    Ok(Config::Server(Arc::new(config)))
+    Ok(Config::Server(Arc::new(config.build()?)))
 }
 
 fn common(common: &mut Common, options: &Options, observations: &Observations) -> Result<(), Failure> {
-    common.versions = options.versions()?;
+    common.set_versions(options.versions()?);
     if options.private_key_delay > 0 && !(options.dtls && options.slow) {
         return Err(Refusal::Unimplemented("-private-key-delay-ms but for -async over datagrams".into()).into());
     }
     if options.dtls {
-        common.datagrams = Some(datagrams(options));
+        common.set_datagrams(Some(datagrams(options)));
     }
-    common.trace = Some(observations.messages.clone());
+    common.set_trace(observations.messages.clone());
     // As BoringSSL; `-expect-extended-master-secret` then has something to expect.
-    common.require_extended_master_secret = options.expect.extended_master_secret;
+    common.set_require_extended_master_secret(options.expect.extended_master_secret);
     if !options.curves.is_empty() {
-        common.groups = options.curves.iter().copied().map(NamedGroup).collect();
-        if common.groups.iter().any(|group| PROVIDER.group(*group).is_none()) {
-            return Err(Refusal::Unimplemented(format!("-curves {:?}", common.groups)).into());
+        common.set_groups(options.curves.iter().copied().map(NamedGroup).collect::<Vec<_>>());
+        if common.groups().iter().any(|group| PROVIDER.group(*group).is_none()) {
+            return Err(Refusal::Unimplemented(format!("-curves {:?}", common.groups())).into());
         }
     }
     if !options.verify_prefs.is_empty() {
-        common.signature_schemes = options.verify_prefs.iter().copied().map(SignatureScheme).collect();
+        common.set_signature_schemes(options.verify_prefs.iter().copied().map(SignatureScheme).collect::<Vec<_>>());
         let known = |scheme| PROVIDER.signatures.by_scheme.iter().any(|(known, _)| *known == scheme);
-        if !common.signature_schemes.iter().copied().all(known) {
-            return Err(Refusal::Unimplemented(format!("-verify-prefs {:?}", common.signature_schemes)).into());
+        if !common.signature_schemes().iter().copied().all(known) {
+            return Err(Refusal::Unimplemented(format!("-verify-prefs {:?}", common.signature_schemes())).into());
         }
         // The runner signs its chains with one algorithm, whatever is under test.
-        common.signature_schemes_of_chains =
-            Some(PROVIDER.signatures.by_scheme.iter().map(|(known, _)| *known).collect());
+        common.set_signature_schemes_of_chains(
+            PROVIDER.signatures.by_scheme.iter().map(|(known, _)| *known).collect::<Vec<_>>(),
+        );
     }
     if let Some(max) = options.max_cert_list {
-        common.max_handshake_message = max;
+        common.set_max_handshake_message(max);
     }
     Ok(())
 }
@@ -174,15 +176,13 @@ fn common(common: &mut Common, options: &Options, observations: &Observations) -
 /// waits for that.
 fn datagrams(options: &Options) -> Datagrams {
     let timeout = options.initial_timeout.unwrap_or(400);
-    Datagrams {
-        max_datagram: options.mtu.unwrap_or(MAX_DATAGRAM),
-        initial_timeout: timeout,
-        min_timeout: timeout,
-        max_timeout: MAX_TIMEOUT,
-        max_retransmissions: 12,
-        believe_unprotected_alerts: true,
-        ..Datagrams::default()
-    }
+    Datagrams::default()
+        .max_datagram(options.mtu.unwrap_or(MAX_DATAGRAM))
+        .initial_timeout(timeout)
+        .min_timeout(timeout)
+        .max_timeout(MAX_TIMEOUT)
+        .max_retransmissions(12)
+        .believe_unprotected_alerts(true)
 }
 
 /// The longest record, in a datagram of its own: BoringSSL holds application data to no size but this one.

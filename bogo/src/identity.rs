@@ -28,14 +28,14 @@ pub(crate) type Selected = Arc<AtomicI32>;
 /// Whom a connection with these options believes.
 pub(crate) fn trust(options: &Options) -> Result<Trust, Failure> {
     let types = accepted_types(options)?;
-    let mut trust = Trust::nobody(&PROVIDER);
+    let mut trust = Trust::nobody();
     if types.contains(&CertificateType::X509) {
-        trust = Trust::new(&PROVIDER, &[anchor(options)?])?;
+        trust = Trust::new(&[anchor(options)?])?;
     }
     if types.contains(&CertificateType::RAW_PUBLIC_KEY) {
         let keys = raw_public_keys(options.verify_fail)?;
         let keys: Vec<_> = keys.iter().map(|key| SubjectPublicKeyInfoDer::from(key.as_slice())).collect();
-        trust = trust.with_raw_public_keys(&PROVIDER, &keys)?;
+        trust = trust.with_raw_public_keys(&keys)?;
     }
     Ok(trust)
 }
@@ -118,14 +118,14 @@ fn credential(
         was_asked: AtomicBool::new(false),
     });
     let credential = match (&options.cert_file, options.kind) {
-        (Some(path), CredentialKind::X509) => Credential::new(&PROVIDER, certificates(path)?, key)?,
-        _ => Credential::raw_public_key(&PROVIDER, key)?,
+        (Some(path), CredentialKind::X509) => Credential::new(certificates(path)?, key)?,
+        _ => Credential::raw_public_key(key)?,
     };
     Ok(if options.must_match_issuer { credential.only_for_named_authorities() } else { credential })
 }
 
 fn load_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Failure> {
-    (PROVIDER.load_key)(key).map_err(|error| match error {
+    PROVIDER.load_key(key).map_err(|error| match error {
         KeyError::Malformed => Failure::File("a private key"),
         _ => Refusal::Unimplemented(format!("a private key: {error}")).into(),
     })

@@ -28,40 +28,40 @@ pub fn run(data: &[u8]) {
     let first = items.first().copied().unwrap_or_default();
     if what & 0x80 != 0 {
         // The first is the response. Without a chain it is about the server's certificate.
-        let trust = pki::trust(&provider).with_stapling(&provider, Stapling::Require).accept_without_clock();
+        let trust = pki::trust().with_stapling(Stapling::Require).accept_without_clock();
         let known = [SERVER, INTERMEDIATE].map(CertificateDer::from);
         let chain = if chain.len() > 1 { &chain[1..] } else { &known[..] };
         verify_staple(&provider, &trust, chain, name, first, time);
-        let _ = pki::credential(&provider, SERVER, false).set_staple(&provider, Some(first));
+        let _ = pki::credential(SERVER, false).set_staple(&provider, Some(first));
         return;
     }
     match what % 6 {
-        0 => drop(verify_chain(&provider, &pki::trust(&provider), &chain, name, time)),
-        1 => drop(verify_chain(&provider, &pki::trust_with_crl(&provider).accept_without_clock(), &chain, name, time)),
+        0 => drop(verify_chain(&provider, &pki::trust(), &chain, name, time)),
+        1 => drop(verify_chain(&provider, &pki::trust_with_crl().accept_without_clock(), &chain, name, time)),
         2 => {
             // The first is the root, the second the list.
             let crls = items.get(1).map(|crl| CertificateRevocationListDer::from(*crl));
-            if let Ok(trust) = Trust::new(&provider, &chain[..chain.len().min(1)])
-                && let Ok(trust) = trust.clone().with_crls(&provider, crls.as_slice()).or(Ok::<_, ()>(trust))
+            if let Ok(trust) = Trust::new(&chain[..chain.len().min(1)])
+                && let Ok(trust) = trust.clone().with_crls(crls.as_slice()).or(Ok::<_, ()>(trust))
             {
                 assert!(!format!("{trust:?}").is_empty());
                 verify_chain(&provider, &trust.accept_without_clock(), chain.get(2..).unwrap_or_default(), name, time);
             }
         }
         3 => {
-            let known = pki::raw_trust(&provider, SERVER);
+            let known = pki::raw_trust(SERVER);
             verify_raw_public_key(&provider, &known, first);
-            if let Ok(trust) = Trust::raw_public_keys(&provider, &[SubjectPublicKeyInfoDer::from(first)]) {
+            if let Ok(trust) = Trust::raw_public_keys(&[SubjectPublicKeyInfoDer::from(first)]) {
                 verify_raw_public_key(&provider, &trust, first).expect("a key that is trusted");
             }
         }
         4 => {
             let chain = chain.iter().map(|der| der.clone().into_owned()).collect();
-            let _ = Credential::new(&provider, chain, Key::shared(pki::public_key(SERVER), false));
+            let _ = Credential::new(chain, Key::shared(pki::public_key(SERVER), false));
         }
         _ => {
             let key = Key::shared(SubjectPublicKeyInfoDer::from(first).into_owned(), false);
-            let _ = Credential::raw_public_key(&provider, key);
+            let _ = Credential::raw_public_key(key);
         }
     }
 }

@@ -9,8 +9,8 @@ use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Rng as _};
 use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{
-    ApiMisuse, ClientAuthentication, ClientConfig, Common, Connection, ConnectionIdUsage, Error, Event, Instant,
-    InvalidMessage, Now, ProtocolVersion, ServerConfig,
+    ApiMisuse, ClientAuthentication, ClientConfig, Common, ConfigBuilder, Connection, ConnectionIdUsage, Error, Event,
+    Instant, InvalidMessage, Now, ProtocolVersion, ServerConfig,
 };
 
 use crate::datagrams::{Forge, Protection, shape_of};
@@ -56,15 +56,17 @@ pub struct DatagramMachine {
 
 impl DatagramMachine {
     /// A client. Its ClientHello is sent.
-    pub fn client(mut config: ClientConfig, tweaks: Tweaks) -> Self {
+    pub fn client(mut config: ConfigBuilder<ClientConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
-        config.common.trace = Some(alert_counter.clone());
-        let (now, mut rng, common) = (tweaks.now(), SeededRng::new(1), config.common.clone());
+        config.trace(alert_counter.clone());
+        let (now, mut rng, common) = (tweaks.now(), SeededRng::new(1), config.config().common().clone());
         // The first thing that is drawn.
-        let mut cid = vec![0; common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0).into()];
+        let mut cid = vec![0; common.datagrams().and_then(|settings| settings.connection_id).unwrap_or(0).into()];
         SeededRng::new(1).fill(&mut cid).expect("it never fails");
-        let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
-        let is_blind = common.datagrams.is_some_and(|settings| settings.connection_id.is_some());
+        let connection =
+            Connection::client(Arc::new(config.build().expect("a configuration")), server_address(), now, &mut rng)
+                .expect("a client");
+        let is_blind = common.datagrams().is_some_and(|settings| settings.connection_id.is_some());
         let mut machine = Self::new(connection, &common, cid, tweaks, rng, alert_counter);
         (machine.is_client, machine.watch.is_blind) = (true, is_blind);
         machine.settle();
@@ -72,12 +74,13 @@ impl DatagramMachine {
     }
 
     /// A server.
-    pub fn server(mut config: ServerConfig, tweaks: Tweaks) -> Self {
+    pub fn server(mut config: ConfigBuilder<ServerConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
-        config.common.trace = Some(alert_counter.clone());
-        let common = config.common.clone();
-        let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
-        let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
+        config.trace(alert_counter.clone());
+        let common = config.config().common().clone();
+        let must_know_peer = matches!(config.config().client_authentication(), ClientAuthentication::Required(_));
+        let connection =
+            Connection::server(Arc::new(config.build().expect("a configuration")), tweaks.now()).expect("a server");
         let machine = Self::new(connection, &common, Vec::new(), tweaks, SeededRng::new(2), alert_counter);
         Self { must_know_peer, ..machine }
     }
@@ -90,15 +93,15 @@ impl DatagramMachine {
         rng: SeededRng,
         alert_counter: Arc<AlertCounter>,
     ) -> Self {
-        let max_datagram = common.datagrams.expect("a connection over datagrams").max_datagram;
-        let watch = Watch::new(common.versions.contains(&ProtocolVersion::TLS_1_3));
+        let max_datagram = common.datagrams().expect("a connection over datagrams").max_datagram;
+        let watch = Watch::new(common.versions().contains(&ProtocolVersion::TLS_1_3));
         Self {
             connection,
             output: Vec::new(),
             received: Vec::new(),
             early: Vec::new(),
             connected: false,
-            provider: common.provider,
+            provider: *common.provider(),
             rng,
             now: tweaks.now(),
             cid,
@@ -114,7 +117,7 @@ impl DatagramMachine {
             must_know_peer: true,
             requires_extended_master_secret: tweaks.requires_extended_master_secret(),
             max_datagram,
-            max_output: common.max_send_buffer + MAX_FLIGHT,
+            max_output: common.max_send_buffer() + MAX_FLIGHT,
             alert_counter,
         }
     }
@@ -271,7 +274,7 @@ impl DatagramMachine {
         let Instant(now) = self.now.monotonic;
         let time = now.saturating_add(milliseconds);
         let unix = at((time / 1000).min(3_600)).unix; // never so far that what a mode begins with is over
-        self.now = Now { monotonic: Instant(time), unix: self.now.unix.and(unix) };
+        self.now = Now::new(Instant(time), self.now.unix.and(unix));
     }
 
     /// A timer that has expired sends something, or ends the connection; one that has not does nothing.

@@ -12,7 +12,7 @@ use terse_testkit::pair::at;
 use terse_testkit::rng::SeededRng;
 use terse_tls::crypto::{CryptoError, CryptoProvider};
 use terse_tls::{
-    AddressChange, ApiMisuse, ConnectionHandle, ConnectionIdUsage, ContentType, Endpoint, EndpointEvent,
+    AddressChange, ApiMisuse, ConfigBuilder, ConnectionHandle, ConnectionIdUsage, ContentType, Endpoint, EndpointEvent,
     EndpointLimits, Error, HandshakeType, Instant, Now, ProtocolVersion, ServerConfig,
 };
 
@@ -109,19 +109,18 @@ enum Progress {
 
 impl Server {
     /// Without connections. `how` addresses change is asked for, unless a tweak says that they may.
-    pub fn new(config: ServerConfig, tweaks: Tweaks, how: usize) -> Self {
+    pub fn new(config: ConfigBuilder<ServerConfig>, tweaks: Tweaks, how: usize) -> Self {
         let change = [AddressChange::Check, AddressChange::Limited, AddressChange::Refuse][how % 3];
         let mut rng = SeededRng::new(3);
-        let (provider, settings) = (config.common.provider, config.common.datagrams.expect("for datagrams"));
-        let limits = EndpointLimits {
-            max_connections: 3,
-            max_half_open: 2,
-            max_first_messages: 2,
-            max_received: MAX_RECEIVED,
-            require_cookie: !tweaks.has(11),
-            address_change: if tweaks.has(12) { AddressChange::Follow } else { change },
-            ..EndpointLimits::default()
-        };
+        let (provider, settings) =
+            (*config.config().common().provider(), config.config().common().datagrams().expect("for datagrams"));
+        let limits = EndpointLimits::default()
+            .max_connections(3)
+            .max_half_open(2)
+            .max_first_messages(2)
+            .max_received(MAX_RECEIVED)
+            .require_cookie(!tweaks.has(11))
+            .address_change(if tweaks.has(12) { AddressChange::Follow } else { change });
         let peers = [0, 1, 2, 3].map(|host: u8| Peer {
             address: SocketAddr::from(([192, 0, 2, host], 5684)),
             forge: Forge::default(),
@@ -138,7 +137,8 @@ impl Server {
             connected: 0,
             received: Vec::new(),
             early: Vec::new(),
-            endpoint: Endpoint::new(Arc::new(config), limits, &mut rng).expect("an endpoint"),
+            endpoint: Endpoint::new(Arc::new(config.build().expect("a configuration")), limits, &mut rng)
+                .expect("an endpoint"),
             provider,
             limits,
             max_datagram: settings.max_datagram,
@@ -335,7 +335,7 @@ impl Server {
         let Instant(now) = self.now.monotonic;
         let time = now.saturating_add(milliseconds);
         let unix = at((time / 1000).min(3_600)).unix; // never so far that what a mode begins with is over
-        self.now = Now { monotonic: Instant(time), unix: self.now.unix.and(unix) };
+        self.now = Now::new(Instant(time), self.now.unix.and(unix));
     }
 
     fn expire(&mut self) {

@@ -11,8 +11,8 @@ use terse_tls::cache::Scheme;
 use terse_tls::crypto::{CryptoError, CryptoProvider, Tls12Nonce};
 use terse_tls::summary::{AuthenticatedBy, Mode, Peer};
 use terse_tls::{
-    ApiMisuse, ClientAuthentication, ClientConfig, Connection, ContentType, Error, Event, Now, ProtocolVersion,
-    ServerConfig, Trace, TraceEvent,
+    ApiMisuse, ClientAuthentication, ClientConfig, ConfigBuilder, Connection, ContentType, Error, Event, Now,
+    ProtocolVersion, ServerConfig, Trace, TraceEvent,
 };
 
 use crate::input::{BYTE_BY_BYTE, Operation, Shape};
@@ -51,22 +51,27 @@ pub struct Machine {
 
 impl Machine {
     /// A client. Its ClientHello is sent.
-    pub fn client(mut config: ClientConfig, tweaks: Tweaks) -> Self {
+    pub fn client(mut config: ConfigBuilder<ClientConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
-        config.common.trace = Some(alert_counter.clone());
-        let (provider, max_output) = (config.common.provider, config.common.max_send_buffer + MAX_FLIGHT);
+        config.trace(alert_counter.clone());
+        let (provider, max_output) =
+            (*config.config().common().provider(), config.config().common().max_send_buffer() + MAX_FLIGHT);
         let (now, mut rng) = (tweaks.now(), SeededRng::new(1));
-        let connection = Connection::client(Arc::new(config), server_address(), now, &mut rng).expect("a client");
+        let connection =
+            Connection::client(Arc::new(config.build().expect("a configuration")), server_address(), now, &mut rng)
+                .expect("a client");
         Self::new(connection, provider, max_output, tweaks, rng, alert_counter)
     }
 
     /// A server.
-    pub fn server(mut config: ServerConfig, tweaks: Tweaks) -> Self {
+    pub fn server(mut config: ConfigBuilder<ServerConfig>, tweaks: Tweaks) -> Self {
         let alert_counter = Arc::new(AlertCounter::default());
-        config.common.trace = Some(alert_counter.clone());
-        let (provider, max_output) = (config.common.provider, config.common.max_send_buffer + MAX_FLIGHT);
-        let must_know_peer = matches!(config.client_authentication, ClientAuthentication::Required(_));
-        let connection = Connection::server(Arc::new(config), tweaks.now()).expect("a server");
+        config.trace(alert_counter.clone());
+        let (provider, max_output) =
+            (*config.config().common().provider(), config.config().common().max_send_buffer() + MAX_FLIGHT);
+        let must_know_peer = matches!(config.config().client_authentication(), ClientAuthentication::Required(_));
+        let connection =
+            Connection::server(Arc::new(config.build().expect("a configuration")), tweaks.now()).expect("a server");
         Self { must_know_peer, ..Self::new(connection, provider, max_output, tweaks, SeededRng::new(2), alert_counter) }
     }
 
@@ -162,7 +167,7 @@ impl Machine {
             11 => {
                 // Never so far that tickets of this process end.
                 let seconds = (self.now.monotonic.0 / 1000 + u64::from(kind)).min(3600);
-                self.now = Now { unix: self.now.unix.and(at(seconds).unix), ..at(seconds) };
+                self.now = Now::new(at(seconds).monotonic, self.now.unix.and(at(seconds).unix));
             }
             12 => self.is_blocked = !self.is_blocked,
             13 => assert!(!format!("{:?} {:?}", self.connection, self.connection.summary()).is_empty()),

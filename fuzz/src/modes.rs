@@ -15,8 +15,8 @@ use terse_tls::resume::{
     ServerResumption, ServerSessionStore, SessionId, SessionRecord, StoredSession,
 };
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, LearnedIssuers, MaxFragmentLength, Now,
-    ProtocolVersion, ServerConfig, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, Common, ConfigBuilder, Datagrams, LearnedIssuers,
+    MaxFragmentLength, Now, ProtocolVersion, ServerConfig,
 };
 
 use crate::pki::{self, CLIENT, SERVER};
@@ -43,7 +43,7 @@ pub fn choose(modes: &[Mode], byte: u8) -> &Mode {
 
 /// The modes over datagrams with [`provider::transparent`].
 pub static DATAGRAMS: LazyLock<Vec<Mode>> = LazyLock::new(|| {
-    let datagrams = Some(Datagrams { short_tags: true, ..Datagrams::default() });
+    let datagrams = Some(Datagrams::default().short_tags(true));
     let versions = [("dtls12", ONLY_12, datagrams), ("dtls13", ONLY_13, datagrams), ("dtls", BOTH, datagrams)];
     of_all(&provider::transparent(), versions)
 });
@@ -68,11 +68,11 @@ fn of_all(provider: &CryptoProvider, all: [Versions; 3]) -> Vec<Mode> {
 fn limited(mut setup: Setup, versions: &[ProtocolVersion], datagrams: Option<Datagrams>) -> Setup {
     for side in Side::BOTH {
         let common = setup.common(side);
-        common.versions = versions.to_vec();
-        common.datagrams = datagrams;
+        common.set_versions(versions.to_vec());
+        common.set_datagrams(datagrams);
         if datagrams.is_some() {
             // It has keys for less than is kept for what is sent again.
-            common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384);
+            common.edit_suites(|suites| suites.retain(|suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384));
         }
     }
     setup
@@ -117,45 +117,45 @@ fn in_versions(provider: &CryptoProvider, (suffix, versions, datagrams): Version
 }
 
 fn plain(provider: &CryptoProvider) -> Setup {
-    let trust = pki::trust(provider);
     let mut setup = Setup {
-        client: ClientConfig::new(provider, trust),
-        server: ServerConfig::new(provider, pki::credential(provider, SERVER, false)),
+        client: ClientConfig::builder(provider),
+        server: ServerConfig::builder(provider),
         early_data: Vec::new(),
         keeps: false,
     };
-    setup.client.credentials = vec![pki::credential(provider, CLIENT, false)];
+    setup.client.trust(pki::trust()).credential(pki::credential(CLIENT, false));
+    setup.server.credential(pki::credential(SERVER, false));
     setup
 }
 
 fn mutual(provider: &CryptoProvider) -> Setup {
     let mut setup = plain(provider);
-    setup.server.client_authentication = ClientAuthentication::Required(pki::trust(provider));
+    setup.server.client_authentication(ClientAuthentication::Required(pki::trust()));
     setup
 }
 
 /// The client has nothing to show.
 fn optional(mut setup: Setup) -> Setup {
-    let trust = pki::trust_with_crl(&setup.server.common.provider);
-    setup.server.client_authentication = ClientAuthentication::Optional(trust);
-    setup.client.credentials = Vec::new();
+    let trust = pki::trust_with_crl();
+    setup.server.client_authentication(ClientAuthentication::Optional(trust));
+    setup.client.credentials(Vec::new());
     setup
 }
 
 /// Both keys are in secure elements.
 fn slow(provider: &CryptoProvider) -> Setup {
     let mut setup = mutual(provider);
-    setup.client.credentials = vec![pki::credential(provider, CLIENT, true)];
-    setup.server.credentials = vec![pki::credential(provider, SERVER, true)];
+    setup.client.credentials(vec![pki::credential(CLIENT, true)]);
+    setup.server.credentials(vec![pki::credential(SERVER, true)]);
     setup
 }
 
 fn raw(provider: &CryptoProvider) -> Setup {
     let mut setup = plain(provider);
-    setup.client.trust = pki::raw_trust(provider, SERVER);
-    setup.client.credentials = vec![pki::raw_credential(provider, CLIENT)];
-    setup.server.credentials = vec![pki::raw_credential(provider, SERVER)];
-    setup.server.client_authentication = ClientAuthentication::Required(pki::raw_trust(provider, CLIENT));
+    setup.client.trust(pki::raw_trust(SERVER));
+    setup.client.credentials(vec![pki::raw_credential(CLIENT)]);
+    setup.server.credentials(vec![pki::raw_credential(SERVER)]);
+    setup.server.client_authentication(ClientAuthentication::Required(pki::raw_trust(CLIENT)));
     setup
 }
 
@@ -165,39 +165,40 @@ fn key() -> ExternalPsk {
 
 fn psk(provider: &CryptoProvider) -> Setup {
     let mut setup = plain(provider);
-    setup.client = ClientConfig::new(provider, Trust::nobody(provider));
-    setup.client.psks = vec![key()];
-    setup.server = ServerConfig::with_psks(provider, Arc::new(MemoryPskStore::new([key()])));
+    setup.client = ClientConfig::builder(provider);
+    setup.client.psks(vec![key()]);
+    setup.server = ServerConfig::builder(provider);
+    setup.server.psks(Arc::new(MemoryPskStore::new([key()])));
     setup
 }
 
 fn imported(provider: &CryptoProvider) -> Setup {
     let mut setup = psk(provider);
     let key = key().imported(b"context").expect("a short context");
-    setup.client.psks = vec![key.clone()];
-    setup.server.psks = Some(Arc::new(MemoryPskStore::new([key])));
+    setup.client.psks(vec![key.clone()]);
+    setup.server.psks(Arc::new(MemoryPskStore::new([key])));
     setup
 }
 
 fn with_psks(mut setup: Setup) -> Setup {
-    setup.client.psks = vec![key()];
-    setup.server.psks = Some(Arc::new(MemoryPskStore::new([key()])));
+    setup.client.psks(vec![key()]);
+    setup.server.psks(Arc::new(MemoryPskStore::new([key()])));
     setup
 }
 
 /// Every handshake resumes one session, which the server finds in a store.
 fn stored(mut setup: Setup) -> Setup {
     let store = Arc::new(OneRecord::default());
-    setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: 7200 });
+    setup.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: 7200 }));
     let mut resumption = ClientResumption::new(Arc::new(OneSession::default()));
-    resumption.early_data = setup.server.early_data.is_some();
-    setup.client.resumption = Some(resumption);
+    resumption.early_data = setup.server.config().early_data().is_some();
+    setup.client.resumption(Some(resumption));
     setup.pair(0).handshake().expect("a handshake");
     setup
 }
 
 fn early(mut setup: Setup) -> Setup {
-    setup.server.early_data = Some(ServerEarlyData::new(0x1000));
+    setup.server.early_data(Some(ServerEarlyData::new(0x1000)));
     stored(setup)
 }
 
@@ -251,7 +252,7 @@ impl Tweaks {
 
     /// The time of the connection, which does not know it if the bytes say so.
     pub fn now(self) -> Now {
-        Now { unix: at(0).unix.filter(|_| !self.has(8)), ..at(0) }
+        Now::new(at(0).monotonic, at(0).unix.filter(|_| !self.has(8)))
     }
 
     /// Whether a key outside answers at once, or by a call of the fuzzer.
@@ -265,61 +266,67 @@ impl Tweaks {
     }
 
     /// The client of `mode`.
-    pub fn client(self, mode: &Mode) -> ClientConfig {
+    pub fn client(self, mode: &Mode) -> ConfigBuilder<ClientConfig> {
         let mut config = mode.setup.client.clone();
-        self.common(&mut config.common);
-        config.max_fragment_length = self.has(6).then_some(MaxFragmentLength::from_bytes(512)).flatten();
-        config.compatibility_mode = self.has(7);
-        config.send_server_name = !self.has(11);
+        self.common(config.common_mut());
+        config.max_fragment_length(self.has(6).then_some(MaxFragmentLength::from_bytes(512)).flatten());
+        config.compatibility_mode(self.has(7));
+        config.send_server_name(!self.has(11));
         if self.has(10) {
-            config.trust = config.trust.accept_without_clock();
+            let trust = config.config().trust().clone();
+            config.trust(trust.accept_without_clock());
         }
-        if let Some(resumption) = &mut config.resumption {
-            resumption.offers_cached_objects = self.has(12);
+        if let Some(resumption) = config.config().resumption().cloned() {
+            config.resumption(resumption.offers_cached_objects(self.has(12)));
         }
         config
     }
 
     /// The server of `mode`.
-    pub fn server(self, mode: &Mode) -> ServerConfig {
+    pub fn server(self, mode: &Mode) -> ConfigBuilder<ServerConfig> {
         let mut config = mode.setup.server.clone();
-        self.common(&mut config.common);
-        config.hello_retry_cookie |= self.has(6);
-        config.certificate_authorities = self.has(7);
-        if self.has(10) && config.resumption.is_none() {
+        self.common(config.common_mut());
+        if self.has(6) {
+            config.hello_retry_cookie(true);
+        }
+        let asks = config.config().client_authentication().trust().is_some();
+        config.certificate_authorities(self.has(7) && asks);
+        if self.has(10) && config.config().resumption().is_none() {
             // A store that is not shared: what it keeps ends with the connection.
             let store = Arc::new(OneRecord::default());
-            config.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: 60 });
+            config.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: 60 }));
         }
         config
     }
 
     fn common(self, common: &mut Common) {
         if self.has(0) {
-            common.record_size_limit = Some(64);
+            common.set_record_size_limit(Some(64));
         }
         if self.has(1) {
-            common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
+            common.set_alpn_protocols(vec![b"mqtt".to_vec(), b"coap".to_vec()]);
         }
         if self.has(2) {
-            common.max_handshake_message = 0x200;
+            common.set_max_handshake_message(0x200);
         }
         if self.has(3) {
-            common.max_send_buffer = 0x100;
+            common.set_max_send_buffer(0x100);
         }
         if self.has(4) {
-            common.suites.rotate_left(1);
+            common.edit_suites(|suites| suites.rotate_left(1));
         }
         if self.has(5) {
-            common.suites.reverse();
+            common.edit_suites(|suites| suites.reverse());
         }
-        if let Some(datagrams) = &mut common.datagrams {
-            datagrams.connection_id = self.has(14).then_some(3);
-            if self.has(15) {
-                datagrams.max_datagram = 200;
-            }
+        if common.datagrams().is_some() {
+            common.edit_datagrams(|datagrams| {
+                datagrams.connection_id = self.has(14).then_some(3);
+                if self.has(15) {
+                    datagrams.max_datagram = 200;
+                }
+            });
         }
-        common.require_extended_master_secret = self.requires_extended_master_secret();
+        common.set_require_extended_master_secret(self.requires_extended_master_secret());
     }
 }
 
@@ -337,14 +344,15 @@ pub fn saved() -> Vec<(String, [Vec<u8>; 5])> {
         let (sessions, session, record) =
             (Arc::new(MemoryClientSessions::new(4)), Arc::new(OneSession::default()), Arc::new(OneRecord::default()));
         let mut setup = setup.clone();
-        setup.client.cache = Some(ClientCache { store: client_cache.clone(), schemes });
-        setup.server.cache = Some(ServerCache { store: server_cache.clone(), schemes });
+        setup.client.cache(Some(ClientCache::new(client_cache.clone(), schemes)));
+        setup.server.cache(Some(ServerCache::new(server_cache.clone(), schemes)));
         let issuers = LearnedIssuers::new();
-        setup.client.trust = setup.client.trust.with_issuers(&issuers);
-        setup.server.resumption = Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 });
+        let trust = setup.client.config().trust().clone();
+        setup.client.trust(trust.with_issuers(&issuers));
+        setup.server.resumption(Some(ServerResumption::Stateful { store: record.clone(), lifetime_seconds: 7200 }));
         let stores: [Arc<dyn ClientSessionStore>; 2] = [sessions.clone(), session.clone()];
         for (seed, store) in stores.into_iter().enumerate() {
-            setup.client.resumption = Some(ClientResumption::new(store));
+            setup.client.resumption(Some(ClientResumption::new(store)));
             let mut pair = setup.pair(seed as u64);
             pair.handshake().expect("a handshake");
             pair.carry(Side::Server, b"confirmed").expect("data");

@@ -33,7 +33,11 @@ pub fn replay(who: u8, input: &Input) -> [Machine; 2] {
     if is_hostile {
         between.operations.clear();
         let hostile = Some(hostile(input.operations.clone()));
-        if who & 4 == 0 { client.common.fault = hostile } else { server.common.fault = hostile }
+        if who & 4 == 0 {
+            client.fault(hostile);
+        } else {
+            server.fault(hostile);
+        }
     }
     let mut sides = [Machine::client(client, tweaks), Machine::server(server, tweaks)];
     for round in 0..MAX_ROUNDS {

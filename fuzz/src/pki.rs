@@ -2,7 +2,6 @@
 //! private keys, nor does anybody need them: [`crate::provider::Key`] signs without.
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer};
-use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Credential, Trust};
 use webpki::EndEntityCert;
 
@@ -20,31 +19,31 @@ pub const CLIENT: &[u8] = include_bytes!("../pki/client.der");
 pub const CRL: &[u8] = include_bytes!("../pki/crl.der");
 
 /// Trust in the root.
-pub fn trust(provider: &CryptoProvider) -> Trust {
-    Trust::new(provider, &[ROOT.into()]).expect("the root is well-formed")
+pub fn trust() -> Trust {
+    Trust::new(&[ROOT.into()]).expect("the root is well-formed")
 }
 
 /// The same, with the revocation list.
-pub fn trust_with_crl(provider: &CryptoProvider) -> Trust {
+pub fn trust_with_crl() -> Trust {
     let crl = CertificateRevocationListDer::from(CRL);
-    trust(provider).with_crls(provider, &[crl]).expect("the list is well-formed")
+    trust().with_crls(&[crl]).expect("the list is well-formed")
 }
 
 /// Trust in the raw public key of `leaf`.
-pub fn raw_trust(provider: &CryptoProvider, leaf: &'static [u8]) -> Trust {
-    Trust::raw_public_keys(provider, &[public_key(leaf)]).expect("the key is well-formed")
+pub fn raw_trust(leaf: &'static [u8]) -> Trust {
+    Trust::raw_public_keys(&[public_key(leaf)]).expect("the key is well-formed")
 }
 
 /// A credential with `leaf` and the intermediate.
-pub fn credential(provider: &CryptoProvider, leaf: &'static [u8], is_slow: bool) -> Credential {
+pub fn credential(leaf: &'static [u8], is_slow: bool) -> Credential {
     let chain = vec![CertificateDer::from(leaf), CertificateDer::from(INTERMEDIATE)];
-    Credential::new(provider, chain, Key::shared(public_key(leaf), is_slow)).expect("the chain is well-formed")
+    Credential::new(chain, Key::shared(public_key(leaf), is_slow)).expect("the chain is well-formed")
 }
 
 /// A credential with the raw public key of `leaf`.
-pub fn raw_credential(provider: &CryptoProvider, leaf: &'static [u8]) -> Credential {
+pub fn raw_credential(leaf: &'static [u8]) -> Credential {
     let key = Key::shared(public_key(leaf), false);
-    Credential::raw_public_key(provider, key).expect("the key is well-formed")
+    Credential::raw_public_key(key).expect("the key is well-formed")
 }
 
 /// The SubjectPublicKeyInfo in `leaf`.

@@ -15,8 +15,9 @@ use pki_types::{
     AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, alg_id,
 };
 use terse_tls::crypto::{
-    CryptoError, CryptoProvider, Group, KeyError, KeyExchange, MASK_SAMPLE_LEN, RecordNumberCipher, RecordNumberKey,
-    Rng, SharedSecret, SignatureAlgorithms, Signing, SigningKey, Tls12KeyExchange, Tls12Nonce, Tls12Suite, Tls13Suite,
+    Aead, CryptoError, CryptoProvider, Group, Hash, KeyError, KeyExchange, KeyLimits, MASK_SAMPLE_LEN,
+    RecordNumberCipher, RecordNumberKey, Rng, SharedSecret, SignatureAlgorithms, Signing, SigningKey, Tls12KeyExchange,
+    Tls12Nonce, Tls12Suite, Tls13Suite,
 };
 use terse_tls::{CipherSuite, NamedGroup, SignatureScheme};
 
@@ -42,24 +43,21 @@ const fn provider(
     tls12_suites: &'static [&'static Tls12Suite],
     sha256: &'static dyn terse_tls::crypto::Hash,
 ) -> CryptoProvider {
-    CryptoProvider {
-        name: "fuzz",
-        tls13_suites,
-        tls12_suites,
-        groups: &[&Xor(NamedGroup::X25519), &Xor(NamedGroup::SECP256R1)],
-        signatures: SignatureAlgorithms {
-            all: &[&Trusting::P256, &Trusting::ED25519, &Trusting::P384, &Trusting::RSA],
-            by_scheme: &[
-                (SignatureScheme::ECDSA_SECP256R1_SHA256, &[&Trusting::P256]),
-                (SignatureScheme::ED25519, &[&Trusting::ED25519]),
-                (SignatureScheme::ECDSA_SECP384R1_SHA384, &[&Trusting::P384]),
-                (SignatureScheme::RSA_PKCS1_SHA256, &[&Trusting::RSA]),
-            ],
-        },
-        sha256,
-        sha1: Some(|_| [0; 20]),
-        load_key: |_| Err(KeyError::UnsupportedAlgorithm), // see `Key`
-    }
+    let signatures = SignatureAlgorithms::new(
+        &[&Trusting::P256, &Trusting::ED25519, &Trusting::P384, &Trusting::RSA],
+        &[
+            (SignatureScheme::ECDSA_SECP256R1_SHA256, &[&Trusting::P256]),
+            (SignatureScheme::ED25519, &[&Trusting::ED25519]),
+            (SignatureScheme::ECDSA_SECP384R1_SHA384, &[&Trusting::P384]),
+            (SignatureScheme::RSA_PKCS1_SHA256, &[&Trusting::RSA]),
+        ],
+    );
+    // For private keys see `Key`.
+    CryptoProvider::new("fuzz", signatures, sha256, |_| Err(KeyError::UnsupportedAlgorithm))
+        .tls13_suites(tls13_suites)
+        .tls12_suites(tls12_suites)
+        .groups(&[&Xor(NamedGroup::X25519), &Xor(NamedGroup::SECP256R1)])
+        .sha1(Some(|_| [0; 20]))
 }
 
 /// Record numbers are masked with two bytes of what is encrypted, as anybody can.
@@ -89,75 +87,68 @@ struct Suites<const BINDING: bool>;
 
 impl<const BINDING: bool> Suites<BINDING> {
     const TLS13: [&'static Tls13Suite; 4] = [
-        &Tls13Suite {
-            id: CipherSuite::TLS_AES_128_GCM_SHA256,
-            hash: &Mix::<BINDING, 32>,
-            aead: &Plain::<BINDING, 16>,
-            record_numbers: &PlainNumbers,
-            confidentiality_limit: 1 << 24,
-            integrity_limit: 1 << 36,
-        },
+        &Self::tls13(CipherSuite::TLS_AES_128_GCM_SHA256, &Mix::<BINDING, 32>, &Plain::<BINDING, 16>, LARGE, 1 << 36),
         // Keys of this one wear out at once, on a stream.
-        &Tls13Suite {
-            id: CipherSuite::TLS_AES_256_GCM_SHA384,
-            hash: &Mix::<BINDING, 48>,
-            aead: &Plain::<BINDING, 16>,
-            record_numbers: &PlainNumbers,
-            confidentiality_limit: 8,
-            integrity_limit: 1 << 36,
-        },
-        &Tls13Suite {
-            id: CipherSuite::TLS_AES_128_CCM_8_SHA256,
-            hash: &Mix::<BINDING, 32>,
-            aead: &Plain::<BINDING, 8>,
-            record_numbers: &PlainNumbers,
-            confidentiality_limit: 1 << 24,
-            integrity_limit: 16, // forgeries, over datagrams
-        },
-        // The same over datagrams, where some records are kept for what is sent again.
-        &Tls13Suite {
-            id: CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
-            hash: &Mix::<BINDING, 32>,
-            aead: &Plain::<BINDING, 16>,
-            record_numbers: &PlainNumbers,
-            confidentiality_limit: WORN_DATAGRAMS,
-            integrity_limit: 1 << 36,
-        },
+        &Self::tls13(CipherSuite::TLS_AES_256_GCM_SHA384, &Mix::<BINDING, 48>, &Plain::<BINDING, 16>, 8, 1 << 36),
+        // Few forgeries wear this one out, over datagrams.
+        &Self::tls13(CipherSuite::TLS_AES_128_CCM_8_SHA256, &Mix::<BINDING, 32>, &Plain::<BINDING, 8>, LARGE, 16),
+        // Keys of this one wear out over datagrams, where some records are kept for what is sent again.
+        &Self::tls13(
+            CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
+            &Mix::<BINDING, 32>,
+            &Plain::<BINDING, 16>,
+            WORN_DATAGRAMS,
+            1 << 36,
+        ),
     ];
 
     const TLS12: [&'static Tls12Suite; 6] = [
         &Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, Tls12KeyExchange::EcdheEcdsa),
-        &Tls12Suite {
-            hash: &Mix::<BINDING, 48>,
-            confidentiality_limit: 72,
-            ..Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, Tls12KeyExchange::EcdheEcdsa)
-        },
-        &Tls12Suite {
-            nonce: Tls12Nonce::Implicit,
-            ..Self::tls12(CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, Tls12KeyExchange::EcdheEcdsa)
-        },
+        &Tls12Suite::new(
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            Tls12KeyExchange::EcdheEcdsa,
+            &Mix::<BINDING, 48>,
+            &Plain::<BINDING, 16>,
+            Tls12Nonce::Explicit,
+            KeyLimits::new(72, 0),
+        ),
+        &Tls12Suite::new(
+            CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+            Tls12KeyExchange::EcdheEcdsa,
+            &Mix::<BINDING, 32>,
+            &Plain::<BINDING, 16>,
+            Tls12Nonce::Implicit,
+            KeyLimits::new(LARGE, 0),
+        ),
         &Self::tls12(CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, Tls12KeyExchange::EcdheRsa),
-        &Tls12Suite {
-            aead: &Plain::<BINDING, 8>,
-            ..Self::tls12(CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Tls12KeyExchange::EcdhePsk)
-        },
-        &Tls12Suite {
-            aead: &Plain::<BINDING, 8>,
-            ..Self::tls12(CipherSuite::TLS_PSK_WITH_AES_128_CCM_8, Tls12KeyExchange::Psk)
-        },
+        &Self::tls12_short(CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256, Tls12KeyExchange::EcdhePsk),
+        &Self::tls12_short(CipherSuite::TLS_PSK_WITH_AES_128_CCM_8, Tls12KeyExchange::Psk),
     ];
 
+    const fn tls13(
+        id: CipherSuite,
+        hash: &'static dyn Hash,
+        aead: &'static dyn Aead,
+        records: u64,
+        forgeries: u64,
+    ) -> Tls13Suite {
+        Tls13Suite::new(id, hash, aead, &PlainNumbers, KeyLimits::new(records, forgeries))
+    }
+
     const fn tls12(id: CipherSuite, key_exchange: Tls12KeyExchange) -> Tls12Suite {
-        Tls12Suite {
-            id,
-            key_exchange,
-            hash: &Mix::<BINDING, 32>,
-            aead: &Plain::<BINDING, 16>,
-            nonce: Tls12Nonce::Explicit,
-            confidentiality_limit: 1 << 24,
-        }
+        let (hash, aead) = (&Mix::<BINDING, 32>, &Plain::<BINDING, 16>);
+        Tls12Suite::new(id, key_exchange, hash, aead, Tls12Nonce::Explicit, KeyLimits::new(LARGE, 0))
+    }
+
+    /// With a tag of 8 bytes.
+    const fn tls12_short(id: CipherSuite, key_exchange: Tls12KeyExchange) -> Tls12Suite {
+        let (hash, aead) = (&Mix::<BINDING, 32>, &Plain::<BINDING, 8>);
+        Tls12Suite::new(id, key_exchange, hash, aead, Tls12Nonce::Explicit, KeyLimits::new(LARGE, 0))
     }
 }
+
+/// More records than an input has.
+const LARGE: u64 = 1 << 24;
 
 /// A key exchange in which the secret is the XOR of both shares.
 struct Xor(NamedGroup);

@@ -215,7 +215,7 @@ impl Case {
                 ))
             }
         };
-        let client = ClientResumption { store, early_data: self.early_data, offers_cached_objects: false };
+        let client = ClientResumption::new(store).early_data(self.early_data);
         Self {
             connections,
             sessions: Some(sessions),
@@ -259,53 +259,55 @@ impl Case {
     /// The server for our client. The port separates caches and is not connected to: cells of one server get new ones.
     pub fn address(&self) -> ServerAddress {
         let name = pki_types::ServerName::try_from(self.name()).expect("a valid name");
-        ServerAddress { name, port: 8883 }
+        ServerAddress::new(name, 8883)
     }
 
     /// Our client.
     pub fn client_config(&self) -> Arc<ClientConfig> {
-        let mut config = ClientConfig::new(self.provider, self.trust(Side::Client));
-        self.common(&mut config.common, &self.client_groups, &self.client_protocols);
-        config.credentials = self.client.and_then(|holder| self.credential(Side::Client, holder)).into_iter().collect();
-        config.psks.extend((self.means == Means::PreSharedKey).then(psk));
-        config.resumption = self.client_resumption.clone();
-        config.send_server_name = self.sends_name;
-        config.max_fragment_length = self.max_fragment_length;
-        config.compatibility_mode = self.compatibility_mode;
-        config.cache = self.client_cache.clone();
-        Arc::new(config)
+        let mut config = ClientConfig::builder(self.provider);
+        config.trust(self.trust(Side::Client));
+        self.common(config.common_mut(), &self.client_groups, &self.client_protocols);
+        config.credentials(
+            self.client.and_then(|holder| self.credential(Side::Client, holder)).into_iter().collect::<Vec<_>>(),
+        );
+        config.psks((self.means == Means::PreSharedKey).then(psk).into_iter().collect::<Vec<_>>());
+        config.resumption(self.client_resumption.clone());
+        config.send_server_name(self.sends_name);
+        config.max_fragment_length(self.max_fragment_length);
+        config.compatibility_mode(self.compatibility_mode);
+        config.cache(self.client_cache.clone());
+        Arc::new(config.build().expect("a valid configuration"))
     }
 
     /// Our server.
     pub fn server_config(&self) -> Arc<ServerConfig> {
-        let certified = self.pki().credential(self.provider, Side::Server, self.server);
-        let mut config = ServerConfig::new(self.provider, certified);
-        config.credentials = self.credential(Side::Server, self.server).into_iter().collect();
-        for (credential, response) in config.credentials.iter().zip(self.ocsp_response()) {
+        let mut config = ServerConfig::builder(self.provider);
+        config.credentials(self.credential(Side::Server, self.server).into_iter().collect::<Vec<_>>());
+        for (credential, response) in config.config().credentials().iter().zip(self.ocsp_response()) {
             credential.set_staple(self.provider, Some(&response)).expect("it is about the server's certificate");
         }
         if self.means == Means::PreSharedKey {
-            config.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
+            config.psks(Arc::new(MemoryPskStore::new([psk()])));
         }
-        self.common(&mut config.common, &self.server_groups, &self.server_protocols);
-        config.client_authentication = match self.asks {
+        self.common(config.common_mut(), &self.server_groups, &self.server_protocols);
+        config.client_authentication(match self.asks {
             Asks::No => ClientAuthentication::None,
             Asks::Optional => ClientAuthentication::Optional(self.trust(Side::Server)),
             Asks::Required => ClientAuthentication::Required(self.trust(Side::Server)),
-        };
-        config.resumption = self.server_resumption.clone();
-        config.early_data = self.early_data.then(|| ServerEarlyData::new(1024));
-        config.certificate_authorities = self.ca_names;
-        config.hello_retry_cookie = self.cookie;
-        config.cache = self.server_cache.clone();
-        Arc::new(config)
+        });
+        config.resumption(self.server_resumption.clone());
+        config.early_data(self.early_data.then(|| ServerEarlyData::new(1024)));
+        config.certificate_authorities(self.ca_names && self.asks != Asks::No);
+        config.hello_retry_cookie(self.cookie);
+        config.cache(self.server_cache.clone());
+        Arc::new(config.build().expect("a valid configuration"))
     }
 
     fn trust(&self, side: Side) -> Trust {
         match self.means {
-            Means::Certificates => self.pki().trust(self.provider).with_stapling(self.provider, self.stapling),
+            Means::Certificates => self.pki().trust().with_stapling(self.stapling),
             Means::RawPublicKeys => self.pki().raw_trust(self.provider, side),
-            Means::PreSharedKey => Trust::nobody(self.provider),
+            Means::PreSharedKey => Trust::nobody(),
         }
     }
 
@@ -319,25 +321,28 @@ impl Case {
 
     fn common(&self, common: &mut Common, groups: &[NamedGroup], protocols: &[&str]) {
         if !self.our_versions.is_empty() {
-            common.versions.clone_from(&self.our_versions);
+            common.set_versions(self.our_versions.clone());
         }
         if !self.suites.is_empty() {
-            common.suites.clone_from(&self.suites);
+            common.set_suites(self.suites.clone());
         }
         if !groups.is_empty() {
-            common.groups = groups.into();
+            common.set_groups(groups);
         }
         if !self.schemes.is_empty() {
-            common.signature_schemes.clone_from(&self.schemes);
+            common.set_signature_schemes(self.schemes.clone());
         }
-        common.require_extended_master_secret = self.requires_extended_master_secret;
-        common.alpn_protocols = protocols.iter().map(|name| name.as_bytes().into()).collect();
-        common.record_size_limit = self.our_record_size_limit;
-        common.datagrams = self.datagrams.as_ref().map(|datagrams| terse_tls::Datagrams {
-            connection_id: datagrams.our_connection_id,
-            ..terse_tls::Datagrams::default()
-        });
-        common.trace.clone_from(&self.trace);
+        common.set_require_extended_master_secret(self.requires_extended_master_secret);
+        common.set_alpn_protocols(protocols.iter().map(|name| name.as_bytes()));
+        common.set_record_size_limit(self.our_record_size_limit);
+        common.set_datagrams(
+            self.datagrams
+                .as_ref()
+                .map(|datagrams| terse_tls::Datagrams::default().connection_id(datagrams.our_connection_id)),
+        );
+        if let Some(trace) = &self.trace {
+            common.set_trace(trace.clone());
+        }
     }
 }
 

@@ -191,7 +191,7 @@ impl Pki {
     }
 
     fn key(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Arc<dyn SigningKey> {
-        (provider.load_key)(self.issued(side, holder).key()).expect("a key that the provider signs with")
+        provider.load_key(self.issued(side, holder).key()).expect("a key that the provider signs with")
     }
 
     /// The root certificate.
@@ -200,25 +200,25 @@ impl Pki {
     }
 
     /// Trust in the root.
-    pub fn trust(&self, provider: &CryptoProvider) -> Trust {
-        Trust::new(provider, &[self.root()]).expect("a valid root")
+    pub fn trust(&self) -> Trust {
+        Trust::new(&[self.root()]).expect("a valid root")
     }
 
     /// The credential of `side` for the engine.
     pub fn credential(&self, provider: &CryptoProvider, side: Side, holder: Holder) -> Credential {
         let key = self.key(provider, side, holder);
         let chain = self.issued(side, holder).chain().to_vec();
-        Credential::new(provider, chain, key).expect("key and chain of one credential")
+        Credential::new(chain, key).expect("key and chain of one credential")
     }
 
     /// The same key without the chain.
     pub fn raw_credential(&self, provider: &CryptoProvider, side: Side) -> Credential {
-        Credential::raw_public_key(provider, self.key(provider, side, Holder::Member)).expect("a public key")
+        Credential::raw_public_key(self.key(provider, side, Holder::Member)).expect("a public key")
     }
 
     /// Trust in the other side's raw public key.
     pub fn raw_trust(&self, provider: &CryptoProvider, side: Side) -> Trust {
-        Trust::raw_public_keys(provider, &[self.raw_key(provider, side.other())]).expect("a public key")
+        Trust::raw_public_keys(&[self.raw_key(provider, side.other())]).expect("a public key")
     }
 }
 

@@ -79,8 +79,8 @@ impl Terse {
         let (mut client, mut server) = configs(case, setting.chains);
         if setting.version.is_datagram() {
             let datagrams = Some(self.datagrams(setting.mtu));
-            Arc::make_mut(&mut client).common.datagrams = datagrams;
-            Arc::make_mut(&mut server).common.datagrams = datagrams;
+            client = Arc::new(client.to_builder().datagrams(datagrams).build().map_err(text)?);
+            server = Arc::new(server.to_builder().datagrams(datagrams).build().map_err(text)?);
         }
         let server = match setting.version.is_datagram() && setting.cookie {
             true => Servers::Endpoint(Server::new(server)?),
@@ -90,12 +90,10 @@ impl Terse {
     }
 
     fn datagrams(&self, max_datagram: usize) -> Datagrams {
-        Datagrams {
-            max_datagram,
-            #[cfg(terse_testing)]
-            without: (!self.acknowledges).then_some(terse_tls::Defence::PartialAcks),
-            ..Datagrams::default()
-        }
+        let datagrams = Datagrams::default().max_datagram(max_datagram);
+        #[cfg(terse_testing)]
+        let datagrams = datagrams.without((!self.acknowledges).then_some(terse_tls::Defence::PartialAcks));
+        datagrams
     }
 }
 
@@ -124,8 +122,8 @@ fn case(provider: &'static CryptoProvider, setting: Setting) -> Case {
         ..Case::mutual(provider)
     };
     let cached = |schemes| Case {
-        client_cache: Some(ClientCache { store: Arc::new(MemoryClientStore::new(CAPACITY)), schemes }),
-        server_cache: Some(ServerCache { store: Arc::new(MemoryServerStore::new(CAPACITY)), schemes }),
+        client_cache: Some(ClientCache::new(Arc::new(MemoryClientStore::new(CAPACITY)), schemes)),
+        server_cache: Some(ServerCache::new(Arc::new(MemoryServerStore::new(CAPACITY)), schemes)),
         ..case.clone()
     };
     match setting.mode {
@@ -143,8 +141,11 @@ fn configs(case: &Case, chains: Chains) -> (Arc<ClientConfig>, Arc<ServerConfig>
     let (mut client, mut server) = (case.client_config(), case.server_config());
     if chains.server != chains.client {
         let other = Case { chain: chains.server, ..case.clone() };
-        Arc::make_mut(&mut client).trust = other.client_config().trust.clone();
-        Arc::make_mut(&mut server).credentials = other.server_config().credentials.clone();
+        let (mut of_client, mut of_server) = (client.to_builder(), server.to_builder());
+        of_client.trust(other.client_config().trust().clone());
+        of_server.credentials(other.server_config().credentials());
+        client = Arc::new(of_client.build().expect("a valid configuration"));
+        server = Arc::new(of_server.build().expect("a valid configuration"));
     }
     (client, server)
 }

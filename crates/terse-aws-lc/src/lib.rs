@@ -33,19 +33,13 @@ pub mod verify;
 pub static PROVIDER: CryptoProvider = provider();
 
 const fn provider() -> CryptoProvider {
-    CryptoProvider {
-        name: "aws-lc",
-        tls13_suites: suites::ALL_TLS13,
-        tls12_suites: suites::ALL_TLS12,
-        groups: group::ALL,
-        signatures: verify::ALL,
-        sha256: hash::SHA256,
-        sha1: Some(hash::sha1),
-        load_key: sign::load_key,
-    }
+    CryptoProvider::new("aws-lc", verify::ALL, hash::SHA256, sign::load_key)
+        .tls13_suites(suites::ALL_TLS13)
+        .tls12_suites(suites::ALL_TLS12)
+        .groups(group::ALL)
+        .sha1(Some(hash::sha1))
 }
 
 /// As [`PROVIDER`], with ephemeral secrets that are made of the `rng` arguments: for machines whose randomness must come
 /// from a source of their own. A handshake with a NIST curve takes one multiplication more on each side.
-pub static EXTERNAL_RANDOMNESS: CryptoProvider =
-    CryptoProvider { groups: group::external_randomness::ALL, ..provider() };
+pub static EXTERNAL_RANDOMNESS: CryptoProvider = provider().groups(group::external_randomness::ALL);

@@ -12,8 +12,6 @@ use p256::elliptic_curve::sec1::{FromSec1Point, ModulusSize, Sec1Point, ToSec1Po
 use p256::elliptic_curve::{AffinePoint, CurveArithmetic, FieldBytesSize};
 use p384::NistP384;
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
-use terse_tls::SignatureScheme;
-use terse_tls::crypto::SignatureAlgorithms;
 use webpki::aws_lc_rs;
 pub use webpki::aws_lc_rs::{
     ED25519, RSA_PKCS1_2048_8192_SHA256 as RSA_PKCS1_SHA256, RSA_PKCS1_2048_8192_SHA384 as RSA_PKCS1_SHA384,
@@ -34,36 +32,7 @@ pub static ECDSA_P384_SHA256: &dyn SignatureVerificationAlgorithm =
 pub static ECDSA_P384_SHA384: &dyn SignatureVerificationAlgorithm =
     &Ecdsa::<NistP384>::new(aws_lc_rs::ECDSA_P384_SHA384);
 
-/// All algorithms, and the schemes (RFC 9846, 4.3.3) that they serve, preferred first.
-pub static ALL: SignatureAlgorithms = SignatureAlgorithms { all: ALGORITHMS, by_scheme: SCHEMES };
-
-static ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
-    ECDSA_P256_SHA256,
-    ECDSA_P256_SHA384,
-    ECDSA_P384_SHA256,
-    ECDSA_P384_SHA384,
-    ED25519,
-    RSA_PSS_SHA256,
-    RSA_PSS_SHA384,
-    RSA_PSS_SHA512,
-    RSA_PKCS1_SHA256,
-    RSA_PKCS1_SHA384,
-    RSA_PKCS1_SHA512,
-];
-
-/// An ECDSA scheme fixes the curve, as TLS 1.3 reads it; for TLS 1.2, where it names the hash only (RFC 9846, 4.3.3), the
-/// other curve's algorithm is in [`ALL`]`.all`. The PKCS#1 schemes sign certificates, and handshakes in TLS 1.2.
-static SCHEMES: &[(SignatureScheme, &[&dyn SignatureVerificationAlgorithm])] = &[
-    (SignatureScheme::ECDSA_SECP256R1_SHA256, &[ECDSA_P256_SHA256]),
-    (SignatureScheme::ECDSA_SECP384R1_SHA384, &[ECDSA_P384_SHA384]),
-    (SignatureScheme::ED25519, &[ED25519]),
-    (SignatureScheme::RSA_PSS_RSAE_SHA256, &[RSA_PSS_SHA256]),
-    (SignatureScheme::RSA_PSS_RSAE_SHA384, &[RSA_PSS_SHA384]),
-    (SignatureScheme::RSA_PSS_RSAE_SHA512, &[RSA_PSS_SHA512]),
-    (SignatureScheme::RSA_PKCS1_SHA256, &[RSA_PKCS1_SHA256]),
-    (SignatureScheme::RSA_PKCS1_SHA384, &[RSA_PKCS1_SHA384]),
-    (SignatureScheme::RSA_PKCS1_SHA512, &[RSA_PKCS1_SHA512]),
-];
+terse_tls::define_signature_algorithms!();
 
 /// With points of either form.
 #[derive(Debug)]

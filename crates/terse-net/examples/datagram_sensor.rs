@@ -24,14 +24,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address: SocketAddr = address.parse()?;
 
     let provider = &terse_aws_lc::PROVIDER;
-    let mut config = ClientConfig::new(provider, Trust::new(provider, &read_certificates(ca)?)?);
-    config.common.datagrams =
-        Some(Datagrams { max_datagram: max_datagram(1280, address.ip()), ..Datagrams::constrained() });
-    config.check()?;
+    let config = ClientConfig::builder(provider)
+        .trust(Trust::new(&read_certificates(ca)?)?)
+        .datagrams(Datagrams::constrained().max_datagram(max_datagram(1280, address.ip())))
+        .build()?;
 
     let socket = UdpSocket::bind(if address.is_ipv6() { "[::]:0" } else { "0.0.0.0:0" })?;
     socket.connect(address)?;
-    let server = ServerAddress { name: name.clone().try_into()?, port: address.port() };
+    let server = ServerAddress::new(name.clone().try_into()?, address.port());
     let clock = Clock::new();
     let connection = Connection::client(Arc::new(config), server, clock.now(), &mut OsRng)?;
     let mut client = DatagramClient::new(connection, socket, clock);

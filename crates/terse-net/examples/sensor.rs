@@ -21,17 +21,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     let provider = &terse_aws_lc::PROVIDER;
-    let key = (provider.load_key)(&*read_private_key(key, None)?)?;
-    let mut config = ClientConfig::new(provider, Trust::new(provider, &read_certificates(ca)?)?);
-    config.credentials = vec![Credential::new(provider, read_certificates(certificate)?, key)?];
-    config.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(8)), schemes: Schemes::BITHAC });
-    config.check()?;
+    let key = provider.load_key(&*read_private_key(key, None)?)?;
+    let config = ClientConfig::builder(provider)
+        .trust(Trust::new(&read_certificates(ca)?)?)
+        .credential(Credential::new(read_certificates(certificate)?, key)?)
+        .cache(ClientCache::new(Arc::new(MemoryClientStore::new(8)), Schemes::BITHAC))
+        .build()?;
     let config = Arc::new(config);
 
     let clock = Clock::new();
     for reading in ["22.5 C", "22.6 C", "22.4 C"] {
         let transport = TcpStream::connect(address)?;
-        let server = ServerAddress { name: name.clone().try_into()?, port: transport.peer_addr()?.port() };
+        let server = ServerAddress::new(name.clone().try_into()?, transport.peer_addr()?.port());
         let connection = Connection::client(config.clone(), server, clock.now(), &mut OsRng)?;
         let mut stream = Stream::new(connection, transport, clock);
         stream.handshake()?;

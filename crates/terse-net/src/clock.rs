@@ -32,7 +32,7 @@ impl Clock {
     /// The time of a call.
     pub fn now(&self) -> Now {
         let elapsed = self.elapsed();
-        Now { monotonic: milliseconds(elapsed), unix: self.wall(elapsed) }
+        Now::new(milliseconds(elapsed), self.wall(elapsed))
     }
 
     /// The time of a call that comes after the one at `last`. The wall clock is read at most once in a second: nothing
@@ -54,7 +54,7 @@ impl Clock {
     fn after(&self, last: Now, elapsed: Duration) -> Now {
         let monotonic = milliseconds(elapsed).max(last.monotonic);
         let is_same_second = last.monotonic.0 / 1000 == monotonic.0 / 1000;
-        Now { monotonic, unix: if is_same_second { last.unix } else { self.wall(elapsed) } }
+        Now::new(monotonic, if is_same_second { last.unix } else { self.wall(elapsed) })
     }
 
     fn elapsed(&self) -> Duration {

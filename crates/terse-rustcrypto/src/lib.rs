@@ -8,19 +8,14 @@
 //! use terse_tls::SignatureScheme;
 //! use terse_tls::crypto::{CryptoProvider, SignatureAlgorithms};
 //!
-//! static SENSOR: CryptoProvider = CryptoProvider {
-//!     name: "sensor",
-//!     tls13_suites: &[&suites::TLS_AES_128_CCM_8_SHA256],
-//!     tls12_suites: &[],
-//!     groups: &[group::X25519],
-//!     signatures: SignatureAlgorithms {
-//!         all: &[verify::ECDSA_P256_SHA256],
-//!         by_scheme: &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
-//!     },
-//!     sha256: hash::SHA256,
-//!     sha1: None,
-//!     load_key: sign::load_p256_key,
-//! };
+//! static SIGNATURES: SignatureAlgorithms = SignatureAlgorithms::new(
+//!     &[verify::ECDSA_P256_SHA256],
+//!     &[(SignatureScheme::ECDSA_SECP256R1_SHA256, &[verify::ECDSA_P256_SHA256])],
+//! );
+//!
+//! static SENSOR: CryptoProvider = CryptoProvider::new("sensor", SIGNATURES, hash::SHA256, sign::load_p256_key)
+//!     .tls13_suites(&[&suites::TLS_AES_128_CCM_8_SHA256])
+//!     .groups(&[group::X25519]);
 //! ```
 //!
 //! Randomness comes from the `rng` arguments only, so that a run can be replayed byte for byte. A source that fails, or
@@ -56,13 +51,8 @@ pub mod suites;
 pub mod verify;
 
 /// Everything that this crate offers, in its order of preference.
-pub static PROVIDER: CryptoProvider = CryptoProvider {
-    name: "rustcrypto",
-    tls13_suites: suites::ALL_TLS13,
-    tls12_suites: suites::ALL_TLS12,
-    groups: group::ALL,
-    signatures: verify::ALL,
-    sha256: hash::SHA256,
-    sha1: Some(hash::sha1),
-    load_key: sign::load_key,
-};
+pub static PROVIDER: CryptoProvider = CryptoProvider::new("rustcrypto", verify::ALL, hash::SHA256, sign::load_key)
+    .tls13_suites(suites::ALL_TLS13)
+    .tls12_suites(suites::ALL_TLS12)
+    .groups(group::ALL)
+    .sha1(Some(hash::sha1));

@@ -25,17 +25,19 @@ fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
     let authority = Authority::new(&AuthorityOptions::new(chain.parse().unwrap(), validity)).unwrap();
     let credential = |name: &str| {
         let issued = authority.issue(&LeafOptions::new(name, validity)).unwrap();
-        let key = (provider.load_key)(issued.key()).unwrap();
-        Credential::new(provider, issued.chain().to_vec(), key).unwrap()
+        let key = provider.load_key(issued.key()).unwrap();
+        Credential::new(issued.chain().to_vec(), key).unwrap()
     };
-    let trust = || Trust::new(provider, core::slice::from_ref(authority.root())).unwrap();
-    let mut client = ClientConfig::new(provider, trust());
-    client.credentials = vec![credential("sensor17.plant.example")];
-    let mut server = ServerConfig::new(provider, credential("broker.plant.example"));
-    server.client_authentication = ClientAuthentication::Required(trust());
+    let trust = || Trust::new(core::slice::from_ref(authority.root())).unwrap();
+    let mut client = ClientConfig::builder(provider);
+    client.trust(trust());
+    client.credentials(vec![credential("sensor17.plant.example")]);
+    let mut server = ServerConfig::builder(provider);
+    server.credential(credential("broker.plant.example"));
+    server.client_authentication(ClientAuthentication::Required(trust()));
     let is_rsa = chain.starts_with("rsa");
-    for common in [&mut client.common, &mut server.common] {
-        common.groups = vec![NamedGroup::X25519];
+    for common in [client.common_mut(), server.common_mut()] {
+        common.set_groups(vec![NamedGroup::X25519]);
         let (suite, schemes) = match is_rsa {
             true => (
                 CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -45,12 +47,12 @@ fn parties(provider: &CryptoProvider, chain: &str) -> Parties {
                 (CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, vec![SignatureScheme::ECDSA_SECP256R1_SHA256])
             }
         };
-        (common.suites, common.signature_schemes) = (vec![CipherSuite::TLS_AES_128_GCM_SHA256, suite], schemes);
+        common.set_suites([CipherSuite::TLS_AES_128_GCM_SHA256, suite]).set_signature_schemes(schemes);
     }
     Parties {
         client,
         server,
-        address: ServerAddress { name: ServerName::try_from("broker.plant.example").unwrap(), port: 8883 },
+        address: ServerAddress::new(ServerName::try_from("broker.plant.example").unwrap(), 8883),
         curve: (!is_rsa).then_some(NamedGroup::SECP256R1),
         psk: ExternalPsk::new(b"sensor17", &[7; 32]).unwrap(),
         datagrams: Datagrams::default(),
@@ -262,8 +264,9 @@ fn a_failure_says_whose_it_is_and_why() {
 #[test]
 fn a_server_that_refuses_says_why() {
     let mut comparison = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
-    let stranger = parties(&terse_aws_lc::PROVIDER, "p256x2").server.client_authentication;
-    comparison.parties.server.client_authentication = stranger;
+    let stranger = parties(&terse_aws_lc::PROVIDER, "p256x2").server;
+    let stranger = stranger.config().client_authentication().clone();
+    comparison.parties.server.client_authentication(stranger);
     for version in Version::ALL {
         let failed = comparison.measure(&setting(version, Mode::Full, Link::ethernet(1500)), &mut Unwatched);
         let Err(Failed::Connection(cause)) = failed else { panic!("{version}: a stranger's certificate was taken") };

@@ -233,7 +233,7 @@ impl DatagramPair {
         let time = time.max(self.now.monotonic.0);
         let passed = (time / 1000).saturating_sub(self.now.monotonic.0 / 1000);
         let unix = self.now.unix.map(|unix| UnixTime::since_unix_epoch(Duration::from_secs(unix.as_secs() + passed)));
-        self.now = Now { monotonic: Instant(time), unix };
+        self.now = Now::new(Instant(time), unix);
     }
 
     fn note(&mut self, side: Side, result: Result<(), Error>) -> Result<(), Failed> {

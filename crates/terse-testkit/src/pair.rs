@@ -237,5 +237,5 @@ impl Side {
 /// [`pki::NOW`] and `seconds` more, on both clocks.
 pub fn at(seconds: u64) -> Now {
     let unix = UnixTime::since_unix_epoch(Duration::from_secs(pki::NOW + seconds));
-    Now { monotonic: Instant(seconds * 1000), unix: Some(unix) }
+    Now::new(Instant(seconds * 1000), Some(unix))
 }

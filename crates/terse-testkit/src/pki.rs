@@ -28,5 +28,5 @@ pub fn unix_time(seconds: u64) -> UnixTime {
 /// The server that tests connect to: [`SERVER_NAME`], port 8883.
 pub fn server_address() -> ServerAddress {
     let name = pki_types::ServerName::try_from(SERVER_NAME).expect("a valid name");
-    ServerAddress { name, port: 8883 }
+    ServerAddress::new(name, 8883)
 }

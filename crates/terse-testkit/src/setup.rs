@@ -10,7 +10,7 @@ use terse_tls::resume::{
 };
 #[cfg(feature = "issue")]
 use terse_tls::{ClientAuthentication, Credential, Trust};
-use terse_tls::{ClientConfig, Common, Connection, Datagrams, ProtocolVersion, ServerConfig};
+use terse_tls::{ClientConfig, Common, ConfigBuilder, Connection, Datagrams, ProtocolVersion, ServerConfig};
 
 use crate::datagrams::DatagramPair;
 use crate::pair::{Pair, Side};
@@ -32,9 +32,9 @@ const LIFETIME: u32 = 7200;
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The client; it has a credential.
-    pub client: ClientConfig,
+    pub client: ConfigBuilder<ClientConfig>,
     /// The server.
-    pub server: ServerConfig,
+    pub server: ConfigBuilder<ServerConfig>,
     /// What the client of a pair sends as early data.
     pub early_data: Vec<u8>,
     /// Whether each pair of [`Self::pair`] has new stores, for all that can be kept, in [`Pair::stores`].
@@ -47,19 +47,21 @@ impl Setup {
     pub fn new(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let pki = Pki::shared(chain);
         let mut setup = Self {
-            client: ClientConfig::new(client, pki.trust(client)),
-            server: ServerConfig::new(server, pki.server(server)),
+            client: ClientConfig::builder(client),
+            server: ServerConfig::builder(server),
             early_data: Vec::new(),
             keeps: false,
         };
-        setup.client.credentials = vec![pki.client(client)];
+        setup.client.trust(pki.trust());
+        setup.server.credential(pki.server(server));
+        setup.client.credentials(vec![pki.client(client)]);
         setup
     }
 
     /// The same, but the server requires a certificate of the client.
     pub fn mutual(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let mut setup = Self::new(client, server, chain);
-        setup.server.client_authentication = ClientAuthentication::Required(Pki::shared(chain).trust(server));
+        setup.server.client_authentication(ClientAuthentication::Required(Pki::shared(chain).trust()));
         setup
     }
 
@@ -67,18 +69,17 @@ impl Setup {
     pub fn raw_public_keys(client: &CryptoProvider, server: &CryptoProvider, chain: &str) -> Self {
         let pki = Pki::shared(chain);
         let own = |provider: &CryptoProvider, issued: &terse_pki::Credential| {
-            let key = (provider.load_key)(issued.key()).expect("a key that the provider signs with");
-            Credential::raw_public_key(provider, key).expect("a key with a public half")
+            let key = provider.load_key(issued.key()).expect("a key that the provider signs with");
+            Credential::raw_public_key(key).expect("a key with a public half")
         };
-        let trust = |provider, peer: &Credential| {
-            Trust::raw_public_keys(provider, &[peer.public_key()]).expect("a key that the provider verifies")
-        };
+        let trust =
+            |peer: &Credential| Trust::raw_public_keys(&[peer.public_key()]).expect("a key that the provider verifies");
         let (of_client, of_server) = (own(client, &pki.client), own(server, &pki.server));
         let mut setup = Self::mutual(client, server, chain);
-        setup.client.trust = trust(client, &of_server);
-        setup.server.client_authentication = ClientAuthentication::Required(trust(server, &of_client));
-        setup.client.credentials = vec![of_client];
-        setup.server.credentials = vec![of_server];
+        setup.client.trust(trust(&of_server));
+        setup.server.client_authentication(ClientAuthentication::Required(trust(&of_client)));
+        setup.client.credentials(vec![of_client]);
+        setup.server.credentials(vec![of_server]);
         setup
     }
 }
@@ -87,7 +88,7 @@ impl Setup {
     /// On both sides one version alone.
     pub fn only(mut self, version: ProtocolVersion) -> Self {
         for side in Side::BOTH {
-            self.common(side).versions = vec![version];
+            self.common(side).set_versions(vec![version]);
         }
         self
     }
@@ -100,44 +101,44 @@ impl Setup {
     /// Over datagrams, in whatever versions.
     pub fn in_datagrams(mut self, datagrams: Datagrams) -> Self {
         for side in Side::BOTH {
-            self.common(side).datagrams = Some(datagrams);
+            self.common(side).set_datagrams(Some(datagrams));
         }
         self
     }
 
     /// Has the server ask for another key share, with or without a cookie.
     pub fn with_hello_retry(mut self, cookie: bool) -> Self {
-        let first = self.client.common.groups[0];
-        self.server.common.groups.retain(|group| *group != first);
-        self.server.hello_retry_cookie = cookie;
+        let first = self.client.config().common().groups()[0];
+        self.server.edit_groups(|list| list.retain(|group| *group != first));
+        self.server.hello_retry_cookie(cookie);
         self
     }
 
     /// Runs handshakes until all that `schemes` can leave out is cached; from here on every handshake starts from that.
     pub fn with_frozen_cache(mut self, schemes: Schemes) -> Self {
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
-        self.client.cache = Some(ClientCache { store: client.clone(), schemes });
-        self.server.cache = Some(ServerCache { store: server.clone(), schemes });
+        self.client.cache(Some(ClientCache::new(client.clone(), schemes)));
+        self.server.cache(Some(ServerCache::new(server.clone(), schemes)));
         self.handshake(0);
         self.handshake(1);
-        self.client.cache = Some(ClientCache { store: Arc::new(Frozen(client)), schemes });
-        self.server.cache = Some(ServerCache { store: Arc::new(Frozen(server)), schemes });
+        self.client.cache(Some(ClientCache::new(Arc::new(Frozen(client)), schemes)));
+        self.server.cache(Some(ServerCache::new(Arc::new(Frozen(server)), schemes)));
         self
     }
 
     /// Has both sides resume, the server without keeping anything.
     pub fn with_resumption(mut self) -> Self {
-        let aead = self.server.common.provider.tls13_suites[0].aead;
+        let aead = self.server.config().common().provider().tls13_suites[0].aead;
         let keys = TicketKeys::new(aead, LIFETIME, 64).expect("two hours are allowed");
-        self.server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
-        self.client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4))));
+        self.server.resumption(Some(ServerResumption::Stateless(Arc::new(keys))));
+        self.client.resumption(Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4)))));
         self
     }
 
     /// Runs a handshake for its session; from here on every handshake resumes that one.
     pub fn with_frozen_session(mut self) -> Self {
         self = self.with_resumption();
-        self.client.resumption = Some(ClientResumption::new(Arc::new(FirstSession::default())));
+        self.client.resumption(Some(ClientResumption::new(Arc::new(FirstSession::default()))));
         self.handshake(0);
         self
     }
@@ -145,13 +146,13 @@ impl Setup {
     /// The same, of a session that the server keeps, with `early_data` in TLS 1.3 if there is any.
     pub fn with_frozen_stateful_session(mut self, early_data: &[u8]) -> Self {
         let store = Arc::new(FirstSessionOfServer::default());
-        self.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+        self.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }));
         let mut resumption = ClientResumption::new(Arc::new(FirstSession::default()));
         if !early_data.is_empty() {
-            self.server.early_data = Some(ServerEarlyData::new(0x1000));
+            self.server.early_data(Some(ServerEarlyData::new(0x1000)));
             resumption.early_data = true;
         }
-        self.client.resumption = Some(resumption);
+        self.client.resumption(Some(resumption));
         self.handshake(0);
         self.early_data = early_data.to_vec();
         self
@@ -160,8 +161,8 @@ impl Setup {
     /// Has both sides know a key from outside, [`PSK_IDENTITY`].
     pub fn with_psk(mut self) -> Self {
         let psk = ExternalPsk::new(PSK_IDENTITY, &[7; 32]).expect("long enough");
-        self.client.psks = vec![psk.clone()];
-        self.server.psks = Some(Arc::new(MemoryPskStore::new([psk])));
+        self.client.psks(vec![psk.clone()]);
+        self.server.psks(Arc::new(MemoryPskStore::new([psk])));
         self
     }
 
@@ -174,8 +175,8 @@ impl Setup {
     /// What both sides configure alike, of one side.
     pub fn common(&mut self, side: Side) -> &mut Common {
         match side {
-            Side::Client => &mut self.client.common,
-            Side::Server => &mut self.server.common,
+            Side::Client => self.client.common_mut(),
+            Side::Server => self.server.common_mut(),
         }
     }
 
@@ -208,18 +209,21 @@ impl Setup {
         let stores = self.keeps.then(Stores::default);
         if let Some(stores) = &stores {
             let schemes = Schemes::BITHAC;
-            client.cache = Some(ClientCache { store: stores.client_cache.clone(), schemes });
-            client.resumption = Some(ClientResumption::new(stores.client_sessions.clone()));
-            server.cache = Some(ServerCache { store: stores.server_cache.clone(), schemes });
+            client.cache(Some(ClientCache::new(stores.client_cache.clone(), schemes)));
+            client.resumption(Some(ClientResumption::new(stores.client_sessions.clone())));
+            server.cache(Some(ServerCache::new(stores.server_cache.clone(), schemes)));
             let store = stores.server_sessions.clone();
-            server.resumption.get_or_insert(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+            if server.config().resumption().is_none() {
+                server.resumption(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+            }
         }
-        (Arc::new(client), Arc::new(server), stores)
+        let (client, server) = (client.build(), server.build());
+        (Arc::new(client.expect("a valid configuration")), Arc::new(server.expect("a valid configuration")), stores)
     }
 
     /// Runs a connection in which whatever can be kept is.
     fn handshake(&self, seed: u64) {
-        if self.client.common.datagrams.is_some() {
+        if self.client.config().common().datagrams().is_some() {
             let mut pair = self.datagram_pair(seed);
             pair.run_well().expect("a handshake");
             pair.send(Side::Server, b"confirmed").expect("data");

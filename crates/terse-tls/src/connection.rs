@@ -119,7 +119,6 @@ impl Connection {
         now: Now,
         rng: &mut dyn Rng,
     ) -> Result<Self, Error> {
-        config.check()?;
         if let Some(cache) = &config.cache {
             cache.store.seed(rng);
         }
@@ -136,7 +135,6 @@ impl Connection {
     /// A server that waits for a client. Over datagrams it takes the first one for its only peer: an
     /// [`Endpoint`](crate::Endpoint) is for those that anybody can reach, and for connection IDs.
     pub fn server(config: Arc<ServerConfig>, now: Now) -> Result<Self, Error> {
-        config.check()?;
         let mut connection = Self::new(Config::Server(config.clone()), Halves::server(&config), now);
         connection.handshake = Some(Handshake::Server(ExpectClientHello::new(config)));
         Ok(connection)

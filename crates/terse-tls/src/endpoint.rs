@@ -121,9 +121,8 @@ pub struct Endpoint {
 const MAX_REPLIES: usize = 64;
 
 impl Endpoint {
-    /// A server of `config`, which must be for datagrams ([`crate::Common::datagrams`]).
+    /// A server of `config`, which must be for datagrams ([`crate::ConfigBuilder::datagrams`]).
     pub fn new(config: Arc<ServerConfig>, limits: EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
-        config.check()?;
         limits.check()?;
         if config.common.datagrams.is_none() {
             return Err(ApiMisuse::NoDatagrams.into());

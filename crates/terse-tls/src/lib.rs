@@ -47,7 +47,8 @@ pub use cert::{
     CertificateIdentity, Credential, LearnedIssuers, PeerIdentity, Revocation, Stapling, Trust, Validity, VerifiedPeer,
 };
 pub use config::{
-    ClientAuthentication, ClientConfig, Common, Datagrams, KeyLog, ServerAddress, ServerConfig, Trace, TraceEvent,
+    ClientAuthentication, ClientConfig, Common, ConfigBuilder, Configuration, Datagrams, KeyLog, ServerAddress,
+    ServerConfig, Trace, TraceEvent,
 };
 #[cfg(terse_testing)]
 pub use config::{Defence, Fault};

@@ -15,28 +15,71 @@ use crate::wire::ProtocolVersion;
 /// ```
 /// use terse_tls::Memory;
 ///
-/// const HEAP: usize = Memory { own_flight: 1_200, ..Memory::DEVICE }.heap();
+/// const HEAP: usize = Memory::DEVICE.own_flight(1_200).heap();
 /// const { assert!(HEAP < 25_000) };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Memory {
-    /// [`Common::max_handshake_message`].
+    /// [`crate::ConfigBuilder::max_handshake_message`].
     pub max_handshake_message: usize,
-    /// [`Common::max_record`].
+    /// [`crate::ConfigBuilder::max_record`].
     pub max_record: usize,
-    /// [`Common::max_send_buffer`].
+    /// [`crate::ConfigBuilder::max_send_buffer`].
     pub max_send_buffer: usize,
     /// The longest flight that this side sends: its chain, what is stapled to it, and about 500 more.
     pub own_flight: usize,
     /// Whether TLS 1.2 is enabled. It signs the handshake's messages, not their hash, so they are kept until then.
     pub tls12: bool,
-    /// Whether it runs over datagrams ([`Common::datagrams`]).
+    /// Whether it runs over datagrams ([`crate::ConfigBuilder::datagrams`]).
     pub datagrams: bool,
     /// What the provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
     pub cryptography: usize,
 }
 
 impl Memory {
+    /// The same with another [`max_handshake_message`](field@Self::max_handshake_message).
+    #[must_use]
+    pub const fn max_handshake_message(self, max_handshake_message: usize) -> Self {
+        Self { max_handshake_message, ..self }
+    }
+
+    /// The same with another [`max_record`](field@Self::max_record).
+    #[must_use]
+    pub const fn max_record(self, max_record: usize) -> Self {
+        Self { max_record, ..self }
+    }
+
+    /// The same with another [`max_send_buffer`](field@Self::max_send_buffer).
+    #[must_use]
+    pub const fn max_send_buffer(self, max_send_buffer: usize) -> Self {
+        Self { max_send_buffer, ..self }
+    }
+
+    /// The same with another [`own_flight`](field@Self::own_flight).
+    #[must_use]
+    pub const fn own_flight(self, own_flight: usize) -> Self {
+        Self { own_flight, ..self }
+    }
+
+    /// The same with another [`tls12`](field@Self::tls12).
+    #[must_use]
+    pub const fn tls12(self, tls12: bool) -> Self {
+        Self { tls12, ..self }
+    }
+
+    /// The same with another [`datagrams`](field@Self::datagrams).
+    #[must_use]
+    pub const fn datagrams(self, datagrams: bool) -> Self {
+        Self { datagrams, ..self }
+    }
+
+    /// The same with another [`cryptography`](field@Self::cryptography).
+    #[must_use]
+    pub const fn cryptography(self, cryptography: usize) -> Self {
+        Self { cryptography, ..self }
+    }
+
     /// For [`Self::cryptography`], where keys and certificates are on elliptic curves.
     pub const ELLIPTIC_CURVES: usize = 4_096;
 
@@ -77,12 +120,12 @@ impl Memory {
         // Records that wait: a vector that grows has up to twice what it needs, and moves.
         let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
         let kept = if self.tls12 { 2 * (MESSAGES_KEPT * message + 2 * self.own_flight) } else { 0 };
-        let datagrams = if self.datagrams { self.datagrams() } else { 0 };
+        let datagrams = if self.datagrams { self.of_datagrams() } else { 0 };
         received + sent + kept + datagrams + self.cryptography + STATE
     }
 
     /// What datagrams take beyond that: a stream has one message at a time, and gives its flights away.
-    const fn datagrams(&self) -> usize {
+    const fn of_datagrams(&self) -> usize {
         // Messages that came too early beside the one that is due, all in as many pieces as they may be.
         let early = self.max_handshake_message + MESSAGES * (MESSAGE_STATE + PIECES * PIECE) + PIECES * PIECE;
         // The flight is kept until it is answered. A record of application data waits in a buffer of its own.

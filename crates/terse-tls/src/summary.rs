@@ -12,6 +12,7 @@ use crate::wire::{CipherSuite, HandshakeType, NamedGroup, ProtocolVersion, Signa
 
 /// What a connection did. Complete once the handshake is; `post_handshake_bytes` grow until the end.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// The negotiated version.
     pub version: Option<ProtocolVersion>,
@@ -64,6 +65,7 @@ impl Summary {
 
 /// Records that came in datagrams and were dropped, as if they had been lost (RFC 6347, 4.1.2.7): how many, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dropped {
     /// No record of this protocol, or cut short.
     pub malformed: u32,
@@ -173,6 +175,7 @@ impl CachedObject {
 
 /// The peer.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Peer {
     /// The identity in its certificate, the same whether the certificate was sent or cached, or the session resumed.
     pub identity: Option<PeerIdentity>,
@@ -270,6 +273,7 @@ impl EarlyDataStatus {
 
 /// Bytes in one direction.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Bytes by handshake message, header (4 bytes) included, record overhead not; repeats summed.
     pub messages: Vec<(HandshakeType, u32)>,

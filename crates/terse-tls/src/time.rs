@@ -15,11 +15,19 @@ impl Instant {
 
 /// The time of a call, on both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Now {
     /// For timers and durations.
     pub monotonic: Instant,
     /// Wall-clock time, for certificates; `None` on a device that does not know it.
     pub unix: Option<UnixTime>,
+}
+
+impl Now {
+    /// The time on both clocks; without wall-clock time on a device that does not know it.
+    pub const fn new(monotonic: Instant, unix: Option<UnixTime>) -> Self {
+        Self { monotonic, unix }
+    }
 }
 
 impl Now {

@@ -11,9 +11,9 @@ use terse_tls::{ContentType, Error, Event, ExtensionType, HandshakeType, PeerMis
 fn setup() -> Setup {
     let provider = &terse_rustcrypto::PROVIDER;
     let mut setup = Setup::mutual(provider, provider, "p256x3");
-    setup.client.common.fault = Some(fault::nth(HandshakeType::CLIENT_HELLO, 0, |message| {
+    setup.client.fault(Some(fault::nth(HandshakeType::CLIENT_HELLO, 0, |message| {
         fault::add_extension(message, ExtensionType::EARLY_DATA, &[]);
-    }));
+    })));
     setup
 }
 
@@ -65,7 +65,7 @@ fn is_skipped_within_bounds() {
 #[test]
 fn that_was_not_announced_is_refused() {
     let mut setup = setup();
-    setup.client.common.fault = None;
+    setup.client.fault(None);
     let mut pair = setup.pair(1);
     let refused = hello_and_early_data(&mut pair, &[100]).unwrap_err();
     assert_eq!(refused, Error::Crypto(CryptoError::DecryptFailed));
@@ -74,11 +74,11 @@ fn that_was_not_announced_is_refused() {
 #[test]
 fn that_the_second_client_hello_announces_is_refused() {
     let mut setup = setup().with_hello_retry(false);
-    setup.client.common.fault = Some(fault::fault(|_, kind, message| {
+    setup.client.fault(Some(fault::fault(|_, kind, message| {
         if kind == HandshakeType::CLIENT_HELLO {
             fault::add_extension(message, ExtensionType::EARLY_DATA, &[]);
         }
-    }));
+    })));
     let failed = setup.pair(1).run().unwrap_err();
     assert_eq!((failed.side, failed.error), (Side::Server, PeerMisbehaved::ChangedClientHello.into()));
 }

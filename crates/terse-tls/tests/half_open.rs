@@ -21,7 +21,7 @@ const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_3, ProtocolVersio
 fn setup(version: ProtocolVersion) -> Setup {
     let provider = &terse_rustcrypto::PROVIDER;
     let mut setup = Setup::mutual(provider, provider, "p256x3").only(version).with_resumption();
-    setup.server.certificate_authorities = true;
+    setup.server.certificate_authorities(true);
     setup
 }
 
@@ -57,7 +57,7 @@ const MOST: i64 = 0xc00;
 fn heap() {
     for version in VERSIONS {
         let setup = setup(version);
-        let config = Arc::new(setup.server.clone());
+        let config = Arc::new(setup.server.build().unwrap());
         let hello = flights(&setup).remove(0);
         let mut largest = 0;
         for len in 0..=hello.len() {
@@ -75,8 +75,8 @@ fn heap() {
 #[test]
 fn heap_of_the_greedy() {
     let setup = setup(ProtocolVersion::TLS_1_3);
-    let config = Arc::new(setup.server.clone());
-    let limit = config.common.max_handshake_message;
+    let config = Arc::new(setup.server.build().unwrap());
+    let limit = config.common().max_handshake_message();
     let [_, a, b, c] = (limit as u32).to_be_bytes();
     let message = [&[1, a, b, c][..], &vec![0; limit]].concat();
     let mut records: Vec<u8> = message
@@ -98,7 +98,7 @@ fn heap_of_the_greedy() {
 fn the_honest_are_served() {
     for version in VERSIONS {
         let setup = setup(version);
-        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let hello = flights(&setup).remove(0);
         let (connections, heap) = measure(|| {
             (0..1000).map(|number| stalled(&server, hello[..hello.len() * number / 999].to_vec())).collect::<Vec<_>>()

@@ -36,9 +36,9 @@ fn small() -> Setup {
     let mut setup = setup();
     for side in Side::BOTH {
         let common = setup.common(side);
-        common.max_handshake_message = 0x800;
-        common.max_send_buffer = 0x400;
-        common.record_size_limit = Some(0x200);
+        common.set_max_handshake_message(0x800);
+        common.set_max_send_buffer(0x400);
+        common.set_record_size_limit(Some(0x200));
     }
     setup
 }
@@ -47,7 +47,7 @@ fn small() -> Setup {
 fn connected(setup: &Setup, victim: Side) -> (Pair, Forge) {
     let mut setup = setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
     let sender = if victim == Side::Server { "CLIENT" } else { "SERVER" };
@@ -69,7 +69,7 @@ fn feed(pair: &mut Pair, victim: Side, record: Vec<u8>) -> Result<Vec<u8>, Error
 fn handshake_messages() {
     let mut setup = setup();
     let limit = 1000;
-    setup.common(Side::Server).max_handshake_message = limit;
+    setup.common(Side::Server).set_max_handshake_message(limit);
     let hello = |len: usize| plaintext(HANDSHAKE, &[1, 0, (len >> 8) as u8, len as u8]);
     let mut pair = setup.pair(1);
     assert_eq!(feed(&mut pair, Side::Server, hello(limit)), Ok(Vec::new()));
@@ -79,13 +79,13 @@ fn handshake_messages() {
     // In the handshake: the server's Certificate just fits, or is one byte too long for the client.
     let (sender, lengths) = std::sync::mpsc::channel();
     let mut setup = self::setup();
-    setup.server.common.fault =
-        Some(first(HandshakeType::CERTIFICATE, move |message| sender.send(message.len() - 4).unwrap()));
+    setup.server.fault(Some(first(HandshakeType::CERTIFICATE, move |message| sender.send(message.len() - 4).unwrap())));
     setup.pair(1).handshake().unwrap();
-    setup.server.common.fault = None;
-    setup.client.common.max_handshake_message = lengths.recv().unwrap();
+    setup.server.fault(None);
+    setup.client.max_handshake_message(lengths.recv().unwrap());
     setup.pair(1).handshake().unwrap();
-    setup.client.common.max_handshake_message -= 1;
+    let longest = setup.client.config().common().max_handshake_message();
+    setup.client.max_handshake_message(longest - 1);
     let failed = setup.pair(1).handshake().unwrap_err();
     assert_eq!(failed, Failed { side: Side::Client, error: InvalidMessage::HandshakeTooLarge.into() });
 }
@@ -331,8 +331,7 @@ fn heap_of_large_hellos() {
         let setup = setup();
         let mut with_fault = setup.clone();
         let (sender, hello) = std::sync::mpsc::channel();
-        with_fault.client.common.fault =
-            Some(first(HandshakeType::CLIENT_HELLO, move |m| sender.send(m.clone()).unwrap()));
+        with_fault.client.fault(Some(first(HandshakeType::CLIENT_HELLO, move |m| sender.send(m.clone()).unwrap())));
         let mut pair = with_fault.pair(1);
         let mut hello = hello.recv().unwrap();
         alter(&mut hello);
@@ -376,7 +375,7 @@ fn dummy_forge() -> Forge {
 #[test]
 fn heap_of_an_idle_connection() {
     let setup = setup();
-    let (client, server) = (Arc::new(setup.client), Arc::new(setup.server));
+    let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
     for side in Side::BOTH {
         let (mut pair, mut kept);
         pair = Pair::new(&client, &server, 1);

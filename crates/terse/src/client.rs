@@ -133,33 +133,32 @@ impl Client {
             return Err(Failure::Usage(format!("there is nothing to know the server by; {advice}")));
         }
         let (trust, crl_files) = shared.trust(args.ca.as_deref())?;
-        let mut config = ClientConfig::new(shared.crypto.provider(), trust);
-        config.credentials = shared.credentials(&args.certs, &args.keys)?;
-        let staples = Staples::load(shared.crypto.provider(), &shared.staples, &config.credentials)?;
-        config.psks = shared.psk.load()?.into_iter().collect();
+        let mut config = ClientConfig::builder(shared.crypto.provider());
+        config.trust(trust);
+        config.credentials(shared.credentials(&args.certs, &args.keys)?);
+        let staples = Staples::load(shared.crypto.provider(), &shared.staples, config.config().credentials())?;
+        config.psks(shared.psk.load()?.into_iter().collect::<Vec<_>>());
         let session_file = args.resume_file.as_deref().map(sessions::open_file).transpose()?;
-        config.resumption = session_file.clone().map(|store| ClientResumption {
-            store,
-            early_data: args.early_data.is_some(),
-            offers_cached_objects: false,
-        });
-        config.send_server_name = !args.no_sni;
-        config.max_fragment_length = shared.max_fragment_length;
-        config.compatibility_mode = shared.compat;
+        let has_early_data = args.early_data.is_some();
+        config.resumption(session_file.clone().map(|store| ClientResumption::new(store).early_data(has_early_data)));
+        config.send_server_name(!args.no_sni);
+        config.max_fragment_length(shared.max_fragment_length);
+        config.compatibility_mode(shared.compat);
         let cache_file = shared.open_cache()?;
-        config.cache = shared.client_cache(cache_file.clone());
+        config.cache(shared.client_cache(cache_file.clone()));
         if let Some(file) = &cache_file {
-            config.trust = config.trust.with_issuers(file.issuers());
+            let trust = config.config().trust().clone();
+            config.trust(trust.with_issuers(file.issuers()));
         }
-        shared.configure(&mut config.common)?;
-        config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        shared.configure(config.common_mut())?;
+        config.datagrams(shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
         if shared.verbose {
-            config.common.trace = Some(Arc::new(TraceLog::new("")));
+            config.trace(Arc::new(TraceLog::new("")));
         }
-        config.check().map_err(|error| Failure::Failed(error.to_string()))?;
+        let config = Arc::new(config.build().map_err(|error| Failure::Failed(error.to_string()))?);
         let clock = shared.clock();
-        let server = ServerAddress { name, port: args.connect.port };
-        Ok(Self { config: Arc::new(config), server, clock, cache_file, session_file, crl_files, staples, json, args })
+        let server = ServerAddress::new(name, args.connect.port);
+        Ok(Self { config, server, clock, cache_file, session_file, crl_files, staples, json, args })
     }
 
     /// One connection, from the socket to close_notify, and its report.
@@ -168,8 +167,9 @@ impl Client {
         let mut channel = match self.open() {
             Ok(channel) => channel,
             Err(error) => {
-                let transport = self.config.common.datagrams.map_or(Transport::Stream, |_| Transport::Datagram);
-                let summary = Summary { transport, ..Summary::default() };
+                let transport = self.config.common().datagrams().map_or(Transport::Stream, |_| Transport::Datagram);
+                let mut summary = Summary::default();
+                summary.transport = transport;
                 return self.failed(&summary, &error, &self.server.name.to_str());
             }
         };
@@ -202,7 +202,7 @@ impl Client {
         let addresses: Vec<SocketAddr> = addresses.collect();
         let shared = &self.args.shared;
         let connection = |config| Connection::client(config, self.server.clone(), self.clock.now(), &mut OsRng);
-        if self.config.common.datagrams.is_none() {
+        if self.config.common().datagrams().is_none() {
             let socket = channel::connect_tcp(&addresses, shared.timeout()).map_err(NetError::Io)?;
             let mut transport = Timed::new(socket).map_err(NetError::Io)?;
             transport.set_limit(shared.timeout());
@@ -210,8 +210,7 @@ impl Client {
             return Ok(Channel::Stream(Box::new(stream)));
         }
         let (socket, address) = channel::connect_udp(&addresses).map_err(NetError::Io)?;
-        let mut config = (*self.config).clone();
-        config.common.datagrams = shared.datagrams(address.ip());
+        let config = self.config.to_builder().datagrams(shared.datagrams(address.ip())).build().map_err(Error::from)?;
         let mut client = DatagramClient::new(connection(Arc::new(config))?, socket, self.clock);
         client.set_limit(shared.timeout());
         Ok(Channel::Datagrams(Box::new(client)))

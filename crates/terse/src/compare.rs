@@ -232,7 +232,7 @@ impl CompareArgs {
             true => self.files.parties(provider, &algorithms)?,
             false => certificates::made(provider, self.certificates, server, &algorithms)?,
         };
-        parties.client.send_server_name = !self.no_sni;
+        parties.client.send_server_name(!self.no_sni);
         parties.limits.require_cookie = !self.no_cookie;
         let (timeout, datagrams) = (u64::from(self.dtls_timeout), &mut parties.datagrams);
         datagrams.initial_timeout = timeout;

@@ -36,13 +36,12 @@ impl Shared {
 
     /// What this side proves its identity with: a private key, and a certificate chain or the public key alone.
     fn credential(&self, chain: Option<&Path>, key: &Path) -> Result<Credential, Failure> {
-        let provider = self.crypto.provider();
         let signing = self.private_key(key)?;
         let Some(chain) = chain else {
-            return Credential::raw_public_key(provider, signing).map_err(|error| in_file(key, error));
+            return Credential::raw_public_key(signing).map_err(|error| in_file(key, error));
         };
         let certificates = files::read_certificates(chain).map_err(failed)?;
-        Credential::new(provider, certificates, signing).map_err(|error| match error {
+        Credential::new(certificates, signing).map_err(|error| match error {
             ApiMisuse::KeyDoesNotMatchCertificate => Failure::Failed(format!(
                 "{}: the private key does not belong to the first certificate of {}; give the pair that was issued \
                  together, leaf certificate first",
@@ -62,30 +61,29 @@ impl Shared {
             }
             _ => failed(error),
         })?;
-        (self.crypto.provider().load_key)(&der).map_err(|error| in_file(key, error))
+        self.crypto.provider().load_key(&der).map_err(|error| in_file(key, error))
     }
 
     /// Trust in the CAs of a file, if one was given, and in the raw public keys that were; and what keeps its CRLs up to
     /// date.
     pub(crate) fn trust(&self, anchors: Option<&Path>) -> Result<(Trust, Option<CrlFiles>), Failure> {
-        let provider = self.crypto.provider();
         let trust = match anchors {
             Some(path) => {
                 let certificates: Vec<CertificateDer<'_>> = files::read_certificates(path).map_err(failed)?;
-                let trust = Trust::new(provider, &certificates).map_err(|error| in_file(path, error))?;
-                trust.with_stapling(provider, self.stapling())
+                let trust = Trust::new(&certificates).map_err(|error| in_file(path, error))?;
+                trust.with_stapling(self.stapling())
             }
-            None if self.crls.is_empty() && self.stapling() == Stapling::Off => Trust::nobody(provider),
+            None if self.crls.is_empty() && self.stapling() == Stapling::Off => Trust::nobody(),
             None if self.crls.is_empty() => {
                 let problem = "--ask-staple and --require-staple need the CA that issues the certificates";
                 return Err(Failure::Usage(format!("{problem}; give --ca or --client-ca")));
             }
             None => return Err(Failure::Usage("--crl needs the CA that issued it; give --ca or --client-ca".into())),
         };
-        let (trust, crl_files) = CrlFiles::open(provider, trust, &self.crls)?;
+        let (trust, crl_files) = CrlFiles::open(trust, &self.crls)?;
         let trust = self.peer_keys.iter().try_fold(trust, |trust, path| {
             let keys = files::read_public_keys(path).map_err(failed)?;
-            trust.with_raw_public_keys(provider, &keys).map_err(|error| in_file(path, error))
+            trust.with_raw_public_keys(&keys).map_err(|error| in_file(path, error))
         })?;
         Ok((trust, crl_files))
     }
@@ -105,8 +103,8 @@ impl Shared {
     pub(crate) fn client_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ClientCache> {
         let schemes = self.cache.schemes()?;
         Some(match file {
-            Some(store) => ClientCache { store, schemes },
-            None => ClientCache { store: Arc::new(MemoryClientStore::new(CACHE_CAPACITY)), schemes },
+            Some(store) => ClientCache::new(store, schemes),
+            None => ClientCache::new(Arc::new(MemoryClientStore::new(CACHE_CAPACITY)), schemes),
         })
     }
 
@@ -114,31 +112,31 @@ impl Shared {
     pub(crate) fn server_cache(&self, file: Option<Arc<CacheFile>>) -> Option<ServerCache> {
         let schemes = self.cache.schemes()?;
         Some(match file {
-            Some(store) => ServerCache { store, schemes },
-            None => ServerCache { store: Arc::new(MemoryServerStore::new(CACHE_CAPACITY)), schemes },
+            Some(store) => ServerCache::new(store, schemes),
+            None => ServerCache::new(Arc::new(MemoryServerStore::new(CACHE_CAPACITY)), schemes),
         })
     }
 
     /// What both sides configure alike.
     pub(crate) fn configure(&self, common: &mut Common) -> Result<(), Failure> {
-        common.versions = self.versions()?;
-        common.require_extended_master_secret = !self.no_extended_master_secret;
+        common.set_versions(self.versions()?);
+        common.set_require_extended_master_secret(!self.no_extended_master_secret);
         if !self.suites.is_empty() {
-            common.suites.clone_from(&self.suites);
+            common.set_suites(self.suites.clone());
         }
         if !self.groups.is_empty() {
-            common.groups.clone_from(&self.groups);
+            common.set_groups(self.groups.clone());
         }
         if !self.signature_schemes.is_empty() {
-            common.signature_schemes.clone_from(&self.signature_schemes);
+            common.set_signature_schemes(self.signature_schemes.clone());
         }
-        common.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        common.record_size_limit = self.record_size_limit;
+        common.set_alpn_protocols(self.alpn.iter().map(|name| name.as_bytes()));
+        common.set_record_size_limit(self.record_size_limit);
         if let Some(path) = &self.keylog {
             let log = KeyLogFile::append(path).map_err(|error| {
                 Failure::Failed(format!("{}: cannot be written: {error}; check the path", path.display()))
             })?;
-            common.key_log = Some(Arc::new(log));
+            common.set_key_log(Arc::new(log));
         }
         Ok(())
     }

@@ -10,7 +10,6 @@ use std::time::SystemTime;
 
 use terse_net::files;
 use terse_net::pki_types::CertificateRevocationListDer;
-use terse_tls::crypto::CryptoProvider;
 use terse_tls::{Revocation, Trust};
 
 use crate::credentials::{failed, in_file};
@@ -19,7 +18,6 @@ use crate::output;
 
 /// The files of `--crl`, and the CRLs in force, which follow them.
 pub(crate) struct CrlFiles {
-    provider: &'static CryptoProvider,
     revocation: Revocation,
     files: Mutex<Vec<CrlFile>>,
 }
@@ -41,18 +39,13 @@ struct Stamp {
 
 impl CrlFiles {
     /// `trust` with the CRLs of `paths`, and what keeps them up to date; of none: without revocation.
-    pub(crate) fn open(
-        provider: &'static CryptoProvider,
-        trust: Trust,
-        paths: &[PathBuf],
-    ) -> Result<(Trust, Option<Self>), Failure> {
+    pub(crate) fn open(trust: Trust, paths: &[PathBuf]) -> Result<(Trust, Option<Self>), Failure> {
         if paths.is_empty() {
             return Ok((trust, None));
         }
-        let files = paths.iter().map(|path| CrlFile::open(provider, path)).collect::<Result<Vec<_>, _>>()?;
-        let trust = trust.with_crls(provider, &all(&files)).map_err(failed)?;
-        let follow =
-            |revocation: &Revocation| Self { provider, revocation: revocation.clone(), files: Mutex::new(files) };
+        let files = paths.iter().map(|path| CrlFile::open(path)).collect::<Result<Vec<_>, _>>()?;
+        let trust = trust.with_crls(&all(&files)).map_err(failed)?;
+        let follow = |revocation: &Revocation| Self { revocation: revocation.clone(), files: Mutex::new(files) };
         let files = trust.revocation().map(follow);
         Ok((trust, files))
     }
@@ -62,7 +55,7 @@ impl CrlFiles {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut any = false;
         for file in files.iter_mut() {
-            match file.refresh(self.provider) {
+            match file.refresh() {
                 Ok(changed) => any |= changed,
                 Err(failure) => output::warn(&format!("{failure}; its last CRLs stay in force")),
             }
@@ -78,27 +71,27 @@ fn all(files: &[CrlFile]) -> Vec<CertificateRevocationListDer<'static>> {
 }
 
 impl CrlFile {
-    fn open(provider: &CryptoProvider, path: &Path) -> Result<Self, Failure> {
+    fn open(path: &Path) -> Result<Self, Failure> {
         let stamp = Stamp::of(path); // before the contents: what is written meanwhile has another one
-        Ok(Self { path: path.into(), stamp, crls: read(provider, path)? })
+        Ok(Self { path: path.into(), stamp, crls: read(path)? })
     }
 
     /// Whether there is something new.
-    fn refresh(&mut self, provider: &CryptoProvider) -> Result<bool, Failure> {
+    fn refresh(&mut self) -> Result<bool, Failure> {
         let stamp = Stamp::of(&self.path);
         if stamp == self.stamp {
             return Ok(false);
         }
         self.stamp = stamp;
-        self.crls = read(provider, &self.path)?;
+        self.crls = read(&self.path)?;
         Ok(true)
     }
 }
 
 /// All CRLs of a file, each of which parses.
-fn read(provider: &CryptoProvider, path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
+fn read(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let crls = files::read_crls(path).map_err(failed)?;
-    Trust::nobody(provider).with_crls(provider, &crls).map_err(|error| in_file(path, error))?;
+    Trust::nobody().with_crls(&crls).map_err(|error| in_file(path, error))?;
     Ok(crls)
 }
 

@@ -16,7 +16,7 @@ use terse_tls::cache::Scheme;
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerResumption, TicketKeys};
 use terse_tls::summary::{Mode, Summary, Transport};
-use terse_tls::{ClientAuthentication, ClientConfig, Credential, ServerConfig, Trust};
+use terse_tls::{ClientAuthentication, ClientConfig, ConfigBuilder, Credential, ServerConfig, Trust};
 
 use crate::failure::Failure;
 use crate::output;
@@ -98,10 +98,10 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
 
 /// Both parties, before they meet.
 struct Demo {
-    client: ClientConfig,
+    client: ConfigBuilder<ClientConfig>,
     client_store: Arc<MemoryClientStore>,
     sessions: Arc<MemoryClientSessions>,
-    server: ServerConfig,
+    server: ConfigBuilder<ServerConfig>,
     name: ServerName<'static>,
     clock: Clock,
 }
@@ -138,22 +138,24 @@ impl Demo {
         let vendor = Authority::new(&options(vendor_chain, "Sensor Vendor CA")).map_err(failed)?;
         let credential = |name| {
             let issued = plant.issue(&LeafOptions::new(name, validity)).map_err(failed)?;
-            let key = (provider.load_key)(issued.key()).map_err(failed)?;
-            Credential::new(provider, issued.chain().to_vec(), key).map_err(failed)
+            let key = provider.load_key(issued.key()).map_err(failed)?;
+            Credential::new(issued.chain().to_vec(), key).map_err(failed)
         };
         let trust = |roots: &[&Authority]| {
             let anchors: Vec<_> = roots.iter().map(|authority| authority.root().clone()).collect();
-            Trust::new(provider, &anchors).map_err(failed)
+            Trust::new(&anchors).map_err(failed)
         };
 
-        let mut client = ClientConfig::new(provider, trust(&[&plant])?);
-        client.credentials = vec![credential(SENSOR)?];
-        let mut server = ServerConfig::new(provider, credential(BROKER)?);
-        server.client_authentication = ClientAuthentication::Required(trust(&[&plant, &vendor])?);
-        server.certificate_authorities = true;
+        let mut client = ClientConfig::builder(provider);
+        client.trust(trust(&[&plant])?);
+        client.credentials(vec![credential(SENSOR)?]);
+        let mut server = ServerConfig::builder(provider);
+        server.credential(credential(BROKER)?);
+        server.client_authentication(ClientAuthentication::Required(trust(&[&plant, &vendor])?));
+        server.certificate_authorities(true);
         let keys = TicketKeys::new(provider.tls13_suites[0].aead, SESSION_LIFETIME, 0).map_err(failed)?;
-        server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
-        server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(16)), schemes: Schemes::COMPACT });
+        server.resumption(Some(ServerResumption::Stateless(Arc::new(keys))));
+        server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(16)), Schemes::COMPACT)));
         Ok(Self {
             client,
             client_store: Arc::new(MemoryClientStore::new(16)),
@@ -175,8 +177,8 @@ impl Demo {
     /// The two meet. Fails if they cannot even be brought together.
     fn meet(&self, plan: Plan, resumes: bool) -> Result<Step, Failure> {
         let mut config = self.client.clone();
-        config.cache = Some(ClientCache { store: self.client_store.clone(), schemes: plan.schemes });
-        config.resumption = resumes.then(|| ClientResumption::new(self.sessions.clone()));
+        config.cache(Some(ClientCache::new(self.client_store.clone(), plan.schemes)));
+        config.resumption(resumes.then(|| ClientResumption::new(self.sessions.clone())));
         let start = Instant::now();
         let met = match plan.transport {
             Transport::Datagram => self.meet_over_datagrams(config)?,

@@ -126,7 +126,7 @@ impl Shared {
         // Who asks for a suite with short tags by its name has other safeguards (RFC 9147, 4.5.3).
         let short_tags = self.suites.contains(&CipherSuite::TLS_AES_128_CCM_8_SHA256);
         let datagrams = self.datagrams.datagrams(address, self.timeout())?;
-        Some(Datagrams { short_tags, ..datagrams })
+        Some(datagrams.short_tags(short_tags))
     }
 
     /// The clock of all connections.

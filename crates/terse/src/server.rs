@@ -141,25 +141,23 @@ impl Server {
         let provider = shared.crypto.provider();
         let credentials = shared.credentials(&args.certs, &args.keys)?;
         let psks = shared.psk.load()?.map(|psk| -> Arc<dyn PskStore> { Arc::new(MemoryPskStore::new([psk])) });
-        let mut config = match (credentials.first(), &psks) {
-            (Some(preferred), _) => ServerConfig::new(provider, preferred.clone()),
-            (None, Some(psks)) => ServerConfig::with_psks(provider, psks.clone()),
-            (None, None) => {
-                let problem = "there is nothing to know this server by";
-                let advice =
-                    "give --cert and --key, --key alone for a raw public key, or --psk-identity with --psk-file";
-                return Err(Failure::Usage(format!("{problem}; {advice}")));
-            }
-        };
+        if credentials.is_empty() && psks.is_none() {
+            let problem = "there is nothing to know this server by";
+            let advice = "give --cert and --key, --key alone for a raw public key, or --psk-identity with --psk-file";
+            return Err(Failure::Usage(format!("{problem}; {advice}")));
+        }
         let staples = Staples::load(provider, &shared.staples, &credentials)?;
-        config.credentials = credentials;
-        config.psks = psks;
+        let mut config = ServerConfig::builder(provider);
+        config.credentials(credentials);
+        if let Some(psks) = psks {
+            config.psks(psks);
+        }
         if !args.no_tickets {
-            config.resumption = Some(sessions::server_resumption(provider, args.stateful_tickets)?);
+            config.resumption(Some(sessions::server_resumption(provider, args.stateful_tickets)?));
             // With a cookie there is none.
             let is_possible = !shared.datagrams.is_given() || args.no_cookie;
             let early_data = args.early_data_size.unwrap_or(if is_possible { DEFAULT_EARLY_DATA } else { 0 });
-            config.early_data = (early_data > 0).then(|| ServerEarlyData::new(early_data));
+            config.early_data((early_data > 0).then(|| ServerEarlyData::new(early_data)));
         }
         let knows_clients = args.client_ca.is_some() || !shared.peer_keys.is_empty();
         if shared.stapling() != Stapling::Off && !knows_clients {
@@ -170,7 +168,7 @@ impl Server {
             return Err(Failure::Usage("--require-client-cert: of whom? give --client-ca or --peer-key".into()));
         }
         let cache_file = shared.open_cache()?;
-        config.cache = shared.server_cache(cache_file.clone());
+        config.cache(shared.server_cache(cache_file.clone()));
         let mut crl_files = None;
         if knows_clients {
             let mut trust;
@@ -178,16 +176,16 @@ impl Server {
             if let Some(file) = &cache_file {
                 trust = trust.with_issuers(file.issuers());
             }
-            config.client_authentication = match args.require_client_cert {
+            config.client_authentication(match args.require_client_cert {
                 true => ClientAuthentication::Required(trust),
                 false => ClientAuthentication::Optional(trust),
-            };
+            });
         }
-        config.certificate_authorities = args.ca_names;
-        config.hello_retry_cookie = args.hello_retry_cookie;
-        shared.configure(&mut config.common)?;
-        config.common.datagrams = shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        config.check().map_err(|error| Failure::Failed(error.to_string()))?;
+        config.certificate_authorities(args.ca_names);
+        config.hello_retry_cookie(args.hello_retry_cookie);
+        shared.configure(config.common_mut())?;
+        config.datagrams(shared.datagrams(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
+        let config = config.build().map_err(|error| Failure::Failed(error.to_string()))?;
         let crl_files = crl_files.map(Arc::new);
         Ok(Self { clock: shared.clock(), config, cache_file, crl_files, staples, json, args })
     }

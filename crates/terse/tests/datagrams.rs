@@ -145,7 +145,7 @@ fn pre_shared_keys_and_raw_public_keys() {
     }
     for name in ["server", "client"] {
         let key = terse_net::files::read_private_key(pki.path(&format!("{name}.key")), None).unwrap();
-        let key = (terse_aws_lc::PROVIDER.load_key)(&key).unwrap();
+        let key = terse_aws_lc::PROVIDER.load_key(&key).unwrap();
         pki.write(&format!("{name}.pub"), &terse_pki::to_pem("PUBLIC KEY", &key.public_key()));
     }
     let server = common::Server::start(pki.command(

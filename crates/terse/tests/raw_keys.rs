@@ -9,7 +9,7 @@ fn pki(chain: &str) -> Pki {
     let pki = Pki::with_chain(chain);
     for name in ["server", "client"] {
         let key = terse_net::files::read_private_key(pki.path(&format!("{name}.key")), None).unwrap();
-        let key = (terse_aws_lc::PROVIDER.load_key)(&key).unwrap();
+        let key = terse_aws_lc::PROVIDER.load_key(&key).unwrap();
         pki.write(&format!("{name}.pub"), &terse_pki::to_pem("PUBLIC KEY", &key.public_key()));
     }
     pki

@@ -138,9 +138,9 @@ fn a_peer_that_does_not_answer() {
 fn a_server_that_closes_early_hears_close_notify() {
     let pki = Pki::new();
     let issued = pki.authority.issue(&LeafOptions::new(SERVER, validity())).unwrap();
-    let key = (PROVIDER.load_key)(issued.key()).unwrap();
-    let credential = Credential::new(&PROVIDER, issued.chain().to_vec(), key).unwrap();
-    let config = Arc::new(ServerConfig::new(&PROVIDER, credential));
+    let key = PROVIDER.load_key(issued.key()).unwrap();
+    let credential = Credential::new(issued.chain().to_vec(), key).unwrap();
+    let config = Arc::new(ServerConfig::builder(&PROVIDER).credential(credential).build().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     for (options, problem) in [

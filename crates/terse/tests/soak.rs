@@ -44,11 +44,12 @@ struct World {
 impl World {
     fn new(pki: &Pki, server: &Server, datagrams: Option<Datagrams>) -> Self {
         let provider = &terse_aws_lc::PROVIDER;
-        let trust = Trust::new(provider, &[pki.authority.root().clone()]).unwrap();
-        let mut config = ClientConfig::new(provider, trust);
-        config.common.datagrams = datagrams;
+        let trust = Trust::new(&[pki.authority.root().clone()]).unwrap();
+        let mut config = ClientConfig::builder(provider);
+        config.trust(trust);
+        config.datagrams(datagrams);
         Self {
-            config: Arc::new(config),
+            config: Arc::new(config.build().unwrap()),
             address: server.address.parse().unwrap(),
             stop: Arc::new(AtomicBool::new(false)),
             attacks: Arc::new(AtomicU32::new(0)),
@@ -56,7 +57,7 @@ impl World {
     }
 
     fn connection(&self) -> Connection {
-        let server = ServerAddress { name: SERVER.try_into().unwrap(), port: self.address.port() };
+        let server = ServerAddress::new(SERVER.try_into().unwrap(), self.address.port());
         Connection::client(self.config.clone(), server, Clock::new().now(), &mut OsRng).unwrap()
     }
 
@@ -168,7 +169,7 @@ fn moves(world: &World) {
 /// Does so in DTLS 1.2, with a byte of junk after each record but the first.
 fn moves_with_junk(world: &World) {
     let mut world = world.clone();
-    Arc::make_mut(&mut world.config).common.versions = vec![ProtocolVersion::TLS_1_2];
+    world.config = Arc::new(world.config.to_builder().versions([ProtocolVersion::TLS_1_2]).build().unwrap());
     let Some((mut connection, _)) = by_hand(&world) else { return };
     let elsewhere = world.udp();
     let mut buffer = [0; 2048];
@@ -286,7 +287,7 @@ fn talks_nonsense(world: &World) {
 fn honest_clients_over_datagrams_are_served_beside_hostile_ones() {
     let pki = Pki::with_chain("p256x2");
     let server = pki.server("--dtls --echo --connection-id 8 --timeout 5");
-    let world = World::new(&pki, &server, Some(Datagrams { connection_id: Some(0), ..Datagrams::default() }));
+    let world = World::new(&pki, &server, Some(Datagrams::default().connection_id(Some(0))));
     world.soak("DTLS", World::honest_datagrams, &[moves, moves_with_junk, never_reads, half_opens, floods]);
 }
 

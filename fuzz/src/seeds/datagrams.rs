@@ -120,7 +120,7 @@ struct Recorder {
 impl Recorder {
     fn new(mode: &Mode, [of_client, of_server]: [Tweaks; 2], is_endpoint: bool, is_lossy: bool) -> Self {
         let (client, server) = (of_client.client(mode), of_server.server(mode));
-        let cid_len = client.common.datagrams.and_then(|settings| settings.connection_id).unwrap_or(0);
+        let cid_len = client.config().common().datagrams().and_then(|settings| settings.connection_id).unwrap_or(0);
         let server = if is_endpoint {
             AnyServer::Endpoint(Box::new(Server::new(server, of_server, 0)))
         } else {

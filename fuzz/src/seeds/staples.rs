@@ -58,7 +58,7 @@ fn the_one_by_the_issuer_is_good() {
     use terse_tls::fuzzing::verify_staple;
 
     let provider = crate::provider::transparent();
-    let trust = pki::trust(&provider).with_stapling(&provider, terse_tls::Stapling::Require);
+    let trust = pki::trust().with_stapling(terse_tls::Stapling::Require);
     let name = server_address().name;
     let is_good = |leaf, name, response: &[u8]| {
         let chain = [leaf, pki::INTERMEDIATE].map(CertificateDer::from);

@@ -194,8 +194,8 @@ const AWS_LC: &CryptoProvider = &terse_aws_lc::PROVIDER;
 fn modes(case: &Case, modes: &[(&'static str, Schemes)]) -> Vec<Row> {
     let row = |(name, schemes): &(&'static str, Schemes)| {
         let case = Case {
-            client_cache: Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes: *schemes }),
-            server_cache: Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes: *schemes }),
+            client_cache: Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), *schemes)),
+            server_cache: Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), *schemes)),
             ..case.clone()
         };
         assert_eq!(measure::ours(&case).0.mode, Mode::Full);

@@ -40,8 +40,8 @@ fn with_caching(cell: Cell, schemes: Schemes, server_groups: Vec<NamedGroup>) {
             client_groups: vec![NamedGroup::X25519, NamedGroup::SECP384R1, NamedGroup::SECP256R1],
             server_groups: server_groups.clone(),
             ca_names: true, // which make a CertificateRequest worth caching
-            client_cache: Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes }),
-            server_cache: Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes }),
+            client_cache: Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)),
+            server_cache: Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), schemes)),
             ..Case::mutual(provider)
         };
         match cell.role {

@@ -29,7 +29,7 @@ const ISSUERS: u8 = 5;
 impl Change {
     /// `None`: it cannot be kept.
     pub(super) fn commit(commit: &Commit) -> Option<Self> {
-        let Commit { ticket, row, parent, time } = commit;
+        let Commit { ticket, row, parent, time, .. } = commit;
         let time = time.map_or(u64::MAX, |time| time.as_secs()).to_be_bytes();
         let parent_ticket = parent.map_or([0; 8], |parent| parent.0);
         let row = row.to_bytes().ok()?;
@@ -66,12 +66,12 @@ impl Change {
                 let (has_parent, rest) = rest.split_first()?;
                 let (parent, row) = rest.split_first_chunk()?;
                 let time = Some(u64::from_be_bytes(*time)).filter(|time| *time != u64::MAX);
-                let commit = Commit {
-                    ticket: Ticket(*ticket),
-                    row: Row::from_bytes(row).ok()?,
-                    parent: (*has_parent != 0).then_some(Ticket(*parent)),
-                    time: time.map(|time| UnixTime::since_unix_epoch(Duration::from_secs(time))),
-                };
+                let commit = Commit::new(
+                    Ticket(*ticket),
+                    Row::from_bytes(row).ok()?,
+                    (*has_parent != 0).then_some(Ticket(*parent)),
+                    time.map(|time| UnixTime::since_unix_epoch(Duration::from_secs(time))),
+                );
                 server.commit(commit).ok()
             }
             SPEND => {

@@ -26,7 +26,7 @@ fn vector<const N: usize>(content: &[u8]) -> Vec<u8> {
 
 fn scope() -> Scope {
     let server = ServerId::new(&"device.example".try_into().expect("a name"));
-    Scope { server, port: 443, transport: Transport::Stream, credential: Some(Fingerprint([1; 32])) }
+    Scope::new(server, 443, Transport::Stream, Some(Fingerprint([1; 32])))
 }
 
 /// A record with the numbers of its shared values.
@@ -84,8 +84,8 @@ fn filled() -> (TempDir, PathBuf) {
         Save::Now
     })
     .expect("writable");
-    file.commit(Commit { ticket: ticket(1), row: row.clone(), parent: None, time: None }).expect("writable");
-    file.commit(Commit { ticket: ticket(2), row, parent: Some(ticket(1)), time: None }).expect("writable");
+    file.commit(Commit::new(ticket(1), row.clone(), None, None)).expect("writable");
+    file.commit(Commit::new(ticket(2), row, Some(ticket(1)), None)).expect("writable");
     (directory, path)
 }
 
@@ -209,10 +209,7 @@ fn every_shorter_file_has_an_earlier_state() {
     }
     for len in journal..bytes.len() {
         assert_earlier(&path, &bytes[..len], &format!("{len} bytes"));
-        open(&path)
-            .0
-            .commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None })
-            .expect("writable");
+        open(&path).0.commit(Commit::new(ticket(3), example().1, None, None)).expect("writable");
         assert!(open(&path).0.find(&ticket(3)).is_some(), "{len} bytes");
     }
     assert_earlier(&path, &[bytes.as_slice(), &[0]].concat(), "one byte more");
@@ -242,7 +239,7 @@ fn what_is_something_else_is_never_overwritten() {
     for (path, _directory) in [(path, directory), (path_2, directory_2)] {
         let (file, _) = open(&path);
         fs::write(&path, b"a letter").expect("writable");
-        assert!(file.commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None }).is_err());
+        assert!(file.commit(Commit::new(ticket(3), example().1, None, None)).is_err());
         let report = file.take_error().expect("a reason").to_string();
         assert!(report.contains("it has become something else than a cache file"), "{report}");
         assert_eq!(fs::read(&path).expect("there"), b"a letter");
@@ -267,7 +264,7 @@ fn what_a_change_costs_does_not_grow_with_the_contents() {
     for clients in [1, 100, 2_000] {
         let path = directory.path().join(clients.to_string());
         let (file, _) = CacheFile::open(&path, 20_000).expect("usable");
-        let commit = |n| file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None });
+        let commit = |n| file.commit(Commit::new(ticket(n), row.clone(), None, None));
         let mut written = 0;
         let mut before = 0;
         for n in 1..=clients {
@@ -291,9 +288,9 @@ fn strangers_cost_no_writes() {
     let (file, _) = open(&path);
     let before = (fs::read(&path).expect("there"), fs::metadata(&path).expect("there").modified().expect("a time"));
     let address = AddressId([1; 4]);
-    let row = Row { entry: None, seen: None, address: Some(address) };
+    let row = Row::new(None, None, Some(address));
     for n in 1_000..1_100 {
-        let commit = Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None };
+        let commit = Commit::new(ticket(n), row.clone(), None, None);
         file.commit(commit).expect("in memory");
     }
     assert_eq!(file.spend(&ticket(1_099), address), Ok(true));
@@ -301,7 +298,7 @@ fn strangers_cost_no_writes() {
     file.remove(&ticket(1_099)).expect("in memory");
     let after = (fs::read(&path).expect("there"), fs::metadata(&path).expect("there").modified().expect("a time"));
     assert_eq!(before, after);
-    file.commit(Commit { ticket: ticket(3), row: example().1, parent: None, time: None }).expect("writable");
+    file.commit(Commit::new(ticket(3), example().1, None, None)).expect("writable");
     assert!(open(&path).0.find(&ticket(1_098)).is_none(), "nor with others' changes");
 }
 
@@ -313,8 +310,8 @@ fn the_journal_has_every_kind_of_change() {
     let (file, _) = open(&path);
     let (record, row) = example();
     let here = AddressId([1; 4]);
-    let row = Row { address: Some(here), ..row };
-    let commit = |n, parent| file.commit(Commit { ticket: ticket(n), row: row.clone(), parent, time: None });
+    let row = Row::new(row.entry, row.seen, Some(here));
+    let commit = |n, parent| file.commit(Commit::new(ticket(n), row.clone(), parent, None));
     for n in 1..5 {
         commit(n, None).expect("writable");
     }
@@ -379,7 +376,7 @@ fn damaged_file_is_replaced_by_the_next_change() {
     fs::write(&path, [&FORMAT.magic[..], b"rubbish"].concat()).expect("writable");
     let (file, damage) = open(&path);
     assert!(damage.is_some());
-    file.commit(Commit { ticket: ticket(5), row: example().1, parent: None, time: None }).expect("writable");
+    file.commit(Commit::new(ticket(5), example().1, None, None)).expect("writable");
     let (file, damage) = open(&path);
     assert_eq!(damage, None);
     assert!(file.find(&ticket(5)).is_some());
@@ -410,8 +407,7 @@ fn replacing_is_atomic() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for n in 10..100 {
-                file.commit(Commit { ticket: ticket(n), row: row.clone(), parent: None, time: None })
-                    .expect("writable");
+                file.commit(Commit::new(ticket(n), row.clone(), None, None)).expect("writable");
             }
             done.store(true, Ordering::SeqCst);
         });
@@ -431,8 +427,7 @@ fn parallel_changes_are_all_saved() {
             let (file, row) = (&file, &row);
             threads.spawn(move || {
                 for n in 0..20 {
-                    let commit =
-                        Commit { ticket: ticket(thread * 100 + n), row: row.clone(), parent: None, time: None };
+                    let commit = Commit::new(ticket(thread * 100 + n), row.clone(), None, None);
                     file.commit(commit).expect("writable");
                     // Another process would find it by now.
                     let (saved, _) = CacheFile::open(file.path(), 1000).expect("usable");
@@ -477,7 +472,7 @@ fn failed_save_keeps_the_change_and_its_reason() {
     let (directory, path) = filled();
     let (file, _) = open(&path);
     fs::remove_dir_all(directory.path()).expect("own directory");
-    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None, time: None });
+    let commit = |n| file.commit(Commit::new(ticket(n), example().1, None, None));
     assert!(commit(3).is_err());
     assert!(file.find(&ticket(3)).is_some());
     assert!(file.take_error().expect("a reason").to_string().contains("cannot be written: "));
@@ -494,8 +489,8 @@ fn spent_ticket_stays_spent() {
     let (here, elsewhere) = (AddressId([1; 4]), AddressId([2; 4]));
     let (file, _) = open(&path);
     for n in 2..5 {
-        let row = Row { address: Some(here), ..example().1 };
-        file.commit(Commit { ticket: ticket(n), row, parent: None, time: None }).expect("writable");
+        let row = Row::new(example().1.entry, example().1.seen, Some(here));
+        file.commit(Commit::new(ticket(n), row, None, None)).expect("writable");
     }
     assert_eq!(
         [elsewhere, here, here].map(|address| file.spend(&ticket(2), address)),
@@ -518,7 +513,7 @@ fn link_stays_a_link() {
     let link = directory.path().join("link");
     std::os::unix::fs::symlink(&path, &link).expect("a file system with links");
     let (file, _) = open(&link);
-    file.commit(Commit { ticket: ticket(7), row: example().1, parent: None, time: None }).expect("writable");
+    file.commit(Commit::new(ticket(7), example().1, None, None)).expect("writable");
     assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
     assert!(open(&path).0.find(&ticket(7)).is_some());
 }
@@ -527,7 +522,7 @@ fn link_stays_a_link() {
 fn least_recently_used_goes_first_over_restarts() {
     let (_directory, path) = filled();
     let (file, _) = CacheFile::open(&path, 2).expect("usable");
-    let commit = |n| file.commit(Commit { ticket: ticket(n), row: example().1, parent: None, time: None });
+    let commit = |n| file.commit(Commit::new(ticket(n), example().1, None, None));
     let known = || [1, 2, 3, 4].map(|n| file.find(&ticket(n)).is_some());
     commit(3).expect("writable");
     assert_eq!(known(), [true, true, true, false], "two clients");

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_last_tick_is_never_in_the_future_nor_before_the_last_time() {
     let clock = Clock::new();
-    let mut last = Now { monotonic: Instant(0), unix: None };
+    let mut last = Now::new(Instant(0), None);
     for turn in 0..10_000 {
         let tick = clock.last_tick_after(last);
         let now = clock.now_after(tick);

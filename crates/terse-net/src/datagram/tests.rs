@@ -26,15 +26,17 @@ fn the_last_tick_is_looked_for_once_for_a_message_and_twice_by_a_client_that_wai
     const MESSAGES: u32 = 100;
     const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
     let (mut client, mut server, clock) = configs(true, |key| key);
-    for common in [&mut client.common, &mut server.common] {
-        common.datagrams = Some(Datagrams::default());
+    for common in [client.common_mut(), server.common_mut()] {
+        common.set_datagrams(Some(Datagrams::default()));
     }
-    server.client_authentication = terse_tls::ClientAuthentication::None;
+    server.client_authentication(terse_tls::ClientAuthentication::None);
     let [client_socket, server_socket] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     client_socket.connect(server_socket.local_addr().unwrap()).unwrap();
-    let mut server = DatagramServer::new(Arc::new(server), EndpointLimits::default(), server_socket, clock).unwrap();
-    let address = ServerAddress { name: NAME.try_into().unwrap(), port: 443 };
-    let connection = Connection::client(Arc::new(client), address, clock.now(), &mut OsRng).unwrap();
+    let mut server =
+        DatagramServer::new(Arc::new(server.build().unwrap()), EndpointLimits::default(), server_socket, clock)
+            .unwrap();
+    let address = ServerAddress::new(NAME.try_into().unwrap(), 443);
+    let connection = Connection::client(Arc::new(client.build().unwrap()), address, clock.now(), &mut OsRng).unwrap();
     let mut client = DatagramClient::new(connection, client_socket, clock);
     let mut client = thread::scope(|scope| {
         let client = scope.spawn(move || client.handshake().map(|()| client));

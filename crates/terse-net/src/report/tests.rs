@@ -8,18 +8,16 @@ use super::*;
 
 #[test]
 fn has_the_fields_of_the_contract_in_its_order() {
-    let mut summary = Summary {
-        version: Some(ProtocolVersion::TLS_1_3),
-        cipher_suite: Some(CipherSuite::TLS_AES_128_CCM_SHA256),
-        group: Some(NamedGroup::X25519),
-        mode: Mode::Cached(Scheme::Bithac),
-        cached: vec![CachedObject::ServerCertificate, CachedObject::ClientCertificate],
-        signatures_saved: 2,
-        round_trips: 1,
-        fallback: Some(FallbackReason::TrustChanged),
-        handshake_ms: 7,
-        ..Summary::default()
-    };
+    let mut summary = Summary::default();
+    summary.version = Some(ProtocolVersion::TLS_1_3);
+    summary.cipher_suite = Some(CipherSuite::TLS_AES_128_CCM_SHA256);
+    summary.group = Some(NamedGroup::X25519);
+    summary.mode = Mode::Cached(Scheme::Bithac);
+    summary.cached = vec![CachedObject::ServerCertificate, CachedObject::ClientCertificate];
+    summary.signatures_saved = 2;
+    summary.round_trips = 1;
+    summary.fallback = Some(FallbackReason::TrustChanged);
+    summary.handshake_ms = 7;
     summary.peer.authenticated_by = AuthenticatedBy::CachedCertificate;
     summary.sent.messages = vec![(HandshakeType::FINISHED, 36), (HandshakeType::CERTIFICATE, 12)];
     summary.sent.record_bytes = 70;
@@ -52,12 +50,10 @@ fn what_was_never_negotiated_is_null() {
 
 #[test]
 fn over_datagrams_it_says_so_and_what_was_dropped() {
-    let mut summary = Summary {
-        version: Some(ProtocolVersion::TLS_1_2),
-        transport: Transport::Datagram,
-        retransmissions: 3,
-        ..Summary::default()
-    };
+    let mut summary = Summary::default();
+    summary.version = Some(ProtocolVersion::TLS_1_2);
+    summary.transport = Transport::Datagram;
+    summary.retransmissions = 3;
     (summary.dropped.replayed, summary.dropped.not_authentic) = (2, 1);
     summary.sent.datagrams = 5;
     let json = serde_json::to_value(Report::new(&summary, None)).unwrap();

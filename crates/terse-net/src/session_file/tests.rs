@@ -11,7 +11,7 @@ use super::*;
 
 fn scope(port: u16) -> Scope {
     let server = ServerId::new(&"broker.example".try_into().expect("a name"));
-    Scope { server, port, transport: Transport::Stream, credential: None }
+    Scope::new(server, port, Transport::Stream, None)
 }
 
 /// A session as it is written: TLS 1.2 with this ticket.

@@ -13,8 +13,8 @@ use terse_tls::crypto::{CryptoError, Rng, Signing, SigningKey};
 use terse_tls::resume::{ClientResumption, MemoryClientSessions, ServerEarlyData, ServerResumption, TicketKeys};
 use terse_tls::summary::EarlyDataStatus;
 use terse_tls::{
-    AlertDescription, CertificateError, ClientAuthentication, ClientConfig, Credential, ServerAddress, ServerConfig,
-    SignatureScheme, Trust,
+    AlertDescription, CertificateError, ClientAuthentication, ClientConfig, ConfigBuilder, Credential, ServerAddress,
+    ServerConfig, SignatureScheme, Trust,
 };
 
 use super::*;
@@ -34,31 +34,33 @@ fn connections_with(
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
 ) -> (Connection, Connection, Clock) {
     let (client, server, clock) = configs(anonymous, wrap);
-    let client = Connection::client(Arc::new(client), address(), clock.now(), &mut OsRng).unwrap();
-    let server = Connection::server(Arc::new(server), clock.now()).unwrap();
+    let client = Connection::client(Arc::new(client.build().unwrap()), address(), clock.now(), &mut OsRng).unwrap();
+    let server = Connection::server(Arc::new(server.build().unwrap()), clock.now()).unwrap();
     (client, server, clock)
 }
 
 fn address() -> ServerAddress {
-    ServerAddress { name: NAME.try_into().unwrap(), port: 443 }
+    ServerAddress::new(NAME.try_into().unwrap(), 443)
 }
 
 pub(crate) fn configs(
     anonymous: bool,
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
-) -> (ClientConfig, ServerConfig, Clock) {
+) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>, Clock) {
     let provider = &terse_aws_lc::PROVIDER;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let validity = Validity::days(now - 3600, 2);
     let authority = Authority::new(&AuthorityOptions::new("p256x2".parse().unwrap(), validity)).unwrap();
     let issued = authority.issue(&LeafOptions::new(NAME, validity)).unwrap();
-    let key = (provider.load_key)(issued.key()).unwrap();
-    let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
-    let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
-    let mut client = ClientConfig::new(provider, trust.clone());
-    client.credentials = (!anonymous).then(|| credential.clone()).into_iter().collect();
-    let mut server = ServerConfig::new(provider, credential);
-    server.client_authentication = ClientAuthentication::Required(trust);
+    let key = provider.load_key(issued.key()).unwrap();
+    let credential = Credential::new(issued.chain().to_vec(), wrap(key)).unwrap();
+    let trust = Trust::new(&[authority.root().clone()]).unwrap();
+    let mut client = ClientConfig::builder(provider);
+    client.trust(trust.clone());
+    client.credentials((!anonymous).then(|| credential.clone()).into_iter().collect::<Vec<_>>());
+    let mut server = ServerConfig::builder(provider);
+    server.credential(credential);
+    server.client_authentication(ClientAuthentication::Required(trust));
     (client, server, Clock::new())
 }
 
@@ -308,12 +310,12 @@ fn resuming() -> impl Fn() -> (Stream<Quirky>, Stream<Quirky>) {
     let provider = &terse_aws_lc::PROVIDER;
     let (mut client, mut server, clock) = configs(true, |key| key);
     let store = Arc::new(MemoryClientSessions::new(1));
-    client.resumption = Some(ClientResumption { store, early_data: true, offers_cached_objects: false });
-    server.client_authentication = ClientAuthentication::None;
+    client.resumption(ClientResumption::new(store).early_data(true));
+    server.client_authentication(ClientAuthentication::None);
     let keys = TicketKeys::new(provider.tls13_suites[0].aead, 3600, 8).unwrap();
-    server.resumption = Some(ServerResumption::Stateless(Arc::new(keys)));
-    server.early_data = Some(ServerEarlyData::new(1000));
-    let (client, server) = (Arc::new(client), Arc::new(server));
+    server.resumption(Some(ServerResumption::Stateless(Arc::new(keys))));
+    server.early_data(Some(ServerEarlyData::new(1000)));
+    let (client, server) = (Arc::new(client.build().unwrap()), Arc::new(server.build().unwrap()));
     move || {
         let (a, b) = Quirky::pair(100);
         let client = Connection::client(client.clone(), address(), clock.now(), &mut OsRng).unwrap();

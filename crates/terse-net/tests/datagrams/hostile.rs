@@ -7,7 +7,6 @@ use std::sync::mpsc;
 use std::thread;
 
 use terse_net::{DatagramEvent, NetError};
-use terse_tls::Datagrams;
 
 use crate::world::{EchoServer, Relay, SAFETY_LIMIT, client, configs, datagrams, socket};
 
@@ -56,8 +55,7 @@ fn damaged_doubled_and_forged_datagrams_change_nothing() {
 #[test]
 fn a_flood_of_nonsense_does_not_stop_the_clock() {
     let flooding = socket();
-    let (config, _) =
-        configs(Datagrams { initial_timeout: 20, min_timeout: 20, max_retransmissions: 2, ..datagrams() });
+    let (config, _) = configs(datagrams().initial_timeout(20).min_timeout(20).max_retransmissions(2));
     let mut client = client(&config, flooding.local_addr().unwrap());
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = stop.clone();

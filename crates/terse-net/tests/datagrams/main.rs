@@ -16,7 +16,7 @@ use std::thread;
 
 use terse_net::{Clock, DatagramEvent, DatagramServer, NetError};
 use terse_tls::summary::Transport;
-use terse_tls::{ApiMisuse, Datagrams, EndpointLimits, Error, HandshakeType, Trace, TraceEvent};
+use terse_tls::{ApiMisuse, EndpointLimits, Error, HandshakeType, Trace, TraceEvent};
 use world::{EchoServer, Relay, SAFETY_LIMIT, Way, client, configs, datagrams, socket};
 
 #[test]
@@ -59,8 +59,8 @@ fn messages_go_both_ways() {
 fn both_sides_change_their_keys() {
     let (mut config, mut server) = configs(datagrams());
     let [by_client, by_server] = [(); 2].map(|()| Arc::new(KeyUpdates::default()));
-    config.common.trace = Some(by_server.clone());
-    server.common.trace = Some(by_client.clone());
+    config.trace(by_server.clone());
+    server.trace(by_client.clone());
     let socket = socket();
     let address = socket.local_addr().unwrap();
     let client = thread::spawn(move || {
@@ -77,7 +77,9 @@ fn both_sides_change_their_keys() {
         client.close().unwrap();
         assert_eq!(client.receive(&mut [0; 8]).unwrap(), 0);
     });
-    let mut server = DatagramServer::new(Arc::new(server), EndpointLimits::default(), socket, Clock::new()).unwrap();
+    let mut server =
+        DatagramServer::new(Arc::new(server.build().unwrap()), EndpointLimits::default(), socket, Clock::new())
+            .unwrap();
     let mut updates = false;
     loop {
         let (handle, event) = server.next_event(Some(SAFETY_LIMIT)).unwrap().unwrap();
@@ -152,7 +154,7 @@ fn many_clients_at_a_time() {
 #[test]
 fn a_path_that_loses_doubles_and_reorders() {
     for shift in 0..4 {
-        let (config, server) = configs(Datagrams { max_datagram: 300, ..datagrams() });
+        let (config, server) = configs(datagrams().max_datagram(300));
         let server = EchoServer::start(server);
         let mut held: [Option<Vec<u8>>; 2] = [None, None];
         let relay = Relay::start(server.address, move |way, number, datagram| {
@@ -202,7 +204,7 @@ fn a_connection_that_is_idle_ends() {
 #[test]
 fn a_client_that_moves_is_known_by_its_connection_id() {
     for (connection_id, is_known) in [(Some(8), true), (None, false)] {
-        let (config, server) = configs(Datagrams { connection_id, ..datagrams() });
+        let (config, server) = configs(datagrams().connection_id(connection_id));
         let server = EchoServer::start(server);
         let mut client = client(&config, server.address);
         client.set_limit(SAFETY_LIMIT);
@@ -232,7 +234,7 @@ fn a_client_that_moves_is_known_by_its_connection_id() {
 #[test]
 fn a_client_that_moves_may_not_be_recognised() {
     for spare in [0, 2] {
-        let (config, server) = configs(Datagrams { connection_id: Some(8), ..datagrams() });
+        let (config, server) = configs(datagrams().connection_id(Some(8)));
         let server = EchoServer::start(server);
         let seen = Arc::new(Mutex::new(Vec::new()));
         let relay = |seen: Arc<Mutex<Vec<Vec<u8>>>>| {
@@ -274,7 +276,7 @@ fn a_client_that_moves_may_not_be_recognised() {
 #[test]
 fn datagrams_fit_the_path() {
     for max_datagram in [100, 548, 1_232] {
-        let (config, server) = configs(Datagrams { max_datagram, ..datagrams() });
+        let (config, server) = configs(datagrams().max_datagram(max_datagram));
         let server = EchoServer::start(server);
         let lengths = Arc::new(Mutex::new([0; 2]));
         let seen = lengths.clone();

@@ -90,8 +90,8 @@ impl ServerStore for Elsewhere {
 fn nobody_is_there_to_ask_the_store() {
     let (mut config, mut server) = configs_with("Plant CA", datagrams(), |key| key);
     let schemes = Schemes::COMPACT;
-    config.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(1)), schemes });
-    server.cache = Some(ServerCache { store: Arc::new(Elsewhere), schemes });
+    config.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(1)), schemes)));
+    server.cache(Some(ServerCache::new(Arc::new(Elsewhere), schemes)));
     let server = EchoServer::start(server);
     for _ in 0..2 {
         let mut client = client(&config, server.address);

@@ -4,13 +4,13 @@ use core::time::Duration;
 use std::io::ErrorKind;
 
 use terse_net::{NetError, NoAnswer};
-use terse_tls::{AlertDescription, CertificateError, ClientConfig, Datagrams, Error, ProtocolVersion};
+use terse_tls::{AlertDescription, CertificateError, Datagrams, Error, ProtocolVersion};
 
 use crate::world::{EchoServer, SAFETY_LIMIT, client, configs, configs_of, datagrams, socket};
 
 /// Gives up after three attempts.
-fn impatient() -> ClientConfig {
-    configs(Datagrams { initial_timeout: 20, min_timeout: 20, max_retransmissions: 2, ..Datagrams::default() }).0
+fn impatient() -> terse_tls::ConfigBuilder<terse_tls::ClientConfig> {
+    configs(Datagrams::default().initial_timeout(20).min_timeout(20).max_retransmissions(2)).0
 }
 
 #[track_caller]
@@ -122,7 +122,7 @@ fn an_alert_that_nobody_vouches_for_is_believed_in_the_end() {
 fn a_stranger_s_certificate_is_refused_on_both_sides() {
     for (version, unprotected) in [(ProtocolVersion::TLS_1_2, 1), (ProtocolVersion::TLS_1_3, 0)] {
         let (mut config, _) = configs(datagrams());
-        config.common.versions = vec![version];
+        config.versions(vec![version]);
         let (_, server) = configs_of("Another CA", datagrams());
         let server = EchoServer::start(server);
         let mut client = client(&config, server.address);

@@ -14,8 +14,8 @@ use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
 use terse_tls::crypto::SigningKey;
 use terse_tls::summary::Summary;
 use terse_tls::{
-    ClientAuthentication, ClientConfig, Connection, Credential, Datagrams, EndpointCounters, EndpointLimits,
-    ServerAddress, ServerConfig, Trust,
+    ClientAuthentication, ClientConfig, ConfigBuilder, Connection, Credential, Datagrams, EndpointCounters,
+    EndpointLimits, ServerAddress, ServerConfig, Trust,
 };
 
 pub const NAME: &str = "broker.example";
@@ -25,22 +25,16 @@ pub const SAFETY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Quick enough for tests, and patient enough for a busy machine.
 pub fn datagrams() -> Datagrams {
-    Datagrams {
-        initial_timeout: 100,
-        min_timeout: 100,
-        max_timeout: 800,
-        max_retransmissions: 60,
-        ..Datagrams::default()
-    }
+    Datagrams::default().initial_timeout(100).min_timeout(100).max_timeout(800).max_retransmissions(60)
 }
 
 /// A client and a server that requires a certificate.
-pub fn configs(datagrams: Datagrams) -> (ClientConfig, ServerConfig) {
+pub fn configs(datagrams: Datagrams) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>) {
     configs_of("Plant CA", datagrams)
 }
 
 /// Both know a CA of this name.
-pub fn configs_of(ca: &str, datagrams: Datagrams) -> (ClientConfig, ServerConfig) {
+pub fn configs_of(ca: &str, datagrams: Datagrams) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>) {
     configs_with(ca, datagrams, |key| key)
 }
 
@@ -49,22 +43,24 @@ pub fn configs_with(
     ca: &str,
     datagrams: Datagrams,
     wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
-) -> (ClientConfig, ServerConfig) {
+) -> (ConfigBuilder<ClientConfig>, ConfigBuilder<ServerConfig>) {
     let provider = &terse_aws_lc::PROVIDER;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let validity = Validity::days(now - 3600, 2);
     let options = AuthorityOptions { name: ca.into(), ..AuthorityOptions::new("p256x2".parse().unwrap(), validity) };
     let authority = Authority::new(&options).unwrap();
     let issued = authority.issue(&LeafOptions::new(NAME, validity)).unwrap();
-    let key = (provider.load_key)(issued.key()).unwrap();
-    let credential = Credential::new(provider, issued.chain().to_vec(), wrap(key)).unwrap();
-    let trust = Trust::new(provider, &[authority.root().clone()]).unwrap();
-    let mut client = ClientConfig::new(provider, trust.clone());
-    client.credentials = vec![credential.clone()];
-    client.common.datagrams = Some(datagrams);
-    let mut server = ServerConfig::new(provider, credential);
-    server.client_authentication = ClientAuthentication::Required(trust);
-    server.common.datagrams = Some(datagrams);
+    let key = provider.load_key(issued.key()).unwrap();
+    let credential = Credential::new(issued.chain().to_vec(), wrap(key)).unwrap();
+    let trust = Trust::new(&[authority.root().clone()]).unwrap();
+    let mut client = ClientConfig::builder(provider);
+    client.trust(trust.clone());
+    client.credentials(vec![credential.clone()]);
+    client.datagrams(Some(datagrams));
+    let mut server = ServerConfig::builder(provider);
+    server.credential(credential);
+    server.client_authentication(ClientAuthentication::Required(trust));
+    server.datagrams(Some(datagrams));
     (client, server)
 }
 
@@ -74,12 +70,12 @@ pub fn socket() -> UdpSocket {
 }
 
 /// A client of the server at `address`.
-pub fn client(config: &ClientConfig, address: SocketAddr) -> DatagramClient {
+pub fn client(config: &ConfigBuilder<ClientConfig>, address: SocketAddr) -> DatagramClient {
     let socket = socket();
     socket.connect(address).unwrap();
     let clock = Clock::new();
-    let name = ServerAddress { name: NAME.try_into().unwrap(), port: 4433 };
-    let connection = Connection::client(Arc::new(config.clone()), name, clock.now(), &mut OsRng).unwrap();
+    let name = ServerAddress::new(NAME.try_into().unwrap(), 4433);
+    let connection = Connection::client(Arc::new(config.build().unwrap()), name, clock.now(), &mut OsRng).unwrap();
     DatagramClient::new(connection, socket, clock)
 }
 
@@ -93,27 +89,32 @@ pub struct EchoServer {
 }
 
 impl EchoServer {
-    pub fn start(config: ServerConfig) -> Self {
+    pub fn start(config: ConfigBuilder<ServerConfig>) -> Self {
         Self::start_with(config, |server| server)
     }
 
-    pub fn start_at(address: SocketAddr, config: ServerConfig) -> Self {
+    pub fn start_at(address: SocketAddr, config: ConfigBuilder<ServerConfig>) -> Self {
         Self::start_on(UdpSocket::bind(address).unwrap(), config, |server| server)
     }
 
-    pub fn start_with(config: ServerConfig, options: impl FnOnce(DatagramServer) -> DatagramServer) -> Self {
+    pub fn start_with(
+        config: ConfigBuilder<ServerConfig>,
+        options: impl FnOnce(DatagramServer) -> DatagramServer,
+    ) -> Self {
         Self::start_on(socket(), config, options)
     }
 
     fn start_on(
         socket: UdpSocket,
-        config: ServerConfig,
+        config: ConfigBuilder<ServerConfig>,
         options: impl FnOnce(DatagramServer) -> DatagramServer,
     ) -> Self {
         let address = socket.local_addr().unwrap();
         let (sender, events) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let server = DatagramServer::new(Arc::new(config), EndpointLimits::default(), socket, Clock::new()).unwrap();
+        let server =
+            DatagramServer::new(Arc::new(config.build().unwrap()), EndpointLimits::default(), socket, Clock::new())
+                .unwrap();
         let server = options(server);
         let stopping = stop.clone();
         let thread = Some(thread::spawn(move || serve(server, &sender, &stopping)));

@@ -10,7 +10,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
 use terse_tls::summary::Transport;
-use terse_tls::{FallbackReason, Summary};
+use terse_tls::{ApiMisuse, FallbackReason, Summary};
 
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
@@ -65,6 +65,8 @@ pub enum Failed {
     },
     /// An IP packet of the link's MTU has no room for a datagram that DTLS can use.
     MtuTooSmall,
+    /// The configurations of the parties cannot be used in this setting.
+    Configuration(ApiMisuse),
 }
 
 /// A connection that came to its end.
@@ -90,14 +92,14 @@ impl Comparison {
         let mut parties = self.parties.clone();
         let keys = Arc::new(Keys::default());
         if self.captures {
-            parties.client.common.key_log = Some(keys.clone());
+            parties.client.key_log(keys.clone());
         }
         let max_datagram = setting.max_datagram().ok_or(Failed::MtuTooSmall)?;
         let mut met = Vec::new();
         let (mut failed, mut first_failure) = (0, None);
         for run in 0..self.runs {
             // Each with stores of its own, so that no run profits from the one before.
-            let pair = parties.pair(setting.version, setting.mode, max_datagram);
+            let pair = parties.pair(setting.version, setting.mode, max_datagram).map_err(Failed::Configuration)?;
             match self.one(setting, &pair, run, &keys, probe) {
                 Ok(connection) => met.push(connection),
                 Err(failure @ Failed::Connection(_)) => {
@@ -329,6 +331,7 @@ impl fmt::Display for Failed {
                 because.map_or(Ok(()), |because| write!(out, ": {because}"))
             }
             Self::MtuTooSmall => out.write_str("the MTU leaves no room for DTLS; take a larger one"),
+            Self::Configuration(error) => error.fmt(out),
         }
     }
 }

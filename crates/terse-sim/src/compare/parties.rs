@@ -9,8 +9,8 @@ use terse_tls::resume::{
 };
 use terse_tls::summary::Transport;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Common, Datagrams, EndpointLimits, LearnedIssuers, NamedGroup,
-    ProtocolVersion, ServerAddress, ServerConfig, Trust,
+    ApiMisuse, CipherSuite, ClientAuthentication, ClientConfig, Common, ConfigBuilder, Datagrams, EndpointLimits,
+    LearnedIssuers, NamedGroup, ProtocolVersion, ServerAddress, ServerConfig, Trust,
 };
 
 use super::setting::{Mode, Version};
@@ -19,9 +19,9 @@ use super::setting::{Mode, Version};
 #[derive(Clone, Debug)]
 pub struct Parties {
     /// The client. What depends on the mode is set for each: version, caching, resumption, pre-shared keys, datagrams.
-    pub client: ClientConfig,
+    pub client: ConfigBuilder<ClientConfig>,
     /// The server, likewise.
-    pub server: ServerConfig,
+    pub server: ConfigBuilder<ServerConfig>,
     /// The server as the client knows it.
     pub address: ServerAddress,
     /// The curve of the certificates' keys, if they have one: in TLS 1.2 peers must say that they take it (RFC 8422, 5.1.1).
@@ -58,17 +58,21 @@ impl Pair {
 
 impl Parties {
     /// The two sides for `mode` in `version`, with datagrams of at most `max_datagram` bytes.
-    pub fn pair(&self, version: Version, mode: Mode, max_datagram: usize) -> Pair {
+    ///
+    /// Fails if the configurations cannot be used so.
+    pub fn pair(&self, version: Version, mode: Mode, max_datagram: usize) -> Result<Pair, ApiMisuse> {
         let (mut client, mut server) = (self.client.clone(), self.server.clone());
-        for common in [&mut client.common, &mut server.common] {
-            common.versions = Vec::from([version.protocol_version()]);
+        for common in [client.common_mut(), server.common_mut()] {
+            common.set_versions(Vec::from([version.protocol_version()]));
             if let Some(curve) = self.curve.filter(|_| version.protocol_version() == ProtocolVersion::TLS_1_2)
-                && !common.groups.contains(&curve)
+                && !common.groups().contains(&curve)
             {
-                common.groups.push(curve);
+                let groups = [common.groups(), &[curve]].concat();
+                common.set_groups(groups);
             }
-            common.datagrams =
-                (version.transport() == Transport::Datagram).then_some(Datagrams { max_datagram, ..self.datagrams });
+            common.set_datagrams(
+                (version.transport() == Transport::Datagram).then_some(self.datagrams.max_datagram(max_datagram)),
+            );
         }
         let schemes = match mode {
             Mode::Rfc7924 => Some(Schemes::RFC7924),
@@ -82,57 +86,63 @@ impl Parties {
             Mode::Resumed => with_sessions(&mut client, &mut server, version),
             Mode::Psk => with_key(&mut client, &mut server, version, &self.psk),
         }
-        Pair {
-            client: Arc::new(client),
-            server: Arc::new(server),
+        Ok(Pair {
+            client: Arc::new(client.build()?),
+            server: Arc::new(server.build()?),
             address: self.address.clone(),
             limits: self.limits,
             caches,
-        }
+        })
     }
 }
 
 fn with_caches(
-    client: &mut ClientConfig,
-    server: &mut ServerConfig,
+    client: &mut ConfigBuilder<ClientConfig>,
+    server: &mut ConfigBuilder<ServerConfig>,
     schemes: Schemes,
 ) -> (Arc<MemoryClientStore>, Arc<MemoryServerStore>) {
     let stores = (Arc::new(MemoryClientStore::new(CAPACITY)), Arc::new(MemoryServerStore::new(CAPACITY)));
-    client.cache = Some(ClientCache { store: stores.0.clone(), schemes });
-    server.cache = Some(ServerCache { store: stores.1.clone(), schemes });
+    client.cache(Some(ClientCache::new(stores.0.clone(), schemes)));
+    server.cache(Some(ServerCache::new(stores.1.clone(), schemes)));
     stores
 }
 
 /// As in paper 000, V-A: by session ID in TLS 1.2, by ticket in TLS 1.3.
-fn with_sessions(client: &mut ClientConfig, server: &mut ServerConfig, version: Version) {
-    client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY))));
+fn with_sessions(client: &mut ConfigBuilder<ClientConfig>, server: &mut ConfigBuilder<ServerConfig>, version: Version) {
+    client.resumption(Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(CAPACITY)))));
     let by_id = || {
         let store = Arc::new(MemorySessionStore::new(CAPACITY));
         ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }
     };
     let by_ticket = |common: &Common| {
-        let aead = common.provider.tls13_suites.first()?.aead;
+        let aead = common.provider().tls13_suites.first()?.aead;
         TicketKeys::new(aead, LIFETIME, CAPACITY).ok().map(|keys| ServerResumption::Stateless(Arc::new(keys)))
     };
-    server.resumption = Some(match version {
-        Version::Tls13 | Version::Dtls13 => by_ticket(&server.common).unwrap_or_else(by_id),
+    let resumption = match version {
+        Version::Tls13 | Version::Dtls13 => by_ticket(server.config().common()).unwrap_or_else(by_id),
         Version::Tls12 | Version::Dtls12 => by_id(),
-    });
+    };
+    server.resumption(resumption);
 }
 
-fn with_key(client: &mut ClientConfig, server: &mut ServerConfig, version: Version, psk: &ExternalPsk) {
+fn with_key(
+    client: &mut ConfigBuilder<ClientConfig>,
+    server: &mut ConfigBuilder<ServerConfig>,
+    version: Version,
+    psk: &ExternalPsk,
+) {
     if version.protocol_version() == ProtocolVersion::TLS_1_2 {
         // In TLS 1.2 the suite says what authenticates; this one is forward secret (RFC 8442).
-        for common in [&mut client.common, &mut server.common] {
-            common.suites = Vec::from([CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256]);
+        for common in [client.common_mut(), server.common_mut()] {
+            common.set_suites(Vec::from([CipherSuite::TLS_ECDHE_PSK_WITH_AES_128_CCM_8_SHA256]));
         }
     }
-    client.trust = Trust::nobody(&client.common.provider);
-    client.credentials = Vec::new();
-    client.psks = Vec::from([psk.clone()]);
-    server.credentials = Vec::new();
-    server.client_authentication = ClientAuthentication::None;
-    server.psks = Some(Arc::new(MemoryPskStore::new([psk.clone()])));
+    client.trust(Trust::nobody());
+    client.credentials(Vec::new());
+    client.psks(Vec::from([psk.clone()]));
+    server.credentials(Vec::new());
+    server.client_authentication(ClientAuthentication::None);
+    server.psks(Arc::new(MemoryPskStore::new([psk.clone()])));
 }
 
 /// What caches and sessions hold at most: one connection after the other needs little.

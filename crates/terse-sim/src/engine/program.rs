@@ -60,7 +60,7 @@ impl Clock {
     fn now(self, time: Time) -> Now {
         let milliseconds = time.as_millis();
         let unix = Duration::from_secs(self.unix) + Duration::from_millis(milliseconds);
-        Now { monotonic: Instant(self.monotonic + milliseconds), unix: Some(UnixTime::since_unix_epoch(unix)) }
+        Now::new(Instant(self.monotonic + milliseconds), Some(UnixTime::since_unix_epoch(unix)))
     }
 
     fn time(self, Instant(milliseconds): Instant) -> Time {

@@ -169,5 +169,5 @@ impl Application for Engine {
 /// Virtual time as the engine has it.
 fn at(now: Time) -> Now {
     let unix = UnixTime::since_unix_epoch(core::time::Duration::from_secs(NOW + now.as_millis() / 1000));
-    Now { monotonic: Instant(now.as_millis()), unix: Some(unix) }
+    Now::new(Instant(now.as_millis()), Some(unix))
 }

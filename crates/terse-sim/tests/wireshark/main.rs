@@ -27,7 +27,7 @@ fn setup(version: ProtocolVersion, datagram: Option<usize>) -> Setup {
     let provider = &terse_rustcrypto::PROVIDER;
     let setup = Setup::mutual(provider, provider, "p256x3").only(version);
     match datagram {
-        Some(max_datagram) => setup.in_datagrams(Datagrams { max_datagram, ..Datagrams::default() }),
+        Some(max_datagram) => setup.in_datagrams(Datagrams::default().max_datagram(max_datagram)),
         None => setup,
     }
 }
@@ -35,8 +35,8 @@ fn setup(version: ProtocolVersion, datagram: Option<usize>) -> Setup {
 /// Runs a connection over this link, and gives the capture of it.
 fn capture(link: Link, mut setup: Setup, name: &str) -> File {
     let keys = Arc::new(Keys::default());
-    setup.client.common.key_log = Some(keys.clone());
-    let is_datagrams = setup.client.common.datagrams.is_some();
+    setup.client.key_log(keys.clone());
+    let is_datagrams = setup.client.config().common().datagrams().is_some();
     let ipv6 = !matches!(link.framing, Framing::Ethernet);
     let address = |last: u8| -> IpAddr {
         if ipv6 {
@@ -47,9 +47,9 @@ fn capture(link: Link, mut setup: Setup, name: &str) -> File {
     };
     let tcp = (!is_datagrams).then(Config::linux);
     let server = SocketAddr::new(address(2), 4433);
-    let client = Side::Client(Arc::new(setup.client.clone()), server);
+    let client = Side::Client(Arc::new(setup.client.build().unwrap()), server);
     let client = Engine::new(client, tcp.clone(), Random::new(1, 10));
-    let server = Engine::new(Side::Server(Arc::new(setup.server.clone())), tcp, Random::new(1, 11));
+    let server = Engine::new(Side::Server(Arc::new(setup.server.build().unwrap())), tcp, Random::new(1, 11));
 
     let mut network = Network::new(1);
     let client = network.add(Host::new(address(1), client, Random::new(1, 12)));
@@ -182,8 +182,8 @@ fn the_dissector_shows_a_first_contact() {
     let mut setup = setup(TLS13, None);
     let stores = terse_testkit::setup::Stores::default();
     let schemes = Schemes::COMPACT;
-    setup.client.cache = Some(terse_tls::cache::ClientCache { store: stores.client_cache.clone(), schemes });
-    setup.server.cache = Some(terse_tls::cache::ServerCache { store: stores.server_cache.clone(), schemes });
+    setup.client.cache(Some(terse_tls::cache::ClientCache::new(stores.client_cache.clone(), schemes)));
+    setup.server.cache(Some(terse_tls::cache::ServerCache::new(stores.server_cache.clone(), schemes)));
     let file = capture(Link::ethernet(1500), setup, "first contact");
     assert_eq!(file.count("_ws.malformed || terse.malformed"), 0);
     let support = ["client_cached_info.support_only", "compact_cache.support_only"];

@@ -53,8 +53,8 @@ impl Pki {
     }
 
     /// Trust in the root.
-    pub fn trust(&self, provider: &CryptoProvider) -> Trust {
-        Trust::new(provider, &[self.root()]).expect("a valid root")
+    pub fn trust(&self) -> Trust {
+        Trust::new(&[self.root()]).expect("a valid root")
     }
 
     /// The server's credential for the engine.
@@ -70,8 +70,8 @@ impl Pki {
 
 /// A credential for the engine from one that was issued.
 pub fn credential(provider: &CryptoProvider, issued: &terse_pki::Credential) -> Credential {
-    let key = (provider.load_key)(issued.key()).expect("a key that the provider signs with");
-    Credential::new(provider, issued.chain().to_vec(), key).expect("key and chain of one credential")
+    let key = provider.load_key(issued.key()).expect("a key that the provider signs with");
+    Credential::new(issued.chain().to_vec(), key).expect("key and chain of one credential")
 }
 
 /// A year around [`NOW`].

@@ -49,7 +49,7 @@ pub fn records(sender: &CryptoProvider, receiver: &CryptoProvider) {
 pub fn signatures(signer: &CryptoProvider, verifier: &CryptoProvider) {
     let mut rng = SeededRng(21);
     for pem in KEYS.iter().map(|(pem, _)| *pem).chain([RSA_PKCS8]) {
-        let Ok(key) = (signer.load_key)(&private_key(pem)) else {
+        let Ok(key) = signer.load_key(&private_key(pem)) else {
             assert_eq!(pem, RSA_PKCS8, "only RSA may be off");
             continue;
         };

@@ -47,7 +47,7 @@ pub fn every_encoding(provider: &CryptoProvider) {
 /// Public keys of published private keys: bare SEC1 of RFC 6979, PKCS#8 in both versions of RFC 8410, 10.3.
 pub fn vectors(provider: &CryptoProvider) {
     for (scalar, point) in [(P256_SCALAR, P256_POINT), (P384_SCALAR, P384_POINT)] {
-        let key = (provider.load_key)(&sec1(&hex(scalar), &[])).expect("a scalar alone is a key");
+        let key = provider.load_key(&sec1(&hex(scalar), &[])).expect("a scalar alone is a key");
         assert_eq!(subject_public_key(&key.public_key()), hex(point));
     }
     for pem in [include_str!("data/ed25519.rfc8410.pkcs8.pem"), ED25519_V2] {
@@ -78,7 +78,7 @@ pub fn rsa_signing(provider: &CryptoProvider) {
         (include_str!("data/rsa4096.pkcs8.pem"), include_str!("data/rsa4096.spki.pem")),
     ];
     for (pem, info) in sizes {
-        match (provider.load_key)(&private_key(pem)) {
+        match provider.load_key(&private_key(pem)) {
             Err(error) => assert_eq!(error, KeyError::RsaSigningDisabled),
             Ok(key) => {
                 assert_eq!(key.public_key(), public_key(info));
@@ -96,14 +96,14 @@ pub fn rsa_signing(provider: &CryptoProvider) {
         }
     }
     for pem in [include_str!("data/rsa1024.pkcs8.pem"), include_str!("data/rsa4104.pkcs8.pem")] {
-        let error = (provider.load_key)(&private_key(pem)).err();
+        let error = provider.load_key(&private_key(pem)).err();
         assert!(matches!(error, Some(KeyError::UnsupportedRsaSize | KeyError::RsaSigningDisabled)), "{error:?}");
     }
 }
 
 /// PKCS#1 v1.5 leaves no choice: the signatures are OpenSSL's.
 pub fn rsa_known_answers(provider: &CryptoProvider) {
-    let Ok(key) = (provider.load_key)(&private_key(RSA_PKCS8)) else { return };
+    let Ok(key) = provider.load_key(&private_key(RSA_PKCS8)) else { return };
     for (scheme, expected) in [
         (SignatureScheme::RSA_PKCS1_SHA256, include_str!("data/rsa2048.pkcs1.sha256.hex")),
         (SignatureScheme::RSA_PKCS1_SHA384, include_str!("data/rsa2048.pkcs1.sha384.hex")),
@@ -116,7 +116,7 @@ pub fn rsa_known_answers(provider: &CryptoProvider) {
 /// A key signs with its own schemes only.
 pub fn wrong_schemes(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, ED25519_PKCS8, RSA_PKCS8] {
-        let Ok(key) = (provider.load_key)(&private_key(pem)) else {
+        let Ok(key) = provider.load_key(&private_key(pem)) else {
             assert_eq!(pem, RSA_PKCS8, "only RSA may be off");
             continue;
         };
@@ -132,21 +132,21 @@ pub fn wrong_schemes(provider: &CryptoProvider) {
 pub fn contradictions(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, include_str!("data/p256.sec1.pem"), ED25519_V2] {
         let key = private_key(pem);
-        assert!((provider.load_key)(&key).is_ok());
+        assert!(provider.load_key(&key).is_ok());
         // the public key stands at the end
         let mut changed = key.secret_der().to_vec();
         *changed.last_mut().expect("not empty") ^= 1;
-        assert_eq!((provider.load_key)(&like(&key, changed)).err(), Some(KeyError::Malformed));
+        assert_eq!(provider.load_key(&like(&key, changed)).err(), Some(KeyError::Malformed));
     }
     let p256 = der(0xa0, &der(0x06, &hex("2a8648ce3d030107")));
     let p384 = der(0xa0, &der(0x06, &hex("2b81040022")));
-    assert!((provider.load_key)(&sec1(&hex(P256_SCALAR), &p256)).is_ok());
-    assert_eq!((provider.load_key)(&sec1(&hex(P256_SCALAR), &p384)).err(), Some(KeyError::Malformed));
+    assert!(provider.load_key(&sec1(&hex(P256_SCALAR), &p256)).is_ok());
+    assert_eq!(provider.load_key(&sec1(&hex(P256_SCALAR), &p384)).err(), Some(KeyError::Malformed));
     let inner = |parameters: &[u8]| {
         let algorithm = [der(0x06, &hex("2a8648ce3d0201")), der(0x06, &hex("2a8648ce3d030107"))].concat();
         let key = sec1(&hex(P256_SCALAR), parameters).secret_der().to_vec();
         let info = [der(0x02, &[0]), der(0x30, &algorithm), der(0x04, &key)].concat();
-        (provider.load_key)(&PrivatePkcs8KeyDer::from(der(0x30, &info)).into())
+        provider.load_key(&PrivatePkcs8KeyDer::from(der(0x30, &info)).into())
     };
     assert!(inner(&[]).is_ok());
     assert!(inner(&p256).is_ok());
@@ -161,7 +161,7 @@ pub fn unsupported(provider: &CryptoProvider) {
         include_str!("data/rsa2048.pss-only.pem"),
     ];
     for pem in keys {
-        assert_eq!((provider.load_key)(&private_key(pem)).err(), Some(KeyError::UnsupportedAlgorithm));
+        assert_eq!(provider.load_key(&private_key(pem)).err(), Some(KeyError::UnsupportedAlgorithm));
     }
 }
 
@@ -170,9 +170,9 @@ pub fn malformed(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, include_str!("data/p384.sec1.pem"), ED25519_V2, RSA_PKCS8, RSA_PKCS1] {
         let key = private_key(pem);
         let bytes = key.secret_der();
-        let disabled = matches!((provider.load_key)(&key), Err(KeyError::RsaSigningDisabled));
+        let disabled = matches!(provider.load_key(&key), Err(KeyError::RsaSigningDisabled));
         let refused = |bytes: Vec<u8>| {
-            let error = (provider.load_key)(&like(&key, bytes)).err();
+            let error = provider.load_key(&like(&key, bytes)).err();
             assert!(error == Some(KeyError::Malformed) || disabled && error.is_some(), "{error:?}");
         };
         for len in 0..bytes.len() {
@@ -183,25 +183,25 @@ pub fn malformed(provider: &CryptoProvider) {
         for position in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
             let mut changed = bytes.to_vec();
             changed[position] ^= 1 << (position % 8);
-            if let Ok(key) = (provider.load_key)(&like(&key, changed)) {
+            if let Ok(key) = provider.load_key(&like(&key, changed)) {
                 let _ = key.sign(key.schemes()[0], b"message", &mut SeededRng(2));
             }
         }
     }
     let order = hex("FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551");
     for scalar in [vec![0; 32], order, vec![0xff; 32], vec![0; 48], vec![0xff; 48]] {
-        assert_eq!((provider.load_key)(&sec1(&scalar, &[])).err(), Some(KeyError::Malformed), "{scalar:02x?}");
+        assert_eq!(provider.load_key(&sec1(&scalar, &[])).err(), Some(KeyError::Malformed), "{scalar:02x?}");
     }
     let p256 = der(0xa0, &der(0x06, &hex("2a8648ce3d030107")));
     for len in [0, 1, 31, 33, 48] {
-        assert_eq!((provider.load_key)(&sec1(&vec![1; len], &p256)).err(), Some(KeyError::Malformed), "{len}");
+        assert_eq!(provider.load_key(&sec1(&vec![1; len], &p256)).err(), Some(KeyError::Malformed), "{len}");
     }
 }
 
 /// Without randomness a signature is still right, or there is none.
 pub fn broken_randomness(provider: &CryptoProvider) {
     for pem in [P256_PKCS8, P384_PKCS8, ED25519_PKCS8, RSA_PKCS8] {
-        let Ok(key) = (provider.load_key)(&private_key(pem)) else {
+        let Ok(key) = provider.load_key(&private_key(pem)) else {
             assert_eq!(pem, RSA_PKCS8, "only RSA may be off");
             continue;
         };
@@ -222,7 +222,7 @@ pub fn broken_randomness(provider: &CryptoProvider) {
 }
 
 fn load(provider: &CryptoProvider, pem: &str) -> Arc<dyn SigningKey> {
-    (provider.load_key)(&private_key(pem)).unwrap_or_else(|error| panic!("{error}: {pem}"))
+    provider.load_key(&private_key(pem)).unwrap_or_else(|error| panic!("{error}: {pem}"))
 }
 
 /// Every scheme of the key, on short and long messages.

@@ -28,11 +28,19 @@ use offer::Offered;
 
 /// Handshake caching of a client.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ClientCache {
     /// Where entries and tickets are kept. Connections that share it never show the same ticket.
     pub store: Arc<dyn ClientStore>,
     /// What is offered.
     pub schemes: Schemes,
+}
+
+impl ClientCache {
+    /// Caching with what is kept in `store`, which connections share, by these `schemes`.
+    pub const fn new(store: Arc<dyn ClientStore>, schemes: Schemes) -> Self {
+        Self { store, schemes }
+    }
 }
 
 impl fmt::Debug for ClientCache {

@@ -157,6 +157,7 @@ impl fmt::Display for ServerId {
 
 /// What separates the entries of a client: the server, how it is reached, and who the client is to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Scope {
     /// Name or address.
     pub server: ServerId,
@@ -167,6 +168,13 @@ pub struct Scope {
     /// The fingerprint of the client's own Certificate, if it has one; of several credentials, and of one that is not for
     /// everybody, a hash.
     pub credential: Option<Fingerprint>,
+}
+
+impl Scope {
+    /// The scope of a client with `credential` to `server`.
+    pub const fn new(server: ServerId, port: u16, transport: Transport, credential: Option<Fingerprint>) -> Self {
+        Self { server, port, transport, credential }
+    }
 }
 
 impl Parse<'_> for Fingerprint {

@@ -19,11 +19,19 @@ use crate::wire::{CertificateType, ProtocolVersion};
 
 /// Handshake caching of a server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ServerCache {
     /// Where clients' entries are kept, by ticket. May be shared by servers with different names and client CAs.
     pub store: Arc<dyn ServerStore>,
     /// What is answered.
     pub schemes: Schemes,
+}
+
+impl ServerCache {
+    /// Caching with what is kept in `store`, which connections and servers share, by these `schemes`.
+    pub const fn new(store: Arc<dyn ServerStore>, schemes: Schemes) -> Self {
+        Self { store, schemes }
+    }
 }
 
 impl fmt::Debug for ServerCache {

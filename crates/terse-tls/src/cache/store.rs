@@ -81,6 +81,7 @@ pub trait ServerStore: Send + Sync {
 
 /// What a server keeps under one ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Row {
     /// The client's Certificate, if it proved one that may be kept. Rows without one have a quota of their own: whoever
     /// connects can make them.
@@ -92,6 +93,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row of these parts.
+    pub const fn new(entry: Option<Arc<PeerEntry>>, seen: Option<ServerObjects>, address: Option<AddressId>) -> Self {
+        Self { entry, seen, address }
+    }
+
     /// Whether both stand for the same client certificate.
     pub(super) fn is_of(&self, client: Option<&PeerEntry>) -> bool {
         let own = self.entry.as_ref().map(|entry| entry.fingerprint());
@@ -101,6 +107,7 @@ impl Row {
 
 /// What a client has seen of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct ServerObjects {
     /// The server's Certificate.
     pub certificate: Fingerprint,
@@ -108,8 +115,16 @@ pub struct ServerObjects {
     pub request: Option<Fingerprint>,
 }
 
+impl ServerObjects {
+    /// A server's Certificate, and its CertificateRequest if there was one.
+    pub const fn new(certificate: Fingerprint, request: Option<Fingerprint>) -> Self {
+        Self { certificate, request }
+    }
+}
+
 /// A new row of a [`ServerStore`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Commit {
     /// The ticket that the handshake made.
     pub ticket: Ticket,
@@ -119,6 +134,13 @@ pub struct Commit {
     pub parent: Option<Ticket>,
     /// When that was, where there is a clock.
     pub time: Option<UnixTime>,
+}
+
+impl Commit {
+    /// A `row` under a new `ticket`, of a handshake at `time` that used the ticket `parent`.
+    pub const fn new(ticket: Ticket, row: Row, parent: Option<Ticket>, time: Option<UnixTime>) -> Self {
+        Self { ticket, row, parent, time }
+    }
 }
 
 /// What the application is asked, since the store of a server answered [`Poll::Pending`].

@@ -37,17 +37,13 @@ struct Inner {
 
 impl Credential {
     /// Checks that the chain parses and that `key` is the leaf's.
-    pub fn new(
-        provider: &CryptoProvider,
-        chain: Vec<CertificateDer<'static>>,
-        key: Arc<dyn SigningKey>,
-    ) -> Result<Self, ApiMisuse> {
+    pub fn new(chain: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Result<Self, ApiMisuse> {
         let leaf = chain.first().ok_or(ApiMisuse::EmptyChain)?;
         let leaf = EndEntityCert::try_from(leaf).map_err(|_| ApiMisuse::MalformedCertificate)?;
         if leaf.subject_public_key_info() != key.public_key() {
             return Err(ApiMisuse::KeyDoesNotMatchCertificate);
         }
-        let fingerprint = Fingerprint::of_chain(provider.sha256, chain.iter().map(AsRef::as_ref));
+        let fingerprint = Fingerprint::of_chain(chain.iter().map(AsRef::as_ref));
         let staple = Mutex::new(None);
         let inner = Inner { chain, raw_public_key: None, key, fingerprint, fingerprint12: fingerprint, staple };
         Ok(Self { inner: Arc::new(inner), only_for_named_authorities: false })
@@ -55,10 +51,10 @@ impl Credential {
 
     /// A credential that is only a key: the peer must have been told its public half, and knows this side by it.
     /// Checks that the public half parses.
-    pub fn raw_public_key(provider: &CryptoProvider, key: Arc<dyn SigningKey>) -> Result<Self, ApiMisuse> {
+    pub fn raw_public_key(key: Arc<dyn SigningKey>) -> Result<Self, ApiMisuse> {
         let public_key = key.public_key().into_owned();
         split_public_key(&public_key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
-        let fingerprint = |version| Fingerprint::of_raw_public_key(provider.sha256, version, &public_key);
+        let fingerprint = |version| Fingerprint::of_raw_public_key(version, &public_key);
         let inner = Inner {
             chain: Vec::new(),
             fingerprint: fingerprint(ProtocolVersion::TLS_1_3),

@@ -16,7 +16,6 @@ use webpki::{BorrowedCertRevocationList, CertRevocationList, OwnedCertRevocation
 use super::fields::CrlFields;
 use super::issuers::{CertificateId, Issuer, IssuerId, Link};
 use super::split_public_key;
-use crate::crypto::Hash;
 use crate::error::ApiMisuse;
 use crate::lru::Lru;
 
@@ -75,31 +74,25 @@ impl Crls {
         &self,
         id: IssuerId,
         issuer: &Issuer,
-        sha256: &dyn Hash,
         algorithms: &[&dyn SignatureVerificationAlgorithm],
     ) -> Option<Arc<Findings>> {
         let known = self.findings.lock().touch(&id).map(|findings| findings.clone());
         if let Some(findings) = known.filter(|findings| findings.is_of(algorithms)) {
             return Some(findings);
         }
-        let findings = Arc::new(self.find(issuer, sha256, algorithms)?);
+        let findings = Arc::new(self.find(issuer, algorithms)?);
         self.findings.lock().insert(id, findings.clone());
         Some(findings)
     }
 
-    fn find(
-        &self,
-        issuer: &Issuer,
-        sha256: &dyn Hash,
-        algorithms: &[&dyn SignatureVerificationAlgorithm],
-    ) -> Option<Findings> {
+    fn find(&self, issuer: &Issuer, algorithms: &[&dyn SignatureVerificationAlgorithm]) -> Option<Findings> {
         let lists = self.lists.iter().enumerate().filter_map(|(place, crl)| Some((place, crl.fields()?)));
         let mut lists: Vec<_> = lists.filter(|(_, fields)| fields.issuer == issuer.name()).collect();
         if lists.is_empty() {
             return None;
         }
         lists.retain(|(_, fields)| issuer.signs_crls() && is_signed(fields, issuer, algorithms));
-        let certificate = issuer.certificates(sha256);
+        let certificate = issuer.certificates();
         let mut revoked: Vec<_> =
             lists.iter().flat_map(|(place, _)| self.lists[*place].revoked(&certificate)).collect();
         revoked.sort_unstable();

@@ -6,7 +6,7 @@
 use core::iter::once;
 
 use super::Fingerprint;
-use crate::crypto::Hash;
+use super::sha256::{Context, sha256};
 use crate::wire::{CertificateRequest, Encode as _, HandshakeType, ProtocolVersion, Writer};
 
 #[cfg(test)]
@@ -14,9 +14,9 @@ mod tests;
 
 impl Fingerprint {
     /// Of a Certificate message in its TLS 1.2 form, without context and extensions (paper 000, IV-D).
-    pub(crate) fn of_chain<'a>(sha256: &dyn Hash, chain: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
+    pub(crate) fn of_chain<'a>(chain: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
         let list_len: usize = chain.clone().map(|certificate| certificate.len() + 3).sum();
-        let mut context = sha256.start();
+        let mut context = Context::new();
         let mut header = [0; 7];
         let mut writer = Writer::new(&mut header);
         writer.u8(HandshakeType::CERTIFICATE.0);
@@ -27,40 +27,40 @@ impl Fingerprint {
             context.update(&(certificate.len() as u32).to_be_bytes()[1..]);
             context.update(certificate);
         }
-        Self::from_digest(context.finish())
+        Self(context.finish())
     }
 
     /// Of a TLS 1.2 message, with the 4-byte header of TLS, over datagrams too.
-    pub(crate) fn of_body(sha256: &dyn Hash, kind: HandshakeType, body: &[u8]) -> Self {
+    pub(crate) fn of_body(kind: HandshakeType, body: &[u8]) -> Self {
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);
         kind.encode(&mut writer);
         writer.u24(body.len());
-        Self::from_digest(sha256.hash(&[&header, body]))
+        Self(sha256(&[&header, body]))
     }
 
     /// Of a Certificate message with a raw public key: in TLS 1.2 the key alone (RFC 7250, 3), in TLS 1.3 the chain of
     /// one that RFC 9846, 4.5.1 makes of it.
-    pub(crate) fn of_raw_public_key(sha256: &dyn Hash, version: ProtocolVersion, key: &[u8]) -> Self {
+    pub(crate) fn of_raw_public_key(version: ProtocolVersion, key: &[u8]) -> Self {
         if version != ProtocolVersion::TLS_1_2 {
-            return Self::of_chain(sha256, once(key));
+            return Self::of_chain(once(key));
         }
         let mut header = [0; 7];
         let mut writer = Writer::new(&mut header);
         writer.u8(HandshakeType::CERTIFICATE.0);
         writer.u24(key.len() + 3);
         writer.u24(key.len());
-        Self::from_digest(sha256.hash(&[&header, key]))
+        Self(sha256(&[&header, key]))
     }
 
     /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.
-    pub(crate) fn of_request(sha256: &dyn Hash, request: &CertificateRequest<'_>) -> Self {
+    pub(crate) fn of_request(request: &CertificateRequest<'_>) -> Self {
         let extensions = request.extensions.as_bytes();
         let mut header = [0; 6];
         let mut writer = Writer::new(&mut header);
         writer.u8(HandshakeType::CERTIFICATE_REQUEST.0);
         writer.u24(2 + extensions.len());
         writer.u16(extensions.len() as u16); // it was parsed from, or will be written to, a field of 16 bits
-        Self::from_digest(sha256.hash(&[&header, extensions]))
+        Self(sha256(&[&header, extensions]))
     }
 }

@@ -8,13 +8,6 @@ use crate::crypto::Digest;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
-impl Fingerprint {
-    /// From the output of SHA-256.
-    pub(crate) fn from_digest(digest: Digest) -> Self {
-        Self(first(digest))
-    }
-}
-
 impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

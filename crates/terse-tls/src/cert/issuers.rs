@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use spin::Mutex;
 
 use super::fields::Fields;
-use crate::crypto::{Digest, Hash};
+use super::sha256::{Context, sha256};
 use crate::error::InvalidMessage;
 use crate::lru::Lru;
 use crate::proof::FinishedProof;
@@ -60,7 +60,6 @@ pub(super) struct Issued {
 
 /// The CAs that are known here: the trust anchors, and those learned.
 pub(crate) struct IssuerTable {
-    sha256: &'static dyn Hash,
     anchors: Arc<[(IssuerId, Arc<Issuer>)]>,
     learned: LearnedIssuers,
 }
@@ -102,17 +101,17 @@ impl Issuer {
         self.signs_crls
     }
 
-    pub(crate) fn id(&self, sha256: &dyn Hash) -> IssuerId {
-        IssuerId(short(sha256.hash(&[&self.name, &self.public_key, &[self.signs_crls.into()]])))
+    pub(crate) fn id(&self) -> IssuerId {
+        IssuerId(short(sha256(&[&self.name, &self.public_key, &[self.signs_crls.into()]])))
     }
 
     /// The certificates that it issued, by their serialNumbers, which are the contents of DER INTEGERs.
-    pub(crate) fn certificates(&self, sha256: &dyn Hash) -> impl Fn(&[u8]) -> CertificateId {
-        let mut issuer = sha256.start();
+    pub(crate) fn certificates(&self) -> impl Fn(&[u8]) -> CertificateId {
+        let mut issuer = Context::new();
         issuer.update(&self.name);
         issuer.update(&self.public_key);
         move |serial_number| {
-            let mut hash = issuer.fork();
+            let mut hash = issuer.clone();
             hash.update(serial_number);
             CertificateId(short(hash.finish()))
         }
@@ -124,8 +123,9 @@ impl Issuer {
 }
 
 /// The first bytes of a SHA-256.
-fn short(digest: Digest) -> [u8; 8] {
-    digest.as_ref().first_chunk().copied().unwrap_or_default()
+const fn short(digest: [u8; 32]) -> [u8; 8] {
+    let [a, b, c, d, e, f, g, h, ..] = digest;
+    [a, b, c, d, e, f, g, h]
 }
 
 impl Links {
@@ -140,37 +140,29 @@ impl Links {
 
 impl Issued {
     /// A chain of `certificates`, leaf first, that ends at `anchor`.
-    pub(super) fn new(sha256: &dyn Hash, certificates: &[Fields<'_>], anchor: Issuer) -> Self {
+    pub(super) fn new(certificates: &[Fields<'_>], anchor: Issuer) -> Self {
         let issuer_of = |fields: &Fields<'_>, issuer: &Fields<'_>| {
             Issuer::new(fields.issuer, issuer.public_key, issuer.key_usage.is_none_or(|usage| usage.crl_sign()))
         };
         let pairs = certificates.iter().zip(certificates.get(1..).unwrap_or_default());
         let issuers: Vec<_> = pairs.map(|(fields, issuer)| issuer_of(fields, issuer)).collect();
         let links = certificates.iter().zip(issuers.iter().chain([&anchor])).map(|(fields, issuer)| Link {
-            certificate: issuer.certificates(sha256)(fields.serial_number),
-            issuer: issuer.id(sha256),
+            certificate: issuer.certificates()(fields.serial_number),
+            issuer: issuer.id(),
         });
         Self { links: Links(links.collect()), issuers }
     }
 }
 
 impl IssuerTable {
-    pub(crate) fn new(
-        sha256: &'static dyn Hash,
-        anchors: impl Iterator<Item = Issuer>,
-        learned: LearnedIssuers,
-    ) -> Self {
-        let anchors = anchors.map(|anchor| (anchor.id(sha256), Arc::new(anchor))).collect();
-        Self { sha256, anchors, learned: learned.check(sha256) }
+    pub(crate) fn new(anchors: impl Iterator<Item = Issuer>, learned: LearnedIssuers) -> Self {
+        let anchors = anchors.map(|anchor| (anchor.id(), Arc::new(anchor))).collect();
+        Self { anchors, learned: learned.check() }
     }
 
     /// The same with others that were learned.
     pub(super) fn with_learned(&self, learned: LearnedIssuers) -> Self {
-        Self { sha256: self.sha256, anchors: self.anchors.clone(), learned: learned.check(self.sha256) }
-    }
-
-    pub(crate) const fn sha256(&self) -> &'static dyn Hash {
-        self.sha256
+        Self { anchors: self.anchors.clone(), learned: learned.check() }
     }
 
     /// The CA of this name, if it is known.
@@ -182,7 +174,7 @@ impl IssuerTable {
     /// Remembers the CAs of a chain that was verified in a handshake that the peer finished.
     pub(crate) fn learn(&self, _: &FinishedProof, issuers: &[Issuer]) {
         for issuer in issuers.iter().filter(|issuer| issuer.fits()) {
-            let id = issuer.id(self.sha256);
+            let id = issuer.id();
             if self.find(id).is_none() {
                 self.learned.0.lock().insert(id, Arc::new(issuer.clone()));
                 self.learned.1.fetch_add(1, Ordering::SeqCst);
@@ -213,9 +205,9 @@ impl LearnedIssuers {
     }
 
     /// Forgets what came from a file under another name than its own.
-    fn check(self, sha256: &dyn Hash) -> Self {
+    fn check(self) -> Self {
         let mut issuers = self.0.lock();
-        let wrong = |(id, issuer): (&IssuerId, &Arc<Issuer>)| (issuer.id(sha256) != *id).then_some(*id);
+        let wrong = |(id, issuer): (&IssuerId, &Arc<Issuer>)| (issuer.id() != *id).then_some(*id);
         let wrong: Vec<_> = issuers.oldest_first().filter_map(wrong).collect();
         for id in wrong {
             issuers.remove(&id);

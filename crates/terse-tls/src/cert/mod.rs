@@ -14,6 +14,7 @@ mod path;
 mod peer;
 mod raw_public_keys;
 mod revocation;
+mod sha256;
 mod signatures;
 mod suited;
 mod trust;

@@ -4,18 +4,18 @@ use alloc::string::ToString;
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use sha2::{Digest as _, Sha256};
 use x509_cert::der::Decode;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::name::Name;
 
 use super::peer::{CertificateIdentity, PeerIdentity};
+use super::sha256::sha256;
 use crate::peer_name::PeerName;
 
 /// What names a raw public key.
 pub(super) fn sha256_of(key: &[u8]) -> [u8; 32] {
-    Sha256::digest(key).into()
+    sha256(&[key])
 }
 
 fn of_certificate(identity: &CertificateIdentity) -> PeerName {

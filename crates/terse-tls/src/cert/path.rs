@@ -84,9 +84,9 @@ impl<'a> PathBuilder<'a> {
             signatures = signatures.saturating_add(1);
         }
         let (mut issued, mut anchor) = (None, None);
-        if let Some(issuers) = self.issuers {
+        if self.issuers.is_some() {
             let issuer = anchor_as_issuer(path.anchor()).ok_or(CertificateError::Malformed)?;
-            issued = Some(Issued::new(issuers.sha256(), &fields, issuer.clone()));
+            issued = Some(Issued::new(&fields, issuer.clone()));
             anchor = Some(issuer);
         }
         Ok(Path { validity, signatures, issued, certificates, anchor })
@@ -118,13 +118,13 @@ impl<'a> PathBuilder<'a> {
         time: Option<UnixTime>,
     ) -> Result<(), CertificateError> {
         let unknown = CertificateError::UnknownRevocationStatus;
-        let (Some(issued), Some(anchor), Some(table)) = (&path.issued, &path.anchor, self.issuers) else {
+        let (Some(issued), Some(anchor), Some(_)) = (&path.issued, &path.anchor, self.issuers) else {
             return Err(unknown); // who has revocation has these
         };
         let mut in_force: Vec<Arc<Findings>> = Vec::new();
         let mut are_signed = true;
         for (link, issuer) in issued.links.as_slice().iter().zip(issued.issuers.iter().chain([anchor])) {
-            let Some(findings) = crls.of(link.issuer, issuer, table.sha256(), self.algorithms) else { continue };
+            let Some(findings) = crls.of(link.issuer, issuer, self.algorithms) else { continue };
             if findings.revokes(link) {
                 return Err(CertificateError::Revoked);
             }

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 use pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 
 use super::name::sha256_of;
+use super::sha256::Context;
 use super::trust::check_key_size;
 use super::{VerifiedPeer, split_public_key};
-use crate::crypto::{CryptoProvider, Digest};
+use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, CertificateError};
 
 /// Why `key`, which is not among those configured, is not believed.
@@ -21,19 +22,15 @@ pub(super) fn unknown(key: &[u8]) -> CertificateError {
 pub(super) struct RawPublicKeys {
     /// In order, each once.
     keys: Vec<SubjectPublicKeyInfoDer<'static>>,
-    digest: Digest,
+    digest: [u8; 32],
 }
 
 impl RawPublicKeys {
-    /// Those of `known` and `new`. Each new one must be of a kind that `provider` can verify signatures of.
-    pub(super) fn new(
-        provider: &CryptoProvider,
-        known: Option<&Self>,
-        new: &[SubjectPublicKeyInfoDer<'_>],
-    ) -> Result<Self, ApiMisuse> {
+    /// Those of `known` and `new`.
+    pub(super) fn new(known: Option<&Self>, new: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         for key in new {
             split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
-            if !is_verifiable(key, provider.signatures.all) || check_key_size(key, 0).is_err() {
+            if check_key_size(key, 0).is_err() {
                 return Err(ApiMisuse::UnsupportedPublicKey);
             }
         }
@@ -41,7 +38,7 @@ impl RawPublicKeys {
         let mut keys: Vec<_> = known.iter().cloned().chain(new.iter().map(|key| key.clone().into_owned())).collect();
         keys.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
         keys.dedup();
-        let mut context = provider.sha256.start();
+        let mut context = Context::new();
         for key in &keys {
             context.update(&(key.len() as u64).to_be_bytes());
             context.update(key);
@@ -49,12 +46,18 @@ impl RawPublicKeys {
         Ok(Self { keys, digest: context.finish() })
     }
 
+    /// Each must be of a kind that `provider` can verify signatures of.
+    pub(super) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+        let is_known = |key: &SubjectPublicKeyInfoDer<'_>| is_verifiable(key, provider.signatures.all);
+        if self.keys.iter().all(is_known) { Ok(()) } else { Err(ApiMisuse::UnsupportedPublicKey) }
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// What tells these keys from all others.
-    pub(super) const fn digest(&self) -> &Digest {
+    pub(super) const fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 

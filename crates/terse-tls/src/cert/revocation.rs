@@ -118,7 +118,7 @@ impl RevocationCheck {
         is_leaf: bool,
     ) -> Result<(), Unchecked> {
         let issuer = issuers.find(link.issuer).ok_or(Unchecked::IssuerUnknown)?;
-        let Some(findings) = crls.of(link.issuer, &issuer, issuers.sha256(), &self.algorithms) else {
+        let Some(findings) = crls.of(link.issuer, &issuer, &self.algorithms) else {
             return if is_leaf { Err(Unchecked::NoCurrentCrl) } else { Ok(()) };
         };
         if findings.revokes(link) {

@@ -34,20 +34,13 @@ pub(crate) fn key_of(certificate: &[u8]) -> SubjectPublicKeyInfoDer<'static> {
 
 /// Verifies signatures with a provider's code, and does nothing else.
 pub(crate) fn provider() -> CryptoProvider {
-    CryptoProvider {
-        name: "certificates only",
-        tls13_suites: &[],
-        tls12_suites: &[],
-        groups: &[],
-        signatures: SignatureAlgorithms { all: terse_rustcrypto::PROVIDER.signatures.all, by_scheme: &[] },
-        sha256: SHA256,
-        sha1: terse_rustcrypto::PROVIDER.sha1,
-        load_key: |_| Err(KeyError::UnsupportedAlgorithm),
-    }
+    let signatures = SignatureAlgorithms::new(terse_rustcrypto::PROVIDER.signatures.all, &[]);
+    CryptoProvider::new("certificates only", signatures, SHA256, |_| Err(KeyError::UnsupportedAlgorithm))
+        .sha1(terse_rustcrypto::PROVIDER.sha1)
 }
 
 fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(VerifiedPeer, bool), CertificateError> {
-    let trust = Trust::new(&provider(), &[pki().root()]).unwrap();
+    let trust = Trust::new(&[pki().root()]).unwrap();
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     trust.verify(chain, PeerRole::Server(&name), provider().signatures.all, time)
 }
@@ -141,7 +134,7 @@ proptest! {
         }
         read_everything(&der);
         let _ = verify(&[der.clone().into()], Some(unix_time(0)));
-        let _ = Trust::new(&provider(), &[der.into()]);
+        let _ = Trust::new(&[der.into()]);
     }
 
     #[test]
@@ -152,8 +145,8 @@ proptest! {
             crl[place] = byte;
         }
         let _ = CrlFields::read(&crl);
-        let trust = Trust::new(&provider(), &[pki().root()]).unwrap();
-        let _ = trust.with_crls(&provider(), &[crl.into()]);
+        let trust = Trust::new(&[pki().root()]).unwrap();
+        let _ = trust.with_crls(&[crl.into()]);
     }
 
     #[test]
@@ -233,7 +226,7 @@ fn a_chain_says_who_is_meant_and_by_whom() {
     assert_eq!(verify(&[], now).err(), Some(CertificateError::Malformed));
     assert_eq!(verify(&pki.server.chain()[..1], now).err(), Some(CertificateError::UnknownIssuer));
     assert_eq!(verify(pki.client.chain(), now).err(), Some(CertificateError::WrongUsage));
-    let trust = Trust::new(&provider(), &[pki.root()]).unwrap();
+    let trust = Trust::new(&[pki.root()]).unwrap();
     let other = ServerName::try_from("other.plant.example").unwrap();
     let refused = trust.verify(pki.server.chain(), PeerRole::Server(&other), provider().signatures.all, now);
     assert_eq!(refused.err(), Some(CertificateError::WrongName));
@@ -251,8 +244,8 @@ fn a_key_that_may_not_sign() {
     pki.authority.save(&directory, true).unwrap();
     let root_key = PrivateKeyDer::from_pem_slice(&std::fs::read(directory.join("ca.key")).unwrap()).unwrap();
     std::fs::remove_dir_all(&directory).unwrap();
-    let root_key = (terse_rustcrypto::PROVIDER.load_key)(&root_key).unwrap();
-    let trust = Trust::new(&provider(), &[pki.root()]).unwrap();
+    let root_key = terse_rustcrypto::PROVIDER.load_key(&root_key).unwrap();
+    let trust = Trust::new(&[pki.root()]).unwrap();
     let verify = |leaf: Vec<u8>| {
         let name = ServerName::try_from(SERVER_NAME).unwrap();
         trust.verify(&[leaf.into()], PeerRole::Server(&name), provider().signatures.all, Some(unix_time(0)))

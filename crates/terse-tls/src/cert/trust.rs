@@ -23,8 +23,9 @@ use super::issuers::{Issuer, IssuerTable, LearnedIssuers, Link};
 use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
 use super::raw_public_keys::{RawPublicKeys, unknown};
+use super::sha256::Context;
 use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
-use crate::crypto::{CryptoProvider, Digest, Hash};
+use crate::crypto::{CryptoProvider, Hash};
 use crate::error::{ApiMisuse, CertificateError, StapleError};
 use crate::proof::FinishedProof;
 use crate::wire::{CertificateType, SignatureScheme};
@@ -46,7 +47,7 @@ pub struct Trust {
 struct Inner {
     anchors: Vec<TrustAnchor<'static>>,
     /// Hash of them.
-    digest: Digest,
+    digest: [u8; 32],
 }
 
 /// The role of the peer whose chain is verified.
@@ -60,7 +61,7 @@ pub(crate) enum PeerRole<'a> {
 
 impl Trust {
     /// Believes what leads to one of `anchors`, the certificates of CAs.
-    pub fn new(provider: &CryptoProvider, anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
+    pub fn new(anchors: &[CertificateDer<'_>]) -> Result<Self, ApiMisuse> {
         if anchors.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
         }
@@ -69,7 +70,7 @@ impl Trust {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|_| ApiMisuse::MalformedCertificate)?;
         anchors.sort_by(|a, b| a.subject_public_key_info.cmp(&b.subject_public_key_info));
-        Ok(Self::of_anchors(provider, anchors))
+        Ok(Self::of_anchors(anchors))
     }
 
     /// Believes these raw public keys (RFC 7250), each a DER SubjectPublicKeyInfo, and no certificate.
@@ -77,17 +78,17 @@ impl Trust {
     /// A raw public key says nothing about names or time: a client takes each of these keys from any server, whatever
     /// name it connects to. To expect one key of one server, give the connections to it a `Trust` of that key alone. A
     /// key is believed until it is no longer configured.
-    pub fn raw_public_keys(provider: &CryptoProvider, keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
-        Self::nobody(provider).with_raw_public_keys(provider, keys)
+    pub fn raw_public_keys(keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
+        Self::nobody().with_raw_public_keys(keys)
     }
 
     /// Believes nobody: for a side whose peers are known by pre-shared keys.
-    pub fn nobody(provider: &CryptoProvider) -> Self {
-        Self::of_anchors(provider, Vec::new())
+    pub fn nobody() -> Self {
+        Self::of_anchors(Vec::new())
     }
 
-    fn of_anchors(provider: &CryptoProvider, anchors: Vec<TrustAnchor<'static>>) -> Self {
-        let digest = digest_of(provider.sha256, &anchors);
+    fn of_anchors(anchors: Vec<TrustAnchor<'static>>) -> Self {
+        let digest = digest_of(&anchors);
         Self {
             inner: Arc::new(Inner { anchors, digest }),
             issuers: None,
@@ -100,15 +101,11 @@ impl Trust {
     }
 
     /// Believes these raw public keys as well; see [`Self::raw_public_keys`] for what that means.
-    pub fn with_raw_public_keys(
-        self,
-        provider: &CryptoProvider,
-        keys: &[SubjectPublicKeyInfoDer<'_>],
-    ) -> Result<Self, ApiMisuse> {
+    pub fn with_raw_public_keys(self, keys: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         if keys.is_empty() {
             return Err(ApiMisuse::NoTrustAnchors);
         }
-        let keys = RawPublicKeys::new(provider, self.raw_public_keys.as_deref(), keys)?;
+        let keys = RawPublicKeys::new(self.raw_public_keys.as_deref(), keys)?;
         Ok(Self { raw_public_keys: Some(Arc::new(keys)), ..self })
     }
 
@@ -116,12 +113,8 @@ impl Trust {
     /// issuer has one. Of several CRLs of one issuer and scope (RFC 5280, 5.2.5) the newest says who is covered, by
     /// CRLNumber and thisUpdate, and only until its nextUpdate; whatever any of them revokes is refused. A CRL that the
     /// key of the issuer did not sign counts for nothing. To replace them later, see [`Self::revocation`].
-    pub fn with_crls(
-        self,
-        provider: &CryptoProvider,
-        crls: &[CertificateRevocationListDer<'_>],
-    ) -> Result<Self, ApiMisuse> {
-        let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table(provider));
+    pub fn with_crls(self, crls: &[CertificateRevocationListDer<'_>]) -> Result<Self, ApiMisuse> {
+        let issuers = self.issuers.clone().unwrap_or_else(|| self.issuer_table());
         let revocation = Revocation::new(issuers.clone(), crls)?;
         Ok(Self { issuers: Some(issuers), revocation: Some(revocation), ..self })
     }
@@ -146,12 +139,10 @@ impl Trust {
 
     /// Asks peers with a certificate for a stapled OCSP response, or requires one (RFC 6066, 8). A client in TLS 1.2
     /// cannot send one, and so is refused by a server that requires it. A raw public key has none and needs none.
-    pub fn with_stapling(self, provider: &CryptoProvider, stapling: Stapling) -> Self {
+    pub fn with_stapling(self, stapling: Stapling) -> Self {
         let issuers = match stapling {
             Stapling::Off => self.issuers.clone(),
-            Stapling::Ask | Stapling::Require => {
-                Some(self.issuers.clone().unwrap_or_else(|| self.issuer_table(provider)))
-            }
+            Stapling::Ask | Stapling::Require => Some(self.issuers.clone().unwrap_or_else(|| self.issuer_table())),
         };
         Self { issuers, stapling, ..self }
     }
@@ -168,9 +159,9 @@ impl Trust {
         Self { issuers, revocation, learned: Some(learned.clone()), ..self }
     }
 
-    fn issuer_table(&self, provider: &CryptoProvider) -> Arc<IssuerTable> {
+    fn issuer_table(&self) -> Arc<IssuerTable> {
         let anchors = self.inner.anchors.iter().filter_map(anchor_as_issuer);
-        Arc::new(IssuerTable::new(provider.sha256, anchors, self.learned.clone().unwrap_or_default()))
+        Arc::new(IssuerTable::new(anchors, self.learned.clone().unwrap_or_default()))
     }
 
     /// What peers are asked for beside their certificate.
@@ -201,6 +192,11 @@ impl Trust {
         self.certificate_types().contains(&certificate_type)
     }
 
+    /// Finds what `provider` cannot verify.
+    pub(crate) fn check(&self, provider: &CryptoProvider) -> Result<(), ApiMisuse> {
+        self.raw_public_keys.as_ref().map_or(Ok(()), |keys| keys.check(provider))
+    }
+
     pub(crate) const fn accepts_without_clock(&self) -> bool {
         self.accept_without_clock
     }
@@ -218,13 +214,13 @@ impl Trust {
             PeerRole::Server(_) => b"server, id-kp-serverAuth",
             PeerRole::Client => b"client, id-kp-clientAuth",
         });
-        context.update(self.inner.digest.as_ref());
+        context.update(&self.inner.digest);
         if self.revocation.is_some() {
             context.update(b"CRLs required");
         }
         if let Some(keys) = &self.raw_public_keys {
             context.update(b"raw public keys");
-            context.update(keys.digest().as_ref());
+            context.update(keys.digest());
         }
         match self.stapling {
             Stapling::Off => {}
@@ -309,7 +305,7 @@ impl Trust {
             return if is_needed { Err(CertificateError::Staple(StapleError::Missing)) } else { Ok(None) };
         };
         let (link, issuer) = self.issuer_of(peer).ok_or(CertificateError::Staple(StapleError::OtherCertificate))?;
-        let certificate = issuer.certificates(provider.sha256);
+        let certificate = issuer.certificates();
         let judge = Judge { provider, algorithms, time };
         judge.check(response, &issuer, |serial| certificate(serial) == link.certificate).map(Some)
     }
@@ -362,8 +358,8 @@ fn name(contents: &[u8]) -> x509_cert::der::Result<Vec<u8>> {
     AnyRef::new(Tag::Sequence, contents)?.to_der()
 }
 
-fn digest_of(sha256: &dyn Hash, anchors: &[TrustAnchor<'_>]) -> Digest {
-    let mut context = sha256.start();
+fn digest_of(anchors: &[TrustAnchor<'_>]) -> [u8; 32] {
+    let mut context = Context::new();
     for anchor in anchors {
         let name_constraints = anchor.name_constraints.as_deref().unwrap_or_default();
         for part in [&anchor.subject[..], &anchor.subject_public_key_info, name_constraints] {

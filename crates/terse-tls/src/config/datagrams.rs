@@ -4,6 +4,7 @@ use crate::error::ApiMisuse;
 
 /// Makes a connection run over datagrams: DTLS instead of TLS, of the same versions. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Datagrams {
     /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28
     /// bytes less than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
@@ -85,6 +86,67 @@ impl Default for Datagrams {
 }
 
 impl Datagrams {
+    /// Goes without a defence, for tests that show what it is for.
+    #[cfg(terse_testing)]
+    #[must_use]
+    pub const fn without(self, without: Option<Defence>) -> Self {
+        Self { without, ..self }
+    }
+
+    /// The same with another [`max_datagram`](field@Self::max_datagram).
+    #[must_use]
+    pub const fn max_datagram(self, max_datagram: usize) -> Self {
+        Self { max_datagram, ..self }
+    }
+
+    /// The same with another [`initial_timeout`](field@Self::initial_timeout).
+    #[must_use]
+    pub const fn initial_timeout(self, initial_timeout: u64) -> Self {
+        Self { initial_timeout, ..self }
+    }
+
+    /// The same with another [`min_timeout`](field@Self::min_timeout).
+    #[must_use]
+    pub const fn min_timeout(self, min_timeout: u64) -> Self {
+        Self { min_timeout, ..self }
+    }
+
+    /// The same with another [`max_timeout`](field@Self::max_timeout).
+    #[must_use]
+    pub const fn max_timeout(self, max_timeout: u64) -> Self {
+        Self { max_timeout, ..self }
+    }
+
+    /// The same with another [`max_retransmissions`](field@Self::max_retransmissions).
+    #[must_use]
+    pub const fn max_retransmissions(self, max_retransmissions: u8) -> Self {
+        Self { max_retransmissions, ..self }
+    }
+
+    /// The same with another [`connection_id`](field@Self::connection_id).
+    #[must_use]
+    pub const fn connection_id(self, connection_id: Option<u8>) -> Self {
+        Self { connection_id, ..self }
+    }
+
+    /// The same with another [`return_routability_check`](field@Self::return_routability_check).
+    #[must_use]
+    pub const fn return_routability_check(self, return_routability_check: bool) -> Self {
+        Self { return_routability_check, ..self }
+    }
+
+    /// The same with another [`short_tags`](field@Self::short_tags).
+    #[must_use]
+    pub const fn short_tags(self, short_tags: bool) -> Self {
+        Self { short_tags, ..self }
+    }
+
+    /// The same with another [`believe_unprotected_alerts`](field@Self::believe_unprotected_alerts).
+    #[must_use]
+    pub const fn believe_unprotected_alerts(self, believe_unprotected_alerts: bool) -> Self {
+        Self { believe_unprotected_alerts, ..self }
+    }
+
     /// For constrained networks: the first timeout is 9 s (RFC 7925, 11), until the round trip was measured.
     pub fn constrained() -> Self {
         Self { initial_timeout: 9_000, max_retransmissions: 5, ..Self::default() }

@@ -16,10 +16,15 @@ use pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm, SubjectPublicKeyI
 use crate::wire::{CipherSuite, NamedGroup, SignatureScheme};
 
 mod secret;
+mod tables;
 pub use secret::{Digest, MAX_HASH_LEN, Secret, SharedSecret};
 
 /// What a connection can use: cipher suites, groups, signature algorithms, in order of preference.
+///
+/// A crate of cryptography makes one with [`Self::new`]; who needs less, or other parts, changes a copy:
+/// `PROVIDER.tls12_suites(&[])`.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct CryptoProvider {
     /// A short name for reports, such as `rustcrypto`.
     pub name: &'static str,
@@ -36,14 +41,79 @@ pub struct CryptoProvider {
     /// SHA-1, by which most OCSP responses name the certificate that they are about (RFC 6960, 4.1.1), and for nothing
     /// else. `None`: only responses that do so by SHA-256 are understood.
     pub sha1: Option<Sha1>,
-    /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
-    pub load_key: fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>,
+    load_key: LoadKey,
 }
+
+/// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
+pub type LoadKey = fn(&PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError>;
 
 /// SHA-1 of some bytes.
 pub type Sha1 = fn(&[u8]) -> [u8; 20];
 
 impl CryptoProvider {
+    /// A provider without suites and groups, and without SHA-1.
+    pub const fn new(
+        name: &'static str,
+        signatures: SignatureAlgorithms,
+        sha256: &'static dyn Hash,
+        load_key: LoadKey,
+    ) -> Self {
+        Self { name, tls13_suites: &[], tls12_suites: &[], groups: &[], signatures, sha256, sha1: None, load_key }
+    }
+
+    /// The same under another [`name`](field@Self::name).
+    #[must_use]
+    pub const fn name(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The same with these suites of TLS 1.3, preferred first.
+    #[must_use]
+    pub const fn tls13_suites(self, tls13_suites: &'static [&'static Tls13Suite]) -> Self {
+        Self { tls13_suites, ..self }
+    }
+
+    /// The same with these suites of TLS 1.2, preferred first.
+    #[must_use]
+    pub const fn tls12_suites(self, tls12_suites: &'static [&'static Tls12Suite]) -> Self {
+        Self { tls12_suites, ..self }
+    }
+
+    /// The same with these groups, preferred first.
+    #[must_use]
+    pub const fn groups(self, groups: &'static [&'static dyn Group]) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// The same with these signature algorithms.
+    #[must_use]
+    pub const fn signatures(self, signatures: SignatureAlgorithms) -> Self {
+        Self { signatures, ..self }
+    }
+
+    /// The same with another SHA-256.
+    #[must_use]
+    pub const fn sha256(self, sha256: &'static dyn Hash) -> Self {
+        Self { sha256, ..self }
+    }
+
+    /// The same with SHA-1, or without.
+    #[must_use]
+    pub const fn sha1(self, sha1: Option<Sha1>) -> Self {
+        Self { sha1, ..self }
+    }
+
+    /// The same with other private keys.
+    #[must_use]
+    pub const fn with_load_key(self, load_key: LoadKey) -> Self {
+        Self { load_key, ..self }
+    }
+
+    /// Turns a private key in PKCS#8, SEC1 or PKCS#1 form into one that signs.
+    pub fn load_key(&self, key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, KeyError> {
+        (self.load_key)(key)
+    }
+
     /// The TLS 1.3 suite with this code point.
     pub fn tls13_suite(&self, id: CipherSuite) -> Option<&'static Tls13Suite> {
         self.tls13_suites.iter().copied().find(|suite| suite.id == id)
@@ -67,6 +137,8 @@ impl fmt::Debug for CryptoProvider {
 }
 
 /// A TLS 1.3 cipher suite: an AEAD and a hash (RFC 9846, B.4).
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Tls13Suite {
     /// The code point.
     pub id: CipherSuite,
@@ -82,7 +154,23 @@ pub struct Tls13Suite {
     pub integrity_limit: u64,
 }
 
+impl Tls13Suite {
+    /// A suite whose keys are used within `limits`.
+    pub const fn new(
+        id: CipherSuite,
+        hash: &'static dyn Hash,
+        aead: &'static dyn Aead,
+        record_numbers: &'static dyn RecordNumberCipher,
+        limits: KeyLimits,
+    ) -> Self {
+        let KeyLimits { confidentiality: confidentiality_limit, integrity: integrity_limit } = limits;
+        Self { id, hash, aead, record_numbers, confidentiality_limit, integrity_limit }
+    }
+}
+
 /// A TLS 1.2 cipher suite (RFC 5246, 7.4.1.2 and Appendix C).
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Tls12Suite {
     /// The code point.
     pub id: CipherSuite,
@@ -97,6 +185,48 @@ pub struct Tls12Suite {
     /// How many records may be protected under one key (RFC 9846, 5.5, whose numbers hold for the same algorithms
     /// here).
     pub confidentiality_limit: u64,
+}
+
+impl Tls12Suite {
+    /// A suite whose keys are used within `limits`.
+    pub const fn new(
+        id: CipherSuite,
+        key_exchange: Tls12KeyExchange,
+        hash: &'static dyn Hash,
+        aead: &'static dyn Aead,
+        nonce: Tls12Nonce,
+        limits: KeyLimits,
+    ) -> Self {
+        Self { id, key_exchange, hash, aead, nonce, confidentiality_limit: limits.confidentiality }
+    }
+}
+
+/// How often one key of an AEAD may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyLimits {
+    confidentiality: u64,
+    integrity: u64,
+}
+
+impl KeyLimits {
+    /// AES-GCM: 2^24.5 full-size records (RFC 9846, 5.5), 2^36 forgeries (RFC 9147, 4.5.3).
+    pub const AES_GCM: Self = Self::new(23_726_566, 1 << 36);
+
+    /// ChaCha20-Poly1305: the record sequence number wraps before the limit is reached (RFC 9846, 5.5); 2^36 forgeries
+    /// (RFC 9147, 4.5.3).
+    pub const CHACHA20_POLY1305: Self = Self::new(u64::MAX, 1 << 36);
+
+    /// AES-CCM: 2^23 records (RFC 9147, 4.5.3 and Appendix B.1; TLS states none), 2^23.5 forgeries (Appendix B.2).
+    pub const AES_CCM: Self = Self::new(1 << 23, 11_863_283);
+
+    /// AES-CCM with a tag of 8 bytes: the length of the tag does not enter the first limit; after 2^7 forgeries (RFC
+    /// 9147, Appendix B.3) more would give a forger better chances than with the other suites.
+    pub const AES_CCM_8: Self = Self::new(1 << 23, 1 << 7);
+
+    /// So many records may be protected, and so many may come that are not authentic.
+    pub const fn new(confidentiality: u64, integrity: u64) -> Self {
+        Self { confidentiality, integrity }
+    }
 }
 
 /// The key exchange and authentication of a TLS 1.2 suite.
@@ -230,11 +360,22 @@ pub trait KeyExchange: Send + Sync {
 
 /// The signature algorithms that can be verified.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SignatureAlgorithms {
     /// All of them, for certificate chains and CRLs.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
     /// By TLS code point, preferred first. A scheme that fixes no curve or key type lists several.
     pub by_scheme: &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])],
+}
+
+/// Algorithms by the scheme that they serve.
+pub type ByScheme = &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])];
+
+impl SignatureAlgorithms {
+    /// `all` algorithms, and those of each scheme, preferred first.
+    pub const fn new(all: &'static [&'static dyn SignatureVerificationAlgorithm], by_scheme: ByScheme) -> Self {
+        Self { all, by_scheme }
+    }
 }
 
 /// A private key that signs. It may live in this program or in a secure element.

@@ -2,6 +2,7 @@
 
 /// Counts of an [`super::Endpoint`]. What its connections drop, they count themselves ([`crate::summary::Dropped`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointCounters {
     /// HelloVerifyRequests that were sent: to clients that came without a cookie, or with a wrong or an old one.
     pub cookies_sent: u32,

@@ -16,6 +16,10 @@ pub enum ApiMisuse {
     Unsupported(&'static str),
     /// A credential without certificates.
     EmptyChain,
+    /// A server that accepts early data, but resumes no session that it could come in.
+    EarlyDataWithoutResumption,
+    /// A server that names certificate authorities, but asks no client for a certificate.
+    NoClientIsAsked,
     /// More than 16 credentials.
     TooManyCredentials,
     /// The private key does not belong to the first certificate of the chain.
@@ -77,7 +81,7 @@ pub enum ApiMisuse {
     /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how
     /// long it may be.
     MessageTooLong,
-    /// As much waits to be sent to the peer as may wait ([`crate::Common::max_send_buffer`]), for example because its new
+    /// As much waits to be sent to the peer as may wait ([`crate::ConfigBuilder::max_send_buffer`]), for example because its new
     /// address is not proven yet: nothing was taken, and the call may be made again once some of it has left.
     SendBufferFull,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
@@ -103,6 +107,13 @@ impl fmt::Display for ApiMisuse {
             Self::Unsupported(what) => write!(f, "the configuration names a {what} that the crypto provider lacks"),
             Self::EmptyConfiguration(what) => write!(f, "the configuration leaves no {what} to offer"),
             Self::EmptyChain => f.write_str("the credential has no certificate"),
+            Self::EarlyDataWithoutResumption => {
+                f.write_str("early data comes in resumed sessions: configure resumption as well, or no early_data")
+            }
+            Self::NoClientIsAsked => f.write_str(
+                "certificate_authorities are named to clients that are asked for a certificate: configure \
+                 client_authentication as well",
+            ),
             Self::TooManyCredentials => f.write_str("more than 16 credentials"),
             Self::KeyDoesNotMatchCertificate => f.write_str("the private key does not belong to the certificate"),
             Self::NoTrustAnchors => f.write_str("no trust anchor (CA certificate) or public key is configured"),
@@ -139,7 +150,7 @@ impl fmt::Display for ApiMisuse {
             Self::DatagramOutOfRange => {
                 f.write_str("max_datagram must be between 50 and 65507 bytes, and leave room for the connection IDs")
             }
-            Self::NoDatagrams => f.write_str("an endpoint is for datagrams: set Common::datagrams"),
+            Self::NoDatagrams => f.write_str("an endpoint is for datagrams: set datagrams"),
             Self::TimeoutsOutOfRange => {
                 f.write_str("the timeouts of retransmission must be 1 ms or more, the smallest first and the largest last")
             }

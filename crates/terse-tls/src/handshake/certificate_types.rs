@@ -152,11 +152,10 @@ impl Presented<'_> {
     }
 
     /// The fingerprint of the message that carried it.
-    pub(super) fn fingerprint(&self, common: &Common, version: ProtocolVersion) -> Fingerprint {
-        let sha256 = common.provider.sha256;
+    pub(super) fn fingerprint(&self, version: ProtocolVersion) -> Fingerprint {
         match self {
-            Self::Chain(chain) => Fingerprint::of_chain(sha256, chain.iter().map(AsRef::as_ref)),
-            Self::RawPublicKey(key) => Fingerprint::of_raw_public_key(sha256, version, key),
+            Self::Chain(chain) => Fingerprint::of_chain(chain.iter().map(AsRef::as_ref)),
+            Self::RawPublicKey(key) => Fingerprint::of_raw_public_key(version, key),
         }
     }
 }

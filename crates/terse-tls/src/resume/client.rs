@@ -27,6 +27,7 @@ mod tests;
 
 /// Resumption of a client.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ClientResumption {
     /// Where sessions are kept.
     pub store: Arc<dyn ClientSessionStore>,
@@ -116,6 +117,18 @@ impl ClientResumption {
     /// Without early data.
     pub fn new(store: Arc<dyn ClientSessionStore>) -> Self {
         Self { store, early_data: false, offers_cached_objects: false }
+    }
+
+    /// The same with or without [`early_data`](field@Self::early_data).
+    #[must_use]
+    pub fn early_data(self, early_data: bool) -> Self {
+        Self { early_data, ..self }
+    }
+
+    /// The same with or without [cached objects](field@Self::offers_cached_objects).
+    #[must_use]
+    pub fn offers_cached_objects(self, offers_cached_objects: bool) -> Self {
+        Self { offers_cached_objects, ..self }
     }
 
     /// A session for a connection in `scope`, or why there is none. Those that can never be used again are dropped.

@@ -31,6 +31,7 @@ pub enum ServerResumption {
 /// Early data (0-RTT, RFC 9846, 2.3) that a server accepts. An application protocol must be made for it: early data is
 /// not forward secret, and a network can deliver it twice wherever more than one server opens the same tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerEarlyData {
     /// How many bytes one connection may send.
     pub max_size: u32,
@@ -43,6 +44,12 @@ impl ServerEarlyData {
     /// At most `max_size` bytes, and ten seconds.
     pub const fn new(max_size: u32) -> Self {
         Self { max_size, window_seconds: 10 }
+    }
+
+    /// The same with another [`window_seconds`](field@Self::window_seconds).
+    #[must_use]
+    pub const fn window_seconds(self, window_seconds: u32) -> Self {
+        Self { window_seconds, ..self }
     }
 
     /// The second up to which a ClientHello counts as fresh, if it does now (RFC 9846, 8.3). `ticket_age` is the

@@ -114,16 +114,9 @@ pub(super) fn stored() -> StoredSession {
 }
 
 /// With SHA-256 and SHA-384.
-pub(super) static PROVIDER: CryptoProvider = CryptoProvider {
-    name: "test",
-    tls13_suites: &[&SUITE, &SUITE_384],
-    tls12_suites: &[],
-    groups: &[],
-    signatures: SignatureAlgorithms { all: &[], by_scheme: &[] },
-    sha256: SHA256,
-    sha1: None,
-    load_key: |_| Err(KeyError::Malformed),
-};
+pub(super) static PROVIDER: CryptoProvider =
+    CryptoProvider::new("test", SignatureAlgorithms::new(&[], &[]), SHA256, |_| Err(KeyError::Malformed))
+        .tls13_suites(&[&SUITE, &SUITE_384]);
 
 static SUITE_384: Tls13Suite = Tls13Suite {
     id: CipherSuite::TLS_AES_256_GCM_SHA384,

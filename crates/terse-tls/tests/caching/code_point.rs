@@ -14,8 +14,8 @@ const OTHER: ExtensionType = ExtensionType(0xff99);
 fn another_code_point_serves_as_well() {
     for version in VERSIONS {
         let mut world = World::new(version);
-        world.client.common.client_cached_info = OTHER;
-        world.server.common.client_cached_info = OTHER;
+        world.client.client_cached_info(OTHER);
+        world.server.client_cached_info(OTHER);
         assert_eq!(world.connect().unwrap().client.mode, Mode::Full);
         let done = world.connect().unwrap();
         assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Cached(Scheme::Bithac), &BOTH_CERTIFICATES[..]));
@@ -26,7 +26,7 @@ fn another_code_point_serves_as_well() {
 fn different_code_points_leave_rfc7924() {
     for version in VERSIONS {
         let mut world = World::new(version);
-        world.server.common.client_cached_info = OTHER;
+        world.server.client_cached_info(OTHER);
         world.connect().unwrap();
         assert_eq!(world.connect().unwrap().client.mode, Mode::Cached(Scheme::Rfc7924));
     }
@@ -37,7 +37,7 @@ fn different_code_points_leave_rfc7924() {
 fn a_server_without_caching_does_not_look_at_it() {
     for version in VERSIONS {
         let mut world = World::new(version);
-        world.server.cache = None;
+        world.server.cache(None);
         let strange = fault::first(HandshakeType::CLIENT_HELLO, |message| {
             fault::set_extension(message, ExtensionType::CLIENT_CACHED_INFO, &[1, 2, 3, 4, 5]);
         });

@@ -76,7 +76,7 @@ fn wire_compact_first_contact() {
 }
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
-    [&world.server.credentials[0], &world.client.credentials[0]]
+    [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
@@ -90,8 +90,8 @@ fn static_hash(world: &World, request: &[u8; 32]) -> [u8; 32] {
 #[test]
 fn rule_1_compact_recomputed() {
     let mut world = World::new(COMPACT[0]);
-    world.client.common.groups = vec![NamedGroup::X25519];
-    world.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+    world.client.groups(vec![NamedGroup::X25519]);
+    world.client.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
     let mut request = [0; 32];
     for round in 0..3 {
         let (messages, _) = Messages::of(&mut world);
@@ -127,12 +127,12 @@ fn rule_1_compact_recomputed() {
 #[test]
 fn rule_1_compact_recomputed_in_tls12() {
     let mut world = World::new(COMPACT[1]);
-    world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1]; // the certificate's
-    world.client.common.suites = vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
+    world.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]); // the certificate's
+    world.client.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]);
     let mut request = [0; 32];
     for round in 0..3 {
         let key_log = Arc::new(KeyLogLines::default());
-        world.server.common.key_log = Some(key_log.clone());
+        world.server.key_log(key_log.clone());
         let (messages, _) = Messages::of(&mut world);
         let bytes = messages.bytes();
         let [server, client] = fingerprints(&world);
@@ -164,23 +164,23 @@ fn rule_5_compact_leaves_out_what_is_the_same() {
         let [request, server, client] =
             [CachedObject::CertificateRequest, CachedObject::ServerCertificate, CachedObject::ClientCertificate];
         let mut world = World::cached(setting);
-        world.server.credentials[0] = issue(&server_leaf());
+        world.server.credentials(vec![issue(&server_leaf())]);
         assert_eq!(world.connect().unwrap().client.cached, [request, client], "another server certificate");
         world.assert_cached();
-        world.server.certificate_authorities = true;
+        world.server.certificate_authorities(true);
         assert_eq!(world.connect().unwrap().client.cached, [server, client], "another request");
         world.assert_cached();
-        let trust = world.server.client_authentication.trust().unwrap().clone();
+        let trust = world.server.config().client_authentication().trust().unwrap().clone();
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-        world.server.certificate_authorities = false;
+        world.server.certificate_authorities(false);
         world.connect().unwrap();
-        world.server_trust(terse_tls::Trust::new(PROVIDER, &both).unwrap());
+        world.server_trust(terse_tls::Trust::new(&both).unwrap());
         let mut expected = World::everything(setting.version).to_vec();
         expected.retain(|object| *object != client);
         assert_eq!(world.connect().unwrap().client.cached, expected, "another policy");
         world.assert_cached();
         // Nobody is asked: a ticket without a request.
-        world.server.client_authentication = ClientAuthentication::None;
+        world.server.client_authentication(ClientAuthentication::None);
         for _ in 0..3 {
             let done = world.connect().unwrap();
             assert_eq!((done.client.mode, &done.client.cached[..]), (Mode::Cached(Scheme::Compact), &[server][..]));
@@ -200,9 +200,9 @@ fn rule_5_compact_leaves_out_what_is_the_same() {
 fn compact_without_a_client_certificate() {
     for setting in COMPACT {
         let mut world = World::new(setting);
-        let trust = world.server.client_authentication.trust().unwrap().clone();
-        world.server.client_authentication = ClientAuthentication::Optional(trust);
-        world.client.credentials = Vec::new();
+        let trust = world.server.config().client_authentication().trust().unwrap().clone();
+        world.server.client_authentication(ClientAuthentication::Optional(trust));
+        world.client.credentials(Vec::new());
         world.assert_full();
         let mut expected = World::everything(setting.version).to_vec();
         expected.pop();
@@ -215,7 +215,7 @@ fn compact_without_a_client_certificate() {
             assert_eq!(messages.find(Side::Client, HandshakeType::CERTIFICATE), empty);
         }
         // As soon as it has one, it is another scope.
-        world.client.credentials = vec![Pki::shared(CHAIN).client(PROVIDER)];
+        world.client.credentials(vec![Pki::shared(CHAIN).client(PROVIDER)]);
         world.assert_full();
         world.assert_cached();
     }
@@ -226,10 +226,10 @@ fn compact_without_a_client_certificate() {
 fn compact_between_versions() {
     for (from, to) in [(TLS12, TLS13), (TLS13, TLS12)] {
         let mut world = World::new(Setting { version: from, schemes: Schemes::COMPACT });
-        world.client.common.versions = VERSIONS.to_vec();
+        world.client.versions(VERSIONS.to_vec());
         world.connect().unwrap();
         world.assert_cached();
-        world.server.common.versions = vec![to];
+        world.server.versions(vec![to]);
         let done = world.connect().unwrap();
         assert_eq!((done.client.version, &done.client.cached[..]), (Some(to), &BOTH_CERTIFICATES[..]));
         world.assert_cached();
@@ -244,13 +244,13 @@ fn compact_between_versions() {
 fn another_code_point_serves_as_well() {
     for setting in COMPACT {
         let mut world = World::new(setting);
-        for common in [&mut world.client.common, &mut world.server.common] {
-            common.compact_cache = ExtensionType(0xff99);
+        for common in [world.client.common_mut(), world.server.common_mut()] {
+            common.set_compact_cache(ExtensionType(0xff99));
         }
         world.assert_full();
         world.assert_cached();
         // Of different ones the next best scheme is left.
-        world.server.common.compact_cache = ExtensionType(0xff98);
+        world.server.compact_cache(ExtensionType(0xff98));
         for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
             assert_eq!(world.connect().unwrap().client.mode, expected);
         }
@@ -261,11 +261,11 @@ fn another_code_point_serves_as_well() {
 /// signatures of 72 bytes, 499 with Ed25519.
 fn record_bytes(provider: &'static CryptoProvider, chain: &str, scheme: SignatureScheme) -> u64 {
     let mut world = World::with(COMPACT[0], provider, chain);
-    world.client.send_server_name = false;
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.suites = vec![CipherSuite::TLS_AES_128_CCM_SHA256];
-        common.groups = vec![NamedGroup::X25519];
-        common.signature_schemes = vec![scheme];
+    world.client.send_server_name(false);
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.set_suites(vec![CipherSuite::TLS_AES_128_CCM_SHA256]);
+        common.set_groups(vec![NamedGroup::X25519]);
+        common.set_signature_schemes(vec![scheme]);
     }
     world.assert_full();
     let done = world.assert_cached();

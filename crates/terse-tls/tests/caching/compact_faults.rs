@@ -93,8 +93,8 @@ fn fault_server_answers_two_schemes() {
 fn fault_server_selects_a_part_that_the_ticket_does_not_have() {
     for setting in COMPACT {
         let mut world = World::new(setting);
-        let required = world.server.client_authentication.clone();
-        world.server.client_authentication = terse_tls::ClientAuthentication::None;
+        let required = world.server.config().client_authentication().clone();
+        world.server.client_authentication(terse_tls::ClientAuthentication::None);
         world.connect().unwrap();
         world.connect().unwrap();
         for bits in [0b11, 0b101, 0b111, 0b10, 0b100] {
@@ -105,7 +105,7 @@ fn fault_server_selects_a_part_that_the_ticket_does_not_have() {
             world.connect().unwrap();
             world.connect().unwrap();
         }
-        world.server.client_authentication = required;
+        world.server.client_authentication(required);
         world.connect().unwrap();
         world.assert_cached();
     }
@@ -116,9 +116,9 @@ fn fault_server_selects_a_part_that_the_ticket_does_not_have() {
 fn fault_server_selects_a_request_of_another_version() {
     for (from, to) in [(TLS12, TLS13), (TLS13, TLS12)] {
         let mut world = World::new(Setting { version: from, schemes: Schemes::COMPACT });
-        world.client.common.versions = VERSIONS.to_vec();
+        world.client.versions(VERSIONS.to_vec());
         world.connect().unwrap();
-        world.server.common.versions = vec![to];
+        world.server.versions(vec![to]);
         let (_, result) = world.connect_with(Side::Server, reply(to, vec![0b111], vec![]));
         let failed = result.unwrap_err();
         assert_eq!((failed.side, failed.error), (Side::Client, PeerMisbehaved::IllegalCachingReply.into()));
@@ -141,7 +141,7 @@ fn fault_server_leaves_out_the_client_without_asking() {
             world.connect().unwrap();
             world.assert_cached();
         }
-        world.server.certificate_authorities = true; // another request, which is sent
+        world.server.certificate_authorities(true); // another request, which is sent
         let exclude = fault::first(HandshakeType::CERTIFICATE_REQUEST, move |message| match setting.version {
             TLS12 => *message = fault::message(HandshakeType::CERTIFICATE_REQUEST, &[1, 64, 0, 2, 8, 7, 0, 0]),
             _ => fault::set_extension(message, ExtensionType::SIGNATURE_ALGORITHMS, &[0, 2, 8, 7]),
@@ -168,7 +168,7 @@ fn fault_messages_that_come_although_they_are_left_out() {
         let mut world = World::cached(setting);
         let [certificate_of_server, request, certificate_of_client] = full_messages(setting);
         let context: &[u8] = if version == TLS13 { &[0] } else { &[] };
-        let fingerprints = [&world.server.credentials[0], &world.client.credentials[0]]
+        let fingerprints = [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]
             .map(|credential| certificate_fingerprint(credential.chain()));
         let hash = request_fingerprint(version, &request);
         let message = |kind, body: &[u8]| fault::message(kind, body);
@@ -268,7 +268,7 @@ fn fault_client_shows_a_stolen_ticket() {
         let mut victim = World::cached(setting);
         let stolen = victim.next_offer().ticket().expect("a ticket").to_vec();
         let mut thief = World::beside(&victim);
-        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
+        thief.client.credentials(vec![issue(&leaf("thief.plant.example", Usage::Client))]);
         thief.connect().unwrap();
         let decrypt = AlertDescription::DECRYPT_ERROR;
         let link = thief.assert_refused(Side::Client, show(stolen.clone()), decrypt, "a stolen ticket");
@@ -287,7 +287,7 @@ fn fault_client_shows_a_stolen_ticket() {
 fn fault_server_without_the_key_of_the_cached_certificate() {
     for setting in COMPACT {
         let mut world = World::cached(setting);
-        let honest = core::mem::replace(&mut world.server.credentials[0], issue(&server_leaf()));
+        let honest = world.server.edit_credentials(|own| core::mem::replace(&mut own[0], issue(&server_leaf())));
         let kind = HandshakeType::CERTIFICATE;
         let bits = Arc::new(fault(move |_, sent, message| match sent {
             sent if sent == reply_of(setting.version) => fault::set_extension(message, COMPACT_CACHE, &[0b111]),
@@ -297,7 +297,7 @@ fn fault_server_without_the_key_of_the_cached_certificate() {
         let (_, result) = world.connect_with(Side::Server, (*bits).clone());
         let failed = result.unwrap_err();
         assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));
-        world.server.credentials[0] = honest;
+        world.server.credentials(vec![honest]);
         world.connect().unwrap();
         world.assert_cached();
     }
@@ -309,14 +309,14 @@ fn fault_server_without_the_key_of_the_cached_certificate() {
 fn rule_1_compact_binds_the_client_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
-        for common in [&mut world.client.common, &mut world.server.common] {
-            common.without = unbound.then_some(CacheDefence::TranscriptBinding);
+        for common in [world.client.common_mut(), world.server.common_mut()] {
+            common.set_without(unbound.then_some(CacheDefence::TranscriptBinding));
         }
         world.assert_cached();
         let stolen = world.next_offer().ticket().expect("a ticket").to_vec();
         let mut options = client_leaf();
         options.names = vec!["valve-3.plant.example".into()];
-        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &options)];
+        world.client.credentials(vec![renew(&Pki::shared(CHAIN).client, &options)]);
         world.connect().unwrap();
         world.assert_cached();
         let (link, result) = world.connect_with(Side::Client, show(stolen));
@@ -337,12 +337,12 @@ fn rule_1_compact_binds_the_client_certificate() {
 fn rule_1_compact_binds_the_server_certificate() {
     for (setting, unbound) in COMPACT.into_iter().flat_map(|setting| [false, true].map(|unbound| (setting, unbound))) {
         let mut world = World::cached(setting);
-        for common in [&mut world.client.common, &mut world.server.common] {
-            common.without = unbound.then_some(CacheDefence::TranscriptBinding);
+        for common in [world.client.common_mut(), world.server.common_mut()] {
+            common.set_without(unbound.then_some(CacheDefence::TranscriptBinding));
         }
         world.assert_cached();
         // It says that its Certificate is left out, does not send it, and hashes nothing for it.
-        world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+        world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
         let select = fault(move |_, kind, message| match kind {
             kind if kind == reply_of(setting.version) => fault::set_extension(message, COMPACT_CACHE, &[0b111]),
             HandshakeType::CERTIFICATE => message.clear(),

@@ -33,8 +33,8 @@ fn is_other(identity: Option<&PeerIdentity>) -> bool {
 /// The client prefers the first one, and the server names the CA of the second one.
 fn world(setting: Setting) -> World {
     let mut world = World::new(setting).with_long_request();
-    world.client.credentials = two().into();
-    world.server_trust(other_pki().trust(PROVIDER));
+    world.client.credentials(two());
+    world.server_trust(other_pki().trust());
     world
 }
 
@@ -78,12 +78,12 @@ fn another_request_chooses_again() {
         let mut world = world(setting);
         world.assert_full();
         world.assert_cached();
-        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
+        world.server_trust(Pki::shared(CHAIN).trust());
         let done = world.connect().unwrap();
         assert!(!done.server.cached.contains(&CachedObject::ClientCertificate));
         assert!(!is_other(done.server.peer.identity.as_ref()));
         assert!(!is_other(world.assert_cached().server.peer.identity.as_ref()));
-        world.server_trust(other_pki().trust(PROVIDER));
+        world.server_trust(other_pki().trust());
         assert!(is_other(world.connect().unwrap().server.peer.identity.as_ref()));
         assert!(is_other(world.assert_cached().server.peer.identity.as_ref()));
     }
@@ -101,12 +101,12 @@ fn rule_5_other_credentials() {
         for credentials in
             [vec![second.clone(), first.clone()], vec![second.clone()], vec![first.clone(), hidden.clone()]]
         {
-            world.client.credentials = credentials;
+            world.client.credentials(credentials);
             assert!(world.next_offer().is_first_contact());
             assert!(is_other(world.connect().unwrap().server.peer.identity.as_ref()));
             assert!(is_other(world.assert_cached().server.peer.identity.as_ref()));
         }
-        world.client.credentials = vec![first.clone(), second.clone()];
+        world.client.credentials(vec![first.clone(), second.clone()]);
         world.assert_cached();
     }
 }
@@ -116,9 +116,9 @@ fn rule_5_other_credentials() {
 fn none_is_shown_again() {
     for setting in COMPACT {
         let mut world = World::new(setting).with_long_request();
-        world.client.credentials = two().map(Credential::only_for_named_authorities).into();
+        world.client.credentials(two().map(Credential::only_for_named_authorities));
         let third = Pki::named(CHAIN, "Third CA");
-        world.server.client_authentication = ClientAuthentication::Optional(third.trust(PROVIDER));
+        world.server.client_authentication(ClientAuthentication::Optional(third.trust()));
         assert_eq!(world.connect().unwrap().server.peer.identity, None);
         let done = world.connect().unwrap();
         assert!(done.client.cached.contains(&CachedObject::CertificateRequest), "{:?}", done.client.cached);
@@ -133,10 +133,10 @@ fn the_other_credential_is_not_believed_for_the_cached_one() {
         let mut world = world(setting);
         world.assert_full();
         world.assert_cached();
-        world.client.credentials = vec![two()[0].clone()];
+        world.client.credentials(vec![two()[0].clone()]);
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!(failed.error, CertificateError::UnknownIssuer.into());
-        let both = Trust::new(PROVIDER, &[other_pki().root(), Pki::shared(CHAIN).root()]).unwrap();
+        let both = Trust::new(&[other_pki().root(), Pki::shared(CHAIN).root()]).unwrap();
         world.server_trust(both);
         assert!(!is_other(world.connect().unwrap().server.peer.identity.as_ref()));
     }
@@ -154,10 +154,10 @@ fn the_servers_selection_counts_for_more_than_its_request() {
             (vec![hidden.clone()], CertificateError::Required),
         ] {
             let mut world = World::new(setting).with_long_request();
-            world.client.credentials = credentials;
+            world.client.credentials(credentials);
             world.assert_full();
             world.assert_cached();
-            world.server.certificate_authorities = false;
+            world.server.certificate_authorities(false);
             let done = world.connect().unwrap();
             assert!(done.server.cached.contains(&CachedObject::ClientCertificate));
             assert!(!is_other(done.server.peer.identity.as_ref()));

@@ -78,8 +78,8 @@ fn cached(setting: Setting, without: Option<CacheDefence>) -> World {
 }
 
 fn go_without(world: &mut World, without: Option<CacheDefence>) {
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.without = without;
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.set_without(without);
     }
 }
 
@@ -99,7 +99,7 @@ fn another_certificate_over_the_key(world: &mut World) -> bool {
     let ticket = world.next_offer().ticket().expect("a ticket");
     let mut options = client_leaf();
     options.names = vec!["valve-3.plant.example".into()];
-    world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &options)];
+    world.client.credentials(vec![renew(&Pki::shared(CHAIN).client, &options)]);
     for _ in 0..2 {
         world.connect().unwrap();
     }
@@ -144,8 +144,8 @@ fn thief_of_a_used_ticket(victim: &mut World, without: Option<CacheDefence>) -> 
     let used = victim.connect().unwrap().offer.ticket().expect("a ticket");
     let mut thief = World::beside(victim);
     go_without(&mut thief, without);
-    thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
-    thief.client.send_server_name = false; // so that it is not taken for the owner, whose key it does not have
+    thief.client.credentials(vec![issue(&leaf("thief.plant.example", Usage::Client))]);
+    thief.client.send_server_name(false); // so that it is not taken for the owner, whose key it does not have
     for _ in 0..2 {
         thief.connect().unwrap();
     }
@@ -197,17 +197,17 @@ fn network_that_swallows_offers(world: &mut World) -> bool {
 
 /// The client's CA is removed, and its client comes back.
 fn authority_that_is_believed_no_more(world: &mut World) -> bool {
-    world.server_trust(other_pki().trust(PROVIDER));
+    world.server_trust(other_pki().trust());
     world.connect().is_ok()
 }
 
 /// Another virtual host, with the same store.
 fn ticket_at_another_host(world: &mut World) -> bool {
-    world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, |message| {
+    world.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, |message| {
         let name = b"second.plant.example";
         let len = name.len() as u8;
         fault::set_extension(message, ExtensionType::SERVER_NAME, &[&[0, len + 3, 0, 0, len], &name[..]].concat());
-    }));
+    })));
     !is_full_again(world)
 }
 
@@ -216,8 +216,8 @@ fn expired_certificate(setting: Setting, without: Option<CacheDefence>) -> bool 
     let (authority, client) = issued::short_lived(false, client_leaf());
     let mut world = World::new(setting);
     go_without(&mut world, without);
-    world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
-    world.client.credentials = vec![client];
+    world.server_trust(Trust::new(&[authority.root().clone()]).unwrap());
+    world.client.credentials(vec![client]);
     for _ in 0..2 {
         world.connect().unwrap();
     }
@@ -230,7 +230,7 @@ fn revoked_certificate(setting: Setting, without: Option<CacheDefence>) -> bool 
     let mut world = World::new(setting);
     go_without(&mut world, without);
     let pki = Pki::shared(CHAIN);
-    let trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+    let trust = pki.trust().with_crls(&[crl(&[], 7)]).unwrap();
     world.server_trust(trust.clone());
     for _ in 0..2 {
         world.connect().unwrap();
@@ -247,7 +247,7 @@ fn another_port(world: &mut World) -> bool {
 
 /// The server's certificate was renewed: to leave it out would end in an error.
 fn renewed_server(world: &mut World) -> bool {
-    world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+    world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
     world.connect().is_err()
 }
 
@@ -265,12 +265,13 @@ fn reply_of_no_meaning(world: &mut World) -> bool {
 /// Who sits between two sides without the extended master secret can have two connections with one master secret (RFC 7627,
 /// 1), and with it one ticket, and signatures that fit both.
 fn without_the_session_hash(world: &mut World) -> bool {
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.require_extended_master_secret = false;
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.set_require_extended_master_secret(false);
     }
     let kind = ExtensionType::EXTENDED_MASTER_SECRET;
-    world.client.common.fault =
-        Some(fault::first(HandshakeType::CLIENT_HELLO, move |message| fault::remove_extension(message, kind)));
+    world
+        .client
+        .fault(Some(fault::first(HandshakeType::CLIENT_HELLO, move |message| fault::remove_extension(message, kind))));
     let done = world.connect().unwrap();
     assert_eq!(done.client.cached, done.server.cached);
     !done.client.cached.is_empty()
@@ -280,17 +281,17 @@ fn without_the_session_hash(world: &mut World) -> bool {
 /// certificate is for nothing else, comes as a client.
 fn server_that_comes_as_a_client(setting: Setting, without: Option<CacheDefence>) -> bool {
     let mut outward = World::new(setting);
-    outward.client.common.without = without;
+    outward.client.without(without);
     outward.connect().unwrap();
     let records = outward.client_store.memory.records();
     let entry = records[0].1.server_entry().cloned().map(Arc::new);
 
     let mut inward = World::new(setting);
-    inward.server.common.without = without;
-    inward.server.cache.as_mut().expect("caching is on").store =
-        Arc::new(Mixed { is_compact: setting.schemes == Schemes::COMPACT, entry });
-    inward.client.credentials = vec![Pki::shared(CHAIN).server(PROVIDER)];
-    inward.client.common.without = Some(CacheDefence::Selection); // of a ticket that it never had
+    inward.server.without(without);
+    let mixed = Mixed { is_compact: setting.schemes == Schemes::COMPACT, entry };
+    inward.server.edit_cache(|cache| cache.as_mut().expect("caching is on").store = Arc::new(mixed));
+    inward.client.credentials(vec![Pki::shared(CHAIN).server(PROVIDER)]);
+    inward.client.without(Some(CacheDefence::Selection)); // of a ticket that it never had
     let (link, result) = inward.connect_with(Side::Client, show(setting, [7; 8]));
     assert_eq!(result.is_ok(), link.pair.server.summary().cached.contains(&CachedObject::ClientCertificate));
     result.is_ok()
@@ -304,8 +305,8 @@ struct Mixed {
 
 impl ServerStore for Mixed {
     fn find(&self, ticket: &Ticket) -> Poll<Option<Row>> {
-        let seen = ServerObjects { certificate: Fingerprint([0; 32]), request: None };
-        let row = |entry| Row { entry: Some(entry), seen: self.is_compact.then_some(seen), address: None };
+        let seen = ServerObjects::new(Fingerprint([0; 32]), None);
+        let row = |entry| Row::new(Some(entry), self.is_compact.then_some(seen), None);
         Poll::Ready(self.entry.clone().map(row).filter(|_| ticket.0 == [7; 8]))
     }
 
@@ -358,16 +359,16 @@ const CAPACITY: usize = 8;
 fn is_pushed_out(setting: Setting, store: Arc<dyn ServerStore>, as_somebody: bool) -> bool {
     let mut worlds = [World::new(setting), World::new(setting)];
     for world in &mut worlds {
-        world.server.cache.as_mut().expect("caching is on").store = store.clone();
-        let trust = Pki::shared(CHAIN).trust(PROVIDER);
-        world.server.client_authentication = ClientAuthentication::Optional(trust);
+        world.server.edit_cache(|cache| cache.as_mut().expect("caching is on").store = store.clone());
+        let trust = Pki::shared(CHAIN).trust();
+        world.server.client_authentication(ClientAuthentication::Optional(trust));
     }
     let [mut victim, mut other] = worlds;
     other.set_seed(1_000);
     victim.connect().unwrap();
     victim.connect().unwrap();
     if !as_somebody {
-        other.client.credentials = Vec::new();
+        other.client.credentials(Vec::new());
     }
     for _ in 0..2 * CAPACITY {
         other.connect().unwrap();

@@ -22,7 +22,7 @@ const CLIENT: ExtensionType = ExtensionType::CLIENT_CACHED_INFO;
 fn fault_client_sends_another_certificate_than_selected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let chain = world.client.credentials[0].chain().to_vec();
+        let chain = world.client.config().credentials()[0].chain().to_vec();
         let full: Vec<_> = chain.iter().map(|der| (&der[..], &[][..])).collect();
         let fingerprint = certificate_fingerprint(&chain);
         let illegal = AlertDescription::ILLEGAL_PARAMETER;
@@ -180,7 +180,7 @@ fn fault_client_sends_cached_info_that_does_not_parse() {
 fn fault_client_offers_fingerprints_that_are_none() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let own = certificate_fingerprint(world.server.credentials[0].chain());
+        let own = certificate_fingerprint(world.server.config().credentials()[0].chain());
         let list = [object(7, &own), object(1, &own[..31]), object(2, &own), object(1, &[1]), object(1, &own)].concat();
         let body = [&(list.len() as u16).to_be_bytes(), &list[..]].concat();
         let replace = fault::first(HandshakeType::CLIENT_HELLO, move |message| {
@@ -223,7 +223,7 @@ fn fault_client_shows_a_stolen_ticket() {
         let mut victim = World::cached(version);
         let stolen = victim.next_offer().ticket().expect("a ticket");
         let mut thief = World::beside(&victim);
-        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
+        thief.client.credentials(vec![issue(&leaf("thief.plant.example", Usage::Client))]);
         thief.connect().unwrap();
         let link = thief.assert_refused(
             Side::Client,
@@ -252,8 +252,8 @@ fn fault_client_that_does_not_use_a_ticket_does_not_join_its_lineage() {
         let mut victim = World::cached(version);
         let stolen = victim.next_offer().ticket().expect("a ticket");
         let mut thief = World::beside(&victim);
-        thief.client.credentials = vec![issue(&leaf("thief.plant.example", Usage::Client))];
-        thief.client.send_server_name = false; // and so the ticket, made under a name, is not honoured
+        thief.client.credentials(vec![issue(&leaf("thief.plant.example", Usage::Client))]);
+        thief.client.send_server_name(false); // and so the ticket, made under a name, is not honoured
         thief.connect().unwrap();
         for _ in 0..4 {
             let (link, result) = thief.connect_with(Side::Client, show(vec![object(1, &stolen)]));

@@ -97,10 +97,10 @@ fn fault_server_answers_what_was_not_sent() {
         let unsolicited = AlertDescription::UNSUPPORTED_EXTENSION;
         world.assert_refused(Side::Server, reply(version, Some(CERT_SELECTED), None), unsolicited, "cached_info");
         let mut world = World::cached(version);
-        let own = core::mem::take(&mut world.client.credentials);
+        let own = world.client.edit_credentials(core::mem::take);
         let (_, result) = world.connect_with(Side::Server, reply(version, None, Some(&[])));
         assert_eq!(result.unwrap_err().error.alert(), Some(unsolicited));
-        world.client.credentials = own;
+        world.client.credentials(own);
         world.assert_cached();
     }
 }
@@ -167,7 +167,7 @@ fn fault_server_selects_a_ticket_and_excludes_its_key() {
 fn fault_server_sends_another_certificate_than_selected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let chain = world.server.credentials[0].chain().to_vec();
+        let chain = world.server.config().credentials()[0].chain().to_vec();
         let fingerprint = certificate_fingerprint(&chain);
         let mut other = fingerprint;
         other[31] ^= 1;
@@ -229,7 +229,7 @@ fn fault_server_sends_no_certificate_or_a_compressed_one() {
 fn fault_server_sends_a_fingerprint_without_selecting_it() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let fingerprint = certificate_fingerprint(world.server.credentials[0].chain());
+        let fingerprint = certificate_fingerprint(world.server.config().credentials()[0].chain());
         for first_contact in [false, true] {
             let replace = fault(move |_, kind, message| match kind {
                 kind if kind == reply_of(version) => fault::remove_extension(message, CERT),
@@ -252,8 +252,8 @@ fn fault_server_sends_a_fingerprint_without_selecting_it() {
 fn fault_server_without_the_key_of_the_cached_certificate() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let fingerprint = certificate_fingerprint(world.server.credentials[0].chain());
-        let honest = core::mem::replace(&mut world.server.credentials[0], issue(&server_leaf()));
+        let fingerprint = certificate_fingerprint(world.server.config().credentials()[0].chain());
+        let honest = world.server.edit_credentials(|own| core::mem::replace(&mut own[0], issue(&server_leaf())));
         let impersonate = fault(move |_, kind, message| match kind {
             kind if kind == reply_of(version) => fault::add_extension(message, CERT, CERT_SELECTED),
             HandshakeType::CERTIFICATE => *message = fault::message(kind, &cached_form(version, &fingerprint)),
@@ -262,7 +262,7 @@ fn fault_server_without_the_key_of_the_cached_certificate() {
         let (_, result) = world.connect_with(Side::Server, impersonate);
         let failed = result.unwrap_err();
         assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));
-        world.server.credentials[0] = honest;
+        world.server.credentials(vec![honest]);
         world.connect().unwrap();
         world.assert_cached();
     }

@@ -36,7 +36,9 @@ fn waiting_changes_nothing() {
         let world = || {
             let mut world = World::new(setting).with_long_request();
             if retry && setting.version == TLS13 {
-                world.server.common.groups.retain(|group| *group != world.client.common.groups[0]);
+                world
+                    .server
+                    .edit_groups(|list| list.retain(|group| *group != world.client.config().common().groups()[0]));
             }
             world
         };
@@ -201,9 +203,9 @@ fn each_of_many_tickets_is_asked_for_once() {
         let tickets: Vec<[u8; 8]> = core::iter::once(own).chain((1..10).map(|n| [n; 8])).collect();
         let objects: Vec<u8> = tickets.iter().flat_map(|ticket| [&[1, 8][..], ticket].concat()).collect();
         let body = [&(objects.len() as u16).to_be_bytes()[..], &objects].concat();
-        world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, move |message| {
+        world.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, move |message| {
             fault::set_extension(message, ExtensionType::CLIENT_CACHED_INFO, &body);
-        }));
+        })));
         let mut link = world.begin();
         link.pair.late = None;
         let mut asked = Vec::new();
@@ -225,7 +227,7 @@ fn each_of_many_tickets_is_asked_for_once() {
 fn a_client_loads_its_record_before_it_begins() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
-        let scope = world.client.scope(&world.address);
+        let scope = world.client.config().scope(&world.address);
         let mut database = Vec::new();
         for round in 0..4 {
             let memory = alloc::sync::Arc::new(MemoryClientStore::new(1));
@@ -238,7 +240,7 @@ fn a_client_loads_its_record_before_it_begins() {
                 };
                 memory.update(&scope, load).unwrap();
             }
-            world.client.cache = Some(ClientCache { store: memory.clone(), schemes: setting.schemes });
+            world.client.cache(Some(ClientCache::new(memory.clone(), setting.schemes)));
             let done = world.connect().unwrap();
             assert_eq!(world.is_cached(&done.client), round > 0);
             let [(kept, record)] = &memory.records()[..] else { panic!("one scope") };

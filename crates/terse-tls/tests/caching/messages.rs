@@ -20,9 +20,11 @@ impl Messages {
             let messages = messages.clone();
             Some(fault(move |_, kind, message| messages.lock().unwrap().push((side, kind, message.clone()))))
         };
-        (world.client.common.fault, world.server.common.fault) = (ear(Side::Client), ear(Side::Server));
+        world.client.fault(ear(Side::Client));
+        world.server.fault(ear(Side::Server));
         let done = world.connect().unwrap();
-        (world.client.common.fault, world.server.common.fault) = (None, None);
+        world.client.fault(None);
+        world.server.fault(None);
         let messages = messages.lock().unwrap().clone();
         (Self(messages), done)
     }

@@ -34,8 +34,8 @@ fn model_caching_changes_nothing_but_the_bytes() {
     for seed in 0..SEQUENCES {
         let mut model = Model { has_several: seed % 3 == 1, ..Model::new(seed) };
         if model.has_several {
-            model.world.server.certificate_authorities = true;
-            model.world.client.credentials = CHOICES.clients[4 + seed as usize / 3 % 4].clone();
+            model.world.server.certificate_authorities(true);
+            model.world.client.credentials(CHOICES.clients[4 + seed as usize / 3 % 4].clone());
         }
         (0..STEPS).for_each(|_| model.step());
         model.settle();
@@ -64,7 +64,7 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         let rekeyed = ours.authority.issue(&leaf).unwrap();
         [usual, &renewed, &rekeyed, foreign].map(|issued| pki::credential(FAST, issued))
     };
-    let trust = ours.trust(FAST);
+    let trust = ours.trust();
     // The identities differ, so that one that is taken for another one is seen.
     let foreign_name = "valve-3.plant.example";
     let foreign_client = LeafOptions { usage: Usage::Client, ..LeafOptions::new(foreign_name, pki::validity()) };
@@ -84,9 +84,9 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
         servers: credentials(&ours.server, &other.server, SERVER_NAME, Usage::Server).into(),
         trust: vec![
             trust.clone(),
-            Trust::new(FAST, &[ours.root(), other.root()]).unwrap(),
+            Trust::new(&[ours.root(), other.root()]).unwrap(),
             trust.clone().accept_without_clock(),
-            other.trust(FAST),
+            other.trust(),
         ],
         crls: vec![
             vec![crl(&[], 180)],
@@ -104,7 +104,7 @@ static CHOICES: LazyLock<Choices> = LazyLock::new(|| {
 
 /// Trust in our CA, with the nth choice of CRLs.
 fn with_crls(nth: usize) -> Trust {
-    Pki::shared(CHAIN).trust(FAST).with_crls(FAST, &CHOICES.crls[nth]).unwrap()
+    Pki::shared(CHAIN).trust().with_crls(&CHOICES.crls[nth]).unwrap()
 }
 
 /// A world, and what happened to it.
@@ -132,7 +132,7 @@ impl Model {
         let rng = SeededRng::new(seed);
         let checked = with_crls(0);
         if seed.is_multiple_of(2) {
-            world.client.trust = checked.clone();
+            world.client.trust(checked.clone());
             world.server_trust(checked.clone());
         }
         Self {
@@ -178,12 +178,19 @@ impl Model {
     /// Something is otherwise from here on: by numbers from [`CHANGES`].
     pub(crate) fn change(&mut self, nth: usize) {
         match nth {
-            11 => self.world.server.credentials[0] = self.pick("server certificate", &CHOICES.servers),
+            11 => {
+                let own = self.pick("server certificate", &CHOICES.servers);
+                self.world.server.edit_credentials(|all| all[0] = own);
+            }
             12 => {
                 let choices = if self.has_several { &CHOICES.clients[..] } else { &CHOICES.clients[..4] };
-                self.world.client.credentials = self.pick("client certificates", choices);
+                let own = self.pick("client certificates", choices);
+                self.world.client.credentials(own);
             }
-            13 => self.world.client.trust = self.pick("client trust", &self.trusts()),
+            13 => {
+                let trust = self.pick("client trust", &self.trusts());
+                self.world.client.trust(trust);
+            }
             14 => self.change_client_authentication(),
             15 => self.change_clocks(),
             16 => {
@@ -214,9 +221,11 @@ impl Model {
             ClientAuthentication::Optional(trust),
             ClientAuthentication::None,
         ];
-        self.world.server.client_authentication = self.pick("client authentication", &policies);
+        let policy = self.pick("client authentication", &policies);
+        self.world.server.client_authentication(policy);
         if !self.has_several {
-            self.world.server.certificate_authorities = self.pick("CA names", &[false, true]);
+            let has_names = self.pick("CA names", &[false, true]);
+            self.world.server.certificate_authorities(has_names);
         }
     }
 
@@ -230,10 +239,11 @@ impl Model {
     /// A process that starts anew loads the CRLs that are in force, and knows none of those who issued them but the root.
     fn forget_issuers(&mut self) {
         self.checked = with_crls(self.crls);
-        if self.world.client.trust.revocation().is_some() {
-            self.world.client.trust = self.checked.clone();
+        if self.world.client.config().trust().revocation().is_some() {
+            self.world.client.trust(self.checked.clone());
         }
-        if self.world.server.client_authentication.trust().is_some_and(|trust| trust.revocation().is_some()) {
+        if self.world.server.config().client_authentication().trust().is_some_and(|trust| trust.revocation().is_some())
+        {
             self.world.server_trust(self.checked.clone());
         }
     }
@@ -247,7 +257,8 @@ impl Model {
 
     /// Another name that the client sends, which our servers all answer to with the same certificate; or another port.
     fn change_virtual_host(&mut self) {
-        self.world.client.send_server_name = self.pick("SNI", &[true, false]);
+        let has_name = self.pick("SNI", &[true, false]);
+        self.world.client.send_server_name(has_name);
         self.world.address.port = self.pick("port", &[8883, 8884]);
     }
 
@@ -255,16 +266,17 @@ impl Model {
     fn change_versions(&mut self) {
         let all = [&VERSIONS[..], &[TLS12], &[TLS13]];
         let choice = self.pick("client versions", &all);
-        self.world.client.common.versions = choice.to_vec();
+        self.world.client.versions(choice.to_vec());
         let choice = self.pick("server versions", &all);
-        self.world.server.common.versions = choice.to_vec();
+        self.world.server.versions(choice.to_vec());
     }
 
     /// What the same two do without a cache.
     fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
-        let caches = (self.world.client.cache.take(), self.world.server.cache.take());
+        let caches = (self.world.client.edit_cache(Option::take), self.world.server.edit_cache(Option::take));
         let result = self.world.connect().map(|done| [done.client.peer, done.server.peer]);
-        (self.world.client.cache, self.world.server.cache) = caches;
+        self.world.client.cache(caches.0);
+        self.world.server.cache(caches.1);
         result
     }
 
@@ -355,14 +367,14 @@ impl Model {
         }
         let healthy = World::with(TLS13, FAST, CHAIN);
         let world = &mut self.world;
-        (world.client.trust, world.client.credentials) = (healthy.client.trust, healthy.client.credentials);
-        (world.client.send_server_name, world.address) = (true, healthy.address);
-        (world.server.credentials, world.server.certificate_authorities) =
-            (healthy.server.credentials, self.has_several);
-        world.server.client_authentication = healthy.server.client_authentication;
+        let (client, server) = (healthy.client.config(), healthy.server.config());
+        world.client.trust(client.trust().clone()).credentials(client.credentials()).send_server_name(true);
+        world.server.credentials(server.credentials()).certificate_authorities(self.has_several);
+        world.server.client_authentication(server.client_authentication().clone());
+        world.address = healthy.address;
         if self.seed.is_multiple_of(3) {
             self.checked.revocation().unwrap().replace(&CHOICES.crls[0]).unwrap();
-            world.client.trust = self.checked.clone();
+            world.client.trust(self.checked.clone());
             world.server_trust(self.checked.clone());
         }
         let schemes = world.setting().schemes;

@@ -6,7 +6,6 @@
 //! DTLS says which ClientHello a ServerHello answers. Then the attempt after it must succeed.
 
 use alloc::collections::BTreeSet;
-use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use terse_testkit::pair::{Failed, Side};
@@ -77,9 +76,9 @@ impl DatagramModel {
     fn new(seed: u64) -> Self {
         let mut model = Model::new(seed);
         let max_datagram = [548, 1_232][model.below(2)];
-        let datagrams = Datagrams { max_datagram, ..Datagrams::default() };
-        model.world.client.common.datagrams = Some(datagrams);
-        model.world.server.common.datagrams = Some(datagrams);
+        let datagrams = Datagrams::default().max_datagram(max_datagram);
+        model.world.client.datagrams(Some(datagrams));
+        model.world.server.datagrams(Some(datagrams));
         let location = Location::new(&model.world, SeededRng::new(!seed));
         Self { model, location, spent: 0, left: BTreeSet::new() }
     }
@@ -114,10 +113,11 @@ impl DatagramModel {
     /// What the same two do without a cache, on a good path.
     fn without_cache(&mut self) -> Result<[Peer; 2], Failed> {
         let world = &mut self.model.world;
-        let caches = (world.client.cache.take(), world.server.cache.take());
+        let caches = (world.client.edit_cache(Option::take), world.server.edit_cache(Option::take));
         let path = Path::good(SocketAddr::from(([192, 0, 2, 99], 4000)));
         let result = Location::new(world, SeededRng::new(5)).connection(world, path);
-        (world.client.cache, world.server.cache) = caches;
+        world.client.cache(caches.0);
+        world.server.cache(caches.1);
         result.expect("it does not break off").map(|[client, server]| [client.peer, server.peer])
     }
 
@@ -163,14 +163,14 @@ impl DatagramModel {
 
 impl Location {
     fn new(world: &World, mut rng: SeededRng) -> Self {
-        let server = Arc::new(world.server.clone());
+        let (_, server) = world.configurations();
         Self { endpoint: Endpoint::new(server, EndpointLimits::default(), &mut rng).expect("a server"), rng, time: 0 }
     }
 
     /// A connection with data both ways. The first failure of either side; `None` if it breaks off.
     fn connection(&mut self, world: &World, path: Path) -> Option<Result<[Summary; 2], Failed>> {
-        let config = Arc::new(world.client.clone());
-        let now = Now { monotonic: Instant(self.time), ..world.client_clock };
+        let (config, _) = world.configurations();
+        let now = Now::new(Instant(self.time), world.client_clock.unix);
         let client = Connection::client(config, world.address.clone(), now, &mut self.rng).expect("a client");
         let mut run = Run {
             location: self,
@@ -226,7 +226,7 @@ impl Run<'_> {
             Side::Client => self.world.client_clock,
             Side::Server => self.world.server_clock,
         };
-        Now { monotonic: Instant(self.location.time), ..clock }
+        Now::new(Instant(self.location.time), clock.unix)
     }
 
     fn is_connected(&mut self) -> bool {

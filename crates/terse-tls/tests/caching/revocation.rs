@@ -15,7 +15,7 @@ type Crls<'a> = [CertificateRevocationListDer<'a>];
 
 /// The trust in the shared CA, with CRLs.
 fn trust(crls: &Crls<'_>) -> Trust {
-    Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, crls).unwrap()
+    Pki::shared(CHAIN).trust().with_crls(crls).unwrap()
 }
 
 /// A world in which `side` checks revocation, and everything is cached.
@@ -29,15 +29,17 @@ fn checking(setting: Setting, side: Side) -> World {
 
 fn set_trust(world: &mut World, side: Side, trust: Trust) {
     match side {
-        Side::Client => world.client.trust = trust,
+        Side::Client => {
+            world.client.trust(trust);
+        }
         Side::Server => world.server_trust(trust),
     }
 }
 
 fn replace(world: &World, side: Side, crls: &Crls<'_>) {
     let trust = match side {
-        Side::Client => &world.client.trust,
-        Side::Server => world.server.client_authentication.trust().unwrap(),
+        Side::Client => world.client.config().trust(),
+        Side::Server => world.server.config().client_authentication().trust().unwrap(),
     };
     trust.revocation().unwrap().replace(crls).unwrap();
 }
@@ -198,8 +200,8 @@ fn rule_5_a_restart_with_the_cache_knows_who_issued_the_crl() {
         let (.., loaded) = snapshot::decode(&saved, 1).unwrap();
         // Before the CRLs or after them.
         let trust_with = |issuers: &LearnedIssuers| {
-            let trust = Pki::shared(CHAIN).trust(PROVIDER).with_issuers(issuers);
-            trust.with_crls(PROVIDER, &[crl(&[], 7)]).unwrap()
+            let trust = Pki::shared(CHAIN).trust().with_issuers(issuers);
+            trust.with_crls(&[crl(&[], 7)]).unwrap()
         };
         set_trust(&mut world, side, trust_with(&loaded));
         world.assert_cached();
@@ -225,7 +227,7 @@ fn rule_5_whether_crls_are_required_is_part_of_the_policy() {
         let mut world = World::cached(setting);
         set_trust(&mut world, side, trust(&[crl(&[], 7)]));
         assert_verified_again(&mut world, side, FallbackReason::TrustChanged);
-        set_trust(&mut world, side, Pki::shared(CHAIN).trust(PROVIDER));
+        set_trust(&mut world, side, Pki::shared(CHAIN).trust());
         assert_verified_again(&mut world, side, FallbackReason::TrustChanged);
     });
 }

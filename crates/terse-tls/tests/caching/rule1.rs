@@ -27,7 +27,7 @@ fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
         let stolen = world.next_offer().ticket().expect("a ticket");
         // The same client gets another certificate for its key, and connects with it until it has a ticket of its own.
         let other = renew(&Pki::shared(CHAIN).client, &leaf("valve-3.plant.example", terse_pki::Usage::Client));
-        world.client.credentials = vec![other];
+        world.client.credentials(vec![other]);
         world.connect().unwrap();
         world.assert_cached();
         // It shows the ticket of the first certificate, and hashes the second.
@@ -48,9 +48,9 @@ fn rule_1_transcript_binds_full_content_of_the_client_certificate() {
 fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let old = world.server.credentials[0].clone();
-        world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
-        let new = certificate_fingerprint(world.server.credentials[0].chain());
+        let old = world.server.config().credentials()[0].clone();
+        world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
+        let new = certificate_fingerprint(world.server.config().credentials()[0].chain());
         // Hostile: it selects the old one, and shows the fingerprint of the new one.
         let select = fault(move |_, kind, message| match kind {
             HandshakeType::CERTIFICATE => *message = fault::message(kind, &cached_form(version, &new)),
@@ -63,9 +63,9 @@ fn rule_1_transcript_binds_full_content_of_the_server_certificate() {
         let failed = result.unwrap_err();
         assert_eq!((failed.side, failed.error), (Side::Client, PeerMisbehaved::IllegalCachedMessage.into()));
         // Honest: it does not select the old one.
-        world.server.credentials[0] = old;
+        world.server.credentials(vec![old]);
         world.connect().unwrap();
-        world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+        world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
         let done = world.connect().unwrap();
         assert!(done.offer.cached_info.is_some());
         assert_eq!(done.client.cached, [CachedObject::ClientCertificate]);
@@ -117,7 +117,7 @@ fn rule_1_an_offer_that_is_changed_on_the_way_fails() {
 fn rule_1_message_hash_on_the_wire_is_unexpected() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let fingerprints = [&world.server.credentials[0], &world.client.credentials[0]]
+        let fingerprints = [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]
             .map(|credential| synthetic(&certificate_fingerprint(credential.chain())));
         let (messages, _) = Messages::of(&mut world);
         for (side, kind) in messages.kinds() {
@@ -152,23 +152,23 @@ fn rule_1_transcript_binds_full_content_recomputed() {
     let mut world = World::new(TLS13).with_long_request();
     for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
         let key_log = Arc::new(KeyLogLines::default());
-        world.client.common.key_log = Some(key_log.clone());
+        world.client.key_log(key_log.clone());
         let (messages, done) = Messages::of(&mut world);
         assert_eq!(done.client.mode, expected);
         let cached = expected == Mode::Cached(Scheme::Bithac);
         let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 8, 13, 11, 15, 20, 11, 15, 20]);
         let bytes = messages.bytes();
-        let own = synthetic(&certificate_fingerprint(world.client.credentials[0].chain()));
+        let own = synthetic(&certificate_fingerprint(world.client.config().credentials()[0].chain()));
         let own = if cached { &own[..] } else { &[] };
 
-        let chain = world.server.credentials[0].chain();
+        let chain = world.server.config().credentials()[0].chain();
         check_signature(chain, b"TLS 1.3, server CertificateVerify", bytes[5], &bytes[..5]);
         let server = key_log.secret("SERVER_HANDSHAKE_TRAFFIC_SECRET");
         assert_eq!(bytes[6][4..], verify_data(&server, &bytes[..6]));
 
         let to_certificate = [&bytes[..7], &[own, bytes[7]]].concat();
-        let chain = world.client.credentials[0].chain();
+        let chain = world.client.config().credentials()[0].chain();
         check_signature(chain, b"TLS 1.3, client CertificateVerify", bytes[8], &to_certificate);
         let client = key_log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET");
         assert_eq!(bytes[9][4..], verify_data(&client, &[&to_certificate[..], &[bytes[8]]].concat()));
@@ -199,17 +199,17 @@ fn check_signed(chain: &[pki_types::CertificateDer<'_>], signed: &[u8], content:
 #[test]
 fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
     let mut world = World::new(TLS12).with_long_request();
-    world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
-    world.client.common.suites = vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
+    world.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]);
+    world.client.suites(vec![CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]);
     for expected in [Mode::Full, Mode::Cached(Scheme::Bithac), Mode::Cached(Scheme::Bithac)] {
         let key_log = Arc::new(KeyLogLines::default());
-        world.server.common.key_log = Some(key_log.clone());
+        world.server.key_log(key_log.clone());
         let (messages, done) = Messages::of(&mut world);
         assert_eq!(done.client.mode, expected);
         let kinds: Vec<_> = messages.kinds().iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [1, 2, 11, 12, 13, 14, 11, 16, 15, 20, 20]);
         let bytes = messages.bytes();
-        let chain = world.client.credentials[0].chain();
+        let chain = world.client.config().credentials()[0].chain();
         let fingerprint = certificate_fingerprint(chain);
         let own = if expected == Mode::Cached(Scheme::Bithac) { synthetic(&fingerprint) } else { Vec::new() };
 
@@ -220,7 +220,11 @@ fn rule_1_transcript_binds_full_content_recomputed_in_tls12() {
         let (public, shared) = PROVIDER.group(NamedGroup::X25519).unwrap().respond(&mut rng, &params[4..]).unwrap();
         assert_eq!(bytes[7][5..], public);
         let randoms = [&bytes[0][6..38], &bytes[1][6..38]].concat();
-        check_signed(world.server.credentials[0].chain(), &bytes[3][4 + params.len()..], &[&randoms, params].concat());
+        check_signed(
+            world.server.config().credentials()[0].chain(),
+            &bytes[3][4 + params.len()..],
+            &[&randoms, params].concat(),
+        );
 
         let until = |end: usize| [&bytes[..6].concat(), &own, &bytes[6..end].concat()].map(|part| &part[..]).concat();
         let session_hash = hash(&[&until(8)]);
@@ -290,9 +294,10 @@ fn rule1_both_providers_bind_the_same() {
         for (version, suite) in suites {
             let mut world = World::with(version, client, "p384x3").with_long_request();
             let other = World::with(version, server, "p384x3").with_long_request();
-            (world.server.common, world.server.credentials) = (other.server.common, other.server.credentials);
-            world.server.client_authentication = other.server.client_authentication;
-            world.client.common.suites = vec![suite];
+            *world.server.common_mut() = other.server.config().common().clone();
+            world.server.credentials(other.server.config().credentials());
+            world.server.client_authentication(other.server.config().client_authentication().clone());
+            world.client.suites(vec![suite]);
             world.connect().unwrap();
             for _ in 0..2 {
                 let done = world.assert_cached();

@@ -63,12 +63,12 @@ fn rule_2_newer_replaces_confirmed_when_it_was_selected() {
 fn confirms(event: impl FnOnce(&mut Link, &KeyLogLines)) -> bool {
     let mut world = World::new(TLS13);
     world.connect().unwrap();
-    world.server.credentials[0] = issue(&server_leaf());
+    world.server.credentials(vec![issue(&server_leaf())]);
     let key_log = Arc::new(KeyLogLines::default());
     let mut first = world.begin();
     first.pair.transmit(Side::Client);
     let confirmed = first.offer().ticket().expect("a ticket");
-    world.server.common.key_log = Some(key_log.clone());
+    world.server.key_log(key_log.clone());
     let mut parallel = world.begin();
     parallel.run_until(Until::Finished).unwrap();
     event(&mut parallel, &key_log);
@@ -213,7 +213,7 @@ impl Watched {
             commits: Mutex::default(),
             seeds: Mutex::default(),
         });
-        world.server.cache = Some(ServerCache { store: store.clone(), schemes: world.setting().schemes });
+        world.server.cache(Some(ServerCache::new(store.clone(), world.setting().schemes)));
         store
     }
 

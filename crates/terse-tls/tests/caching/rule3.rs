@@ -48,11 +48,11 @@ fn rule_3_no_two_connections_show_the_same_ticket() {
 fn rule_3_ticket_that_was_not_answered_is_not_shown_again() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        let cache = world.server.cache.take();
+        let cache = world.server.edit_cache(Option::take);
         let first = world.connect().unwrap().offer.ticket().expect("a ticket");
         let second = world.connect().unwrap().offer;
         assert_eq!(second.client_cached_info, Some(Vec::new()), "{first:x?}");
-        world.server.cache = cache;
+        world.server.cache(cache);
         let third = world.connect().unwrap().offer;
         assert_eq!(third.client_cached_info, Some(Vec::new()));
         world.assert_cached();

@@ -48,7 +48,7 @@ fn rule_4_saved_signatures_are_those_of_the_full_handshake() {
 fn rule_4_each_side_is_marked_for_itself() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server.credentials[0] = issue(&server_leaf());
+        world.server.credentials(vec![issue(&server_leaf())]);
         let done = world.connect().unwrap();
         assert_eq!(done.client.mode, world.mode());
         assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::Certificate);
@@ -61,8 +61,8 @@ fn rule_4_each_side_is_marked_for_itself() {
 fn rule_4_unchecked_time_is_reported_cached_and_full() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
-        world.client.trust = world.client.trust.accept_without_clock();
-        let trust = world.server.client_authentication.trust().unwrap().clone().accept_without_clock();
+        world.client.trust(world.client.config().trust().clone().accept_without_clock());
+        let trust = world.server.config().client_authentication().trust().unwrap().clone().accept_without_clock();
         world.server_trust(trust);
         (world.client_clock, world.server_clock) = (no_clock(), no_clock());
         let full = world.assert_full();

@@ -33,7 +33,7 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 fn rule_5_renewed_server_certificate_with_the_old_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server.credentials[0] = renew(&Pki::shared(CHAIN).server, &server_leaf());
+        world.server.credentials(vec![renew(&Pki::shared(CHAIN).server, &server_leaf())]);
         assert_verified_again(&mut world, true);
     }
 }
@@ -42,7 +42,7 @@ fn rule_5_renewed_server_certificate_with_the_old_key() {
 fn rule_5_server_certificate_with_a_new_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server.credentials[0] = issue(&server_leaf());
+        world.server.credentials(vec![issue(&server_leaf())]);
         assert_verified_again(&mut world, true);
     }
 }
@@ -51,9 +51,9 @@ fn rule_5_server_certificate_with_a_new_key() {
 fn rule_5_server_certificate_from_another_ca() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server.credentials[0] = other_pki().server(PROVIDER);
+        world.server.credentials(vec![other_pki().server(PROVIDER)]);
         assert_refused(&mut world, CertificateError::UnknownIssuer);
-        world.client.trust = other_pki().trust(PROVIDER);
+        world.client.trust(other_pki().trust());
         assert_verified_again(&mut world, false);
     }
 }
@@ -63,15 +63,15 @@ fn rule_5_trust_anchor_of_the_server_removed() {
     for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
         let mut world = World::new(setting);
-        world.client.trust = Trust::new(PROVIDER, &both).unwrap();
+        world.client.trust(Trust::new(&both).unwrap());
         world.connect().unwrap();
         world.assert_cached();
         // The one that the server needs.
-        world.client.trust = other_pki().trust(PROVIDER);
+        world.client.trust(other_pki().trust());
         assert_eq!(world.next_offer().cached_info, None);
         assert_refused(&mut world, CertificateError::UnknownIssuer);
         // The other one: not a reason to refuse, but one to look again.
-        world.client.trust = Pki::shared(CHAIN).trust(PROVIDER);
+        world.client.trust(Pki::shared(CHAIN).trust());
         assert_verified_again(&mut world, false);
     }
 }
@@ -81,7 +81,7 @@ fn rule_5_trust_anchor_of_the_server_removed() {
 fn rule_5_crl_that_has_expired() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
-        world.client.trust = Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap();
+        world.client.trust(Pki::shared(CHAIN).trust().with_crls(&[crl(&[], 7)]).unwrap());
         world.connect().unwrap();
         world.set_clocks(7 * DAY - 1);
         world.assert_cached();
@@ -95,8 +95,8 @@ fn rule_5_crl_that_has_expired() {
 fn short_lived(setting: Setting, of_issuer: bool) -> World {
     let (authority, server) = issued::short_lived(of_issuer, server_leaf());
     let mut world = World::new(setting);
-    world.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
-    world.server.credentials[0] = server;
+    world.client.trust(Trust::new(&[authority.root().clone()]).unwrap());
+    world.server.credentials(vec![server]);
     world.connect().unwrap();
     world.assert_cached();
     world
@@ -145,7 +145,7 @@ fn rule_5_without_a_clock_as_configured() {
         world.client_clock = no_clock();
         assert_eq!(world.next_offer().cached_info, None);
         assert_refused(&mut world, CertificateError::NoTime);
-        world.client.trust = world.client.trust.clone().accept_without_clock();
+        world.client.trust(world.client.config().trust().clone().accept_without_clock());
         let done = world.connect().unwrap();
         assert_eq!(done.client.peer.authenticated_by, AuthenticatedBy::CachedCertificate);
         assert!(done.client.peer.time_unchecked);
@@ -160,7 +160,7 @@ fn rule_5_entry_made_without_a_clock_is_checked_later() {
         let mut world = short_lived(setting, false);
         world.client_store = Disk::new();
         world.set_schemes(setting.schemes, setting.schemes);
-        world.client.trust = world.client.trust.clone().accept_without_clock();
+        world.client.trust(world.client.config().trust().clone().accept_without_clock());
         world.client_clock = no_clock();
         world.assert_full();
         world.assert_cached();
@@ -175,9 +175,9 @@ fn rule_5_entry_made_without_a_clock_is_checked_later() {
 fn rule_5_signature_schemes_of_the_client_changed() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        world.client.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::ED25519));
         assert_verified_again(&mut world, false);
-        world.client.common.signature_schemes = vec![SignatureScheme::ED25519];
+        world.client.signature_schemes(vec![SignatureScheme::ED25519]);
         assert_eq!(world.next_offer().cached_info, None);
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!(failed.error, PeerIncompatible::NoCommonSignatureScheme.into());
@@ -189,18 +189,18 @@ fn rule_5_signature_schemes_of_the_client_changed() {
 fn rule_5_other_or_no_credential_of_the_client_is_another_scope() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        let own = world.client.credentials.clone();
-        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &client_leaf())];
+        let own = world.client.config().credentials().to_vec();
+        world.client.credentials(vec![renew(&Pki::shared(CHAIN).client, &client_leaf())]);
         assert!(world.next_offer().is_first_contact());
-        world.client.credentials = vec![issue(&client_leaf())];
+        world.client.credentials(vec![issue(&client_leaf())]);
         assert!(world.next_offer().is_first_contact());
         let done = world.connect().unwrap();
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
         world.assert_cached();
-        world.client.credentials = Vec::new();
+        world.client.credentials(Vec::new());
         let offer = world.next_offer();
         assert_eq!((offer.cached_info.as_ref(), offer.client_cached_info.as_ref(), offer.ticket()), (None, None, None));
-        world.client.credentials = own;
+        world.client.credentials(own);
         world.assert_cached();
     }
 }
@@ -212,12 +212,12 @@ fn rule_5_other_port_or_server_name_is_another_scope() {
         let mut options = server_leaf();
         options.names = names.map(Into::into).into();
         let mut world = World::new(setting);
-        world.server.credentials[0] = issue(&options);
+        world.server.credentials(vec![issue(&options)]);
         world.connect().unwrap();
         let known = world.address.clone();
         for name in names {
             for port in [known.port, known.port + 1] {
-                world.address = terse_tls::ServerAddress { name: ServerName::try_from(name).unwrap(), port };
+                world.address = terse_tls::ServerAddress::new(ServerName::try_from(name).unwrap(), port);
                 if world.address != known {
                     assert!(world.next_offer().is_first_contact(), "{name} {port}");
                     world.assert_full();
@@ -251,11 +251,11 @@ fn rule_5_changed_certificate_request_is_sent_in_full() {
         world.connect().unwrap();
         world.assert_cached();
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
-        world.server_trust(Trust::new(PROVIDER, &both).unwrap());
+        world.server_trust(Trust::new(&both).unwrap());
         let done = world.connect().unwrap();
         assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
         world.assert_cached();
-        world.server.client_authentication = ClientAuthentication::None;
+        world.server.client_authentication(ClientAuthentication::None);
         let done = world.connect().unwrap();
         assert_eq!(done.client.cached, [CachedObject::ServerCertificate]);
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
@@ -270,7 +270,7 @@ fn rule_5_two_clients_with_different_trust_on_one_store() {
         let mut other = World::new(setting);
         other.client_store = world.client_store.clone();
         other.set_schemes(setting.schemes, setting.schemes);
-        other.client.trust = other_pki().trust(PROVIDER);
+        other.client.trust(other_pki().trust());
         assert_eq!(other.next_offer().cached_info, None);
         assert_refused(&mut other, CertificateError::UnknownIssuer);
         assert!(Arc::ptr_eq(&other.client_store, &world.client_store));

@@ -35,7 +35,7 @@ fn assert_refused(world: &mut World, expected: CertificateError) {
 fn rule_5_renewed_client_certificate_with_the_old_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.client.credentials = vec![renew(&Pki::shared(CHAIN).client, &client_leaf())];
+        world.client.credentials(vec![renew(&Pki::shared(CHAIN).client, &client_leaf())]);
         world.assert_full();
         world.assert_cached();
     }
@@ -45,7 +45,7 @@ fn rule_5_renewed_client_certificate_with_the_old_key() {
 fn rule_5_client_certificate_with_a_new_key() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.client.credentials = vec![issue(&client_leaf())];
+        world.client.credentials(vec![issue(&client_leaf())]);
         world.assert_full();
         world.assert_cached();
     }
@@ -56,14 +56,14 @@ fn rule_5_trust_anchor_of_the_client_removed() {
     for setting in SETTINGS {
         let both = [Pki::shared(CHAIN).root(), other_pki().root()];
         let mut world = World::new(setting);
-        world.server_trust(Trust::new(PROVIDER, &both).unwrap());
+        world.server_trust(Trust::new(&both).unwrap());
         world.connect().unwrap();
         world.assert_cached();
         // Not the one that the client needs, but a reason to look again.
-        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
+        world.server_trust(Pki::shared(CHAIN).trust());
         assert_verified_again(&mut world, FallbackReason::TrustChanged);
         // The one that it needs.
-        world.server_trust(other_pki().trust(PROVIDER));
+        world.server_trust(other_pki().trust());
         assert_refused(&mut world, CertificateError::UnknownIssuer);
     }
 }
@@ -72,7 +72,7 @@ fn rule_5_trust_anchor_of_the_client_removed() {
 fn rule_5_crl_of_the_server_that_has_expired() {
     for setting in SETTINGS {
         let mut world = World::new(setting);
-        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER).with_crls(PROVIDER, &[crl(&[], 7)]).unwrap());
+        world.server_trust(Pki::shared(CHAIN).trust().with_crls(&[crl(&[], 7)]).unwrap());
         world.connect().unwrap();
         world.set_clocks(7 * DAY - 1);
         world.assert_cached();
@@ -85,10 +85,10 @@ fn rule_5_crl_of_the_server_that_has_expired() {
 fn rule_5_client_authentication_required_with_another_ca() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server_trust(other_pki().trust(PROVIDER));
+        world.server_trust(other_pki().trust());
         assert_refused(&mut world, CertificateError::UnknownIssuer);
         assert_eq!(world.server_store.len(), 2, "the entries are those of another policy, which may come back");
-        world.server_trust(Pki::shared(CHAIN).trust(PROVIDER));
+        world.server_trust(Pki::shared(CHAIN).trust());
         world.connect().unwrap();
         world.assert_cached();
     }
@@ -98,14 +98,15 @@ fn rule_5_client_authentication_required_with_another_ca() {
 fn rule_5_client_authentication_from_none_to_required() {
     for version in VERSIONS {
         let mut world = World::new(version);
-        let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+        let required = world.server.config().client_authentication().clone();
+        world.server.client_authentication(ClientAuthentication::None);
         for _ in 0..2 {
             let done = world.connect().unwrap();
             assert_eq!(done.offer.ticket(), None);
             assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
         }
         assert!(world.server_store.is_empty(), "no ticket without a proven certificate");
-        world.server.client_authentication = required;
+        world.server.client_authentication(required);
         let done = world.connect().unwrap();
         assert_eq!(done.offer.ticket(), None);
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
@@ -117,14 +118,15 @@ fn rule_5_client_authentication_from_none_to_required() {
 fn rule_5_client_authentication_from_required_to_none_and_back() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let required = core::mem::replace(&mut world.server.client_authentication, ClientAuthentication::None);
+        let required = world.server.config().client_authentication().clone();
+        world.server.client_authentication(ClientAuthentication::None);
         let done = world.connect().unwrap();
         assert!(done.offer.ticket().is_some());
         assert_eq!(done.server.cached, [CachedObject::ServerCertificate]);
         assert_eq!(done.server.peer.identity, None, "nobody was asked, so nobody was authenticated");
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::None);
         assert_eq!(world.next_offer().ticket(), None, "a handshake without a certificate makes no ticket");
-        world.server.client_authentication = required;
+        world.server.client_authentication(required);
         let done = world.connect().unwrap();
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
         world.assert_cached();
@@ -136,16 +138,16 @@ fn rule_5_client_authentication_from_required_to_none_and_back() {
 fn rule_5_client_authentication_from_required_to_optional() {
     for version in VERSIONS {
         let mut world = World::cached(version);
-        let trust = world.server.client_authentication.trust().unwrap().clone();
-        world.server.client_authentication = ClientAuthentication::Optional(trust.clone());
+        let trust = world.server.config().client_authentication().trust().unwrap().clone();
+        world.server.client_authentication(ClientAuthentication::Optional(trust.clone()));
         world.assert_cached();
-        let own = core::mem::take(&mut world.client.credentials);
+        let own = world.client.edit_credentials(core::mem::take);
         let done = world.connect().unwrap();
         assert_eq!((done.offer.is_silent(), done.server.peer.identity), (true, None));
         world.server_trust(trust);
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!((failed.side, failed.error), (Side::Server, CertificateError::Required.into()));
-        world.client.credentials = own;
+        world.client.credentials(own);
         world.assert_cached();
     }
 }
@@ -159,15 +161,15 @@ fn rule_5_two_virtual_hosts_with_different_client_cas_on_one_store() {
         let mut second = World::beside(&first);
         second.client_store = first.client_store.clone();
         second.set_schemes(setting.schemes, setting.schemes);
-        second.server_trust(other_pki().trust(PROVIDER));
+        second.server_trust(other_pki().trust());
         let rows = first.rows();
         assert_refused(&mut second, CertificateError::UnknownIssuer);
         assert_eq!(first.rows(), rows);
         // A client of the second CA is not believed by the first host either, whatever it shows.
-        second.client.credentials = vec![other_pki().client(PROVIDER)];
+        second.client.credentials(vec![other_pki().client(PROVIDER)]);
         second.assert_full();
         second.assert_cached();
-        first.client.credentials = second.client.credentials.clone();
+        first.client.credentials(second.client.config().credentials());
         assert_refused(&mut first, CertificateError::UnknownIssuer);
     }
 }
@@ -183,16 +185,16 @@ fn rule_5_ticket_under_another_host_name() {
             let body = [&[0, len + 3, 0, 0, len], &name[..]].concat();
             fault::set_extension(message, ExtensionType::SERVER_NAME, &body);
         });
-        world.client.common.fault = Some(rename);
+        world.client.fault(Some(rename));
         let done = world.connect().unwrap();
         assert_eq!(done.pair.server.server_name(), Some("second.plant.example"));
         assert_eq!(done.server.fallback, Some(FallbackReason::OtherServerName));
         assert_eq!(done.server.peer.authenticated_by, AuthenticatedBy::Certificate);
-        world.client.common.fault = None;
+        world.client.fault(None);
         // That the name is not sent is another name, too.
         world.connect().unwrap();
         world.assert_cached();
-        world.client.send_server_name = false;
+        world.client.send_server_name(false);
         assert_verified_again(&mut world, FallbackReason::OtherServerName);
     }
 }
@@ -201,8 +203,8 @@ fn rule_5_ticket_under_another_host_name() {
 fn short_lived(setting: Setting, of_issuer: bool) -> World {
     let (authority, client) = issued::short_lived(of_issuer, client_leaf());
     let mut world = World::new(setting);
-    world.server_trust(Trust::new(PROVIDER, &[authority.root().clone()]).unwrap());
-    world.client.credentials = vec![client];
+    world.server_trust(Trust::new(&[authority.root().clone()]).unwrap());
+    world.client.credentials(vec![client]);
     world.connect().unwrap();
     world.assert_cached();
     world
@@ -253,7 +255,7 @@ fn rule_5_server_without_a_clock_as_configured() {
         assert_refused(&mut world, CertificateError::NoTime);
         let mut world = World::cached(setting);
         world.server_clock = no_clock();
-        let trust = world.server.client_authentication.trust().unwrap().clone();
+        let trust = world.server.config().client_authentication().trust().unwrap().clone();
         world.server_trust(trust.accept_without_clock());
         let done = world.assert_cached();
         assert!(done.server.peer.time_unchecked);
@@ -264,10 +266,10 @@ fn rule_5_server_without_a_clock_as_configured() {
 fn rule_5_signature_schemes_of_the_server_changed() {
     for setting in SETTINGS {
         let mut world = World::cached(setting);
-        world.server.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        world.server.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::ED25519));
         assert_verified_again(&mut world, FallbackReason::TrustChanged);
         // None that the client's key can sign with: it sends no certificate, as it would without a cache.
-        world.server.common.signature_schemes = vec![SignatureScheme::ED25519];
+        world.server.signature_schemes(vec![SignatureScheme::ED25519]);
         assert_refused(&mut world, CertificateError::Required);
     }
 }

@@ -20,8 +20,8 @@ fn old_client() -> Option<Arc<dyn Fault>> {
 
 /// Neither side requires it.
 fn lenient(mut world: World) -> World {
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.require_extended_master_secret = false;
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.set_require_extended_master_secret(false);
     }
     world
 }
@@ -30,12 +30,12 @@ fn lenient(mut world: World) -> World {
 fn rule_6_no_entry_without_the_extended_master_secret() {
     let mut world = lenient(World::new(TLS12));
     for round in 0..3 {
-        world.client.common.fault = old_client();
+        world.client.fault(old_client());
         let done = world.assert_full();
         assert!(done.offer.is_first_contact(), "round {round}");
     }
     assert!(world.server_store.is_empty());
-    world.client.common.fault = None;
+    world.client.fault(None);
     world.assert_full();
     world.assert_cached();
 }
@@ -46,12 +46,12 @@ fn rule_6_no_entry_without_the_extended_master_secret() {
 fn rule_6_no_use_without_the_extended_master_secret() {
     let mut world = lenient(World::cached(TLS12));
     let rows = world.rows();
-    world.client.common.fault = old_client();
+    world.client.fault(old_client());
     let done = world.assert_full();
     let shown = done.offer.ticket().expect("a ticket");
     assert!(done.offer.cached_info.is_some());
     assert_eq!(world.rows(), rows);
-    world.client.common.fault = None;
+    world.client.fault(None);
     assert_eq!(world.next_offer().ticket(), None, "{shown:x?} was shown");
     let done = world.connect().unwrap();
     assert_eq!(done.client.mode, Mode::Cached(Scheme::Bithac), "the server's certificate is still known");
@@ -73,14 +73,14 @@ fn rule_6_no_reply_without_the_extended_master_secret() {
 #[test]
 fn rule_6_handshake_without_it_counts_as_answered() {
     let mut world = lenient(World::cached(TLS12));
-    world.client.common.fault = old_client();
+    world.client.fault(old_client());
     let done = world.connect_until(Until::Finished).unwrap();
     // The transport breaks down afterwards, with nothing said: that is no failure of the offer.
     let mut pair = done.pair;
     let now = pair.now;
     pair.client.give_up(now);
     drop(pair);
-    world.client.common.fault = None;
+    world.client.fault(None);
     world.connect().unwrap();
     world.assert_cached();
 }

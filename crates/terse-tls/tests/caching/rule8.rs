@@ -18,10 +18,10 @@ fn rule_8_server_that_does_not_take_part() {
     for setting in SETTINGS {
         for schemes in [None, Some(Schemes::OFF)] {
             let mut world = World::new(setting);
-            world.server.cache = world.server.cache.filter(|_| schemes.is_some());
-            if let (Some(cache), Some(schemes)) = (&mut world.server.cache, schemes) {
-                cache.schemes = schemes;
-            }
+            world.server.edit_cache(|cache| match (cache.as_mut(), schemes) {
+                (Some(cache), Some(schemes)) => cache.schemes = schemes,
+                _ => *cache = None,
+            });
             for round in 0..3 {
                 let done = world.assert_full();
                 assert_eq!(done.offer.client_cached_info, Some(Vec::new()), "round {round}: no ticket was ever made");
@@ -37,7 +37,7 @@ fn rule_8_client_that_does_not_take_part() {
     for version in VERSIONS {
         let mut world = World::new(version);
         for schemes in [None, Some(Schemes::OFF)] {
-            world.client.cache = world.client.cache.filter(|_| schemes.is_some());
+            world.client.edit_cache(|cache| cache.take_if(|_| schemes.is_none()));
             for _ in 0..2 {
                 assert!(world.assert_full().offer.is_silent());
             }
@@ -91,7 +91,7 @@ fn rule_8_fingerprints_are_not_sent_for_ever() {
             assert_eq!(sent(), [true, false, false]);
         }
         // Another certificate may be another server's, and whoever answers with any scheme gets them at once.
-        world.server.credentials[0] = issue(&server_leaf());
+        world.server.credentials(vec![issue(&server_leaf())]);
         assert_eq!([(); 3].map(|()| world.assert_full().offer.cached_info.is_some()), [false, true, true]);
         world.set_schemes(Schemes::BITHAC, Schemes::BITHAC);
         world.assert_full();
@@ -150,9 +150,9 @@ fn rule_8_the_best_scheme_that_both_have() {
 }
 
 fn ask_for_another_group(world: &mut World, cookie: bool) {
-    world.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
-    world.server.common.groups = vec![NamedGroup::SECP256R1];
-    world.server.hello_retry_cookie = cookie;
+    world.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]);
+    world.server.groups(vec![NamedGroup::SECP256R1]);
+    world.server.hello_retry_cookie(cookie);
 }
 
 #[test]

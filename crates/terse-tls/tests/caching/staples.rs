@@ -35,14 +35,14 @@ fn response(status: OcspStatus) -> Vec<u8> {
 }
 
 fn trust(stapling: Stapling) -> terse_tls::Trust {
-    Pki::shared(CHAIN).trust(PROVIDER).with_stapling(PROVIDER, stapling)
+    Pki::shared(CHAIN).trust().with_stapling(stapling)
 }
 
 /// Nothing cached yet; the server has a good response.
 fn new(setting: impl Into<Setting>, stapling: Stapling) -> World {
     let mut world = World::new(setting);
-    world.client.trust = trust(stapling);
-    world.server.credentials[0].set_staple(PROVIDER, Some(&response(OcspStatus::Good))).unwrap();
+    world.client.trust(trust(stapling));
+    world.server.config().credentials()[0].set_staple(PROVIDER, Some(&response(OcspStatus::Good))).unwrap();
     world
 }
 
@@ -76,7 +76,7 @@ fn instead_of_certificate(body: Vec<u8>) -> Arc<dyn Fault> {
 fn a_reduced_certificate_byte_by_byte() {
     let mut world = cached(COMPACT[0], Stapling::Require);
     let response = response(OcspStatus::Good);
-    world.server.credentials[0].set_staple(PROVIDER, Some(&response)).unwrap();
+    world.server.config().credentials()[0].set_staple(PROVIDER, Some(&response)).unwrap();
     let (messages, done) = Messages::of(&mut world);
     let all = World::everything(TLS13);
     assert_eq!((&done.client.cached[..], &done.server.cached[..]), (&all[..], &all[..]));
@@ -98,8 +98,8 @@ fn the_transcript_binds_what_is_reduced() {
     for side in Side::BOTH {
         let mut world = cached(COMPACT[0], Stapling::Ask);
         match side {
-            Side::Client => world.client.common.without = Some(CacheDefence::TranscriptBinding),
-            Side::Server => world.server.common.without = Some(CacheDefence::TranscriptBinding),
+            Side::Client => _ = world.client.without(CacheDefence::TranscriptBinding),
+            Side::Server => _ = world.server.without(CacheDefence::TranscriptBinding),
         }
         let failed = world.connect().map(|_| ()).unwrap_err();
         assert_eq!((failed.side, failed.error.alert()), (Side::Client, Some(AlertDescription::DECRYPT_ERROR)));
@@ -122,7 +122,7 @@ fn fault_server_selects_it_and_more() {
 #[test]
 fn fault_server_selects_it_where_it_was_not_asked() {
     let mut world = cached(COMPACT[0], Stapling::Ask);
-    world.client.trust = trust(Stapling::Off);
+    world.client.trust(trust(Stapling::Off));
     world.connect().unwrap();
     assert_eq!(world.assert_cached().client.peer.staple, Staple::None);
     for bits in [0b1000, ALL_REDUCED] {
@@ -146,7 +146,7 @@ fn fault_server_selects_it_in_tls12() {
 fn fault_server_sends_other_messages_than_it_selects() {
     let mut world = cached(COMPACT[0], Stapling::Ask);
     world.assert_refused(Side::Server, selects(0b111), UNEXPECTED, "sent, but left out");
-    world.server.credentials[0].set_staple(PROVIDER, None).unwrap();
+    world.server.config().credentials()[0].set_staple(PROVIDER, None).unwrap();
     world.connect().unwrap();
     world.assert_refused(Side::Server, selects(ALL_REDUCED), UNEXPECTED, "reduced, but not sent");
 }
@@ -202,7 +202,7 @@ fn fault_server_sends_certificate_status_where_it_must_not() {
         world.assert_refused(Side::Server, early, UNEXPECTED, "before Certificate");
 
         let mut world = cached(setting, Stapling::Ask);
-        world.server.credentials[0].set_staple(PROVIDER, None).unwrap();
+        world.server.config().credentials()[0].set_staple(PROVIDER, None).unwrap();
         let unannounced = fault::first(HandshakeType::SERVER_KEY_EXCHANGE, {
             let good = good.clone();
             move |message| *message = [&good[..], message].concat()
@@ -238,7 +238,7 @@ fn what_clients_ask_for() {
         // A responder of the client's choice, and extensions: taken note of. Another type: nothing to be had.
         for (body, is_stapled) in [(&[1, 0, 3, 0, 1, 7, 0, 2, 0x30, 0][..], true), (&[2, 1, 2, 3], false)] {
             let mut world = new(version, Stapling::Ask);
-            world.client.common.fault = Some(asks(body));
+            world.client.fault(Some(asks(body)));
             // The two transcripts differ, so the handshake fails in the end; what the server sent says how it understood.
             let mut link = world.begin();
             let _ = link.run();
@@ -261,7 +261,7 @@ fn without_the_issuer_a_client_goes_on_in_full() {
         for stapling in [Stapling::Ask, Stapling::Require] {
             let mut world = cached(setting, stapling);
             world.restart_client();
-            world.client.trust = trust(stapling);
+            world.client.trust(trust(stapling));
             let done = world.connect().unwrap();
             assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
             assert_eq!(done.client.fallback, Some(FallbackReason::StapleIssuerUnknown));
@@ -277,7 +277,7 @@ fn without_the_issuer_a_server_asks_for_all_of_it() {
     let server_asks = |world: &mut World| world.server_trust(trust(Stapling::Require));
     server_asks(&mut world);
     let response = pki.authority.ocsp_response(pki.client.leaf(), &OcspOptions::good(NOW - DAY, 7)).unwrap();
-    world.client.credentials[0].set_staple(PROVIDER, Some(&response)).unwrap();
+    world.client.config().credentials()[0].set_staple(PROVIDER, Some(&response)).unwrap();
     world.connect().unwrap();
     world.connect().unwrap();
     let is_cached = |world: &mut World| {
@@ -301,13 +301,13 @@ fn entries_outlive_staples() {
         let mut world = cached(setting, Stapling::Require);
         world.set_clocks(31 * DAY);
         let response = later(pki.server.leaf());
-        world.server.credentials[0].set_staple(PROVIDER, Some(&response)).unwrap();
+        world.server.config().credentials()[0].set_staple(PROVIDER, Some(&response)).unwrap();
         assert_eq!(world.assert_cached().client.peer.staple, Staple::Good);
     }
     let mut world = World::new(SETTINGS[0]);
     world.server_trust(trust(Stapling::Require));
     let response = pki.authority.ocsp_response(pki.client.leaf(), &OcspOptions::good(NOW - DAY, 7)).unwrap();
-    let own = world.client.credentials[0].clone();
+    let own = world.client.config().credentials()[0].clone();
     own.set_staple(PROVIDER, Some(&response)).unwrap();
     world.connect().unwrap();
     world.connect().unwrap();
@@ -323,7 +323,7 @@ fn entries_outlive_staples() {
 fn rule_5_staples_required_from_now_on() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
-        world.client.trust = trust(Stapling::Require);
+        world.client.trust(trust(Stapling::Require));
         let done = world.connect().unwrap();
         assert!(!done.client.cached.contains(&CachedObject::ServerCertificate));
         assert_eq!(done.client.fallback, Some(FallbackReason::TrustChanged));
@@ -337,7 +337,7 @@ fn rule_5_revoked_by_the_staple() {
     for setting in SETTINGS {
         let mut world = cached(setting, Stapling::Ask);
         let staple = |world: &World, status| {
-            world.server.credentials[0].set_staple(PROVIDER, Some(&response(status))).unwrap();
+            world.server.config().credentials()[0].set_staple(PROVIDER, Some(&response(status))).unwrap();
         };
         staple(&world, OcspStatus::Revoked(NOW - DAY));
         for _ in 0..3 {
@@ -355,7 +355,7 @@ fn rule_5_revoked_by_the_staple() {
 #[test]
 fn missing_under_what_is_left_out() {
     let mut world = cached(COMPACT[0], Stapling::Require);
-    world.server.credentials[0].set_staple(PROVIDER, None).unwrap();
+    world.server.config().credentials()[0].set_staple(PROVIDER, None).unwrap();
     let failed = world.connect().map(|_| ()).unwrap_err();
     let missing = CertificateError::Staple(StapleError::Missing);
     assert_eq!((failed.side, failed.error), (Side::Client, Error::Certificate(missing)));
@@ -365,7 +365,7 @@ fn missing_under_what_is_left_out() {
 #[test]
 fn compact_does_not_leave_out_what_must_carry_a_response() {
     let mut world = World::cached(COMPACT[0]);
-    world.server.client_authentication = ClientAuthentication::Required(trust(Stapling::Ask));
+    world.server.client_authentication(ClientAuthentication::Required(trust(Stapling::Ask)));
     world.connect().unwrap();
     let done = world.connect().unwrap();
     let cached = [CachedObject::CertificateRequest, CachedObject::ServerCertificate];

@@ -38,13 +38,13 @@ fn certificates_and_tickets_serve_both_versions() {
 fn client_of_both_versions() {
     both_ways(|from, to| {
         let mut world = World::new(from);
-        world.client.common.versions = VERSIONS.to_vec();
+        world.client.versions(VERSIONS.to_vec());
         assert_eq!(world.connect().unwrap().client.version, Some(from));
         world.assert_cached();
-        world.server.common.versions = vec![to];
+        world.server.versions(vec![to]);
         let done = world.assert_cached();
         assert_eq!(done.client.version, Some(to));
-        world.server.common.versions = VERSIONS.to_vec();
+        world.server.versions(VERSIONS.to_vec());
         assert_eq!(world.assert_cached().client.version, Some(TLS13));
     });
 }
@@ -99,10 +99,10 @@ fn requests_are_of_one_version() {
 fn request_of_the_version_that_was_spoken_last() {
     both_ways(|from, to| {
         let mut world = World::new(from).with_long_request();
-        world.client.common.versions = VERSIONS.to_vec();
+        world.client.versions(VERSIONS.to_vec());
         world.connect().unwrap();
         world.assert_cached();
-        world.server.common.versions = vec![to];
+        world.server.versions(vec![to]);
         let done = world.connect().unwrap();
         assert_eq!(done.client.version, Some(to));
         assert_eq!(done.client.cached, BOTH_CERTIFICATES, "all but the request");
@@ -115,10 +115,10 @@ fn request_of_the_version_that_was_spoken_last() {
 fn request_of_another_version_cannot_be_selected() {
     both_ways(|from, to| {
         let mut world = World::new(from).with_long_request();
-        world.client.common.versions = VERSIONS.to_vec();
+        world.client.versions(VERSIONS.to_vec());
         let (messages, _) = Messages::of(&mut world);
         let known = request_fingerprint(from, messages.find(Side::Server, HandshakeType::CERTIFICATE_REQUEST));
-        world.server.common.versions = vec![to];
+        world.server.versions(vec![to]);
         let select = fault(move |_, kind, message| match kind {
             HandshakeType::CERTIFICATE_REQUEST if to == TLS12 => {
                 *message = fault::message(kind, &[&[32], &known[..]].concat());

@@ -13,7 +13,7 @@ use crate::schedule::{certificate_fingerprint, expand_label, hash, request_finge
 use crate::world::*;
 
 fn fingerprints(world: &World) -> [[u8; 32]; 2] {
-    [&world.server.credentials[0], &world.client.credentials[0]]
+    [&world.server.config().credentials()[0], &world.client.config().credentials()[0]]
         .map(|credential| certificate_fingerprint(credential.chain()))
 }
 
@@ -22,7 +22,7 @@ fn fingerprints(world: &World) -> [[u8; 32]; 2] {
 fn wire_fingerprint_is_over_the_tls12_form_with_its_header() {
     let world = World::new(TLS13);
     let [server, _] = fingerprints(&world);
-    assert_eq!(world.server.credentials[0].fingerprint(TLS13).0, server);
+    assert_eq!(world.server.config().credentials()[0].fingerprint(TLS13).0, server);
 }
 
 /// 4 bytes each way, and nothing else: an empty extension that says "supported".
@@ -87,9 +87,9 @@ fn wire_short_request_is_never_cached() {
     assert!(request.len() < 38 && world.next_offer().cached_info.unwrap().len() == 2 + 34);
     let [server, _] = fingerprints(&world);
     let body = [&[0, 68, 1, 32], &server[..], &[2, 32], &request_fingerprint(TLS13, &request)].concat();
-    world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, move |hello| {
+    world.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, move |hello| {
         fault::set_extension(hello, ExtensionType::CACHED_INFO, &body);
-    }));
+    })));
     let done = world.connect().unwrap();
     assert_eq!(done.offer.cached_info.map(|body| body.len()), Some(2 + 2 * 34));
     assert_eq!(done.server.cached, BOTH_CERTIFICATES);
@@ -129,7 +129,7 @@ fn wire_rfc7924_selection() {
 fn wire_unknown_ticket_is_answered_by_an_empty_list() {
     let mut world = World::cached(TLS13);
     world.restart_server(false);
-    world.server.credentials[0] = issue(&server_leaf());
+    world.server.credentials(vec![issue(&server_leaf())]);
     let (messages, _) = Messages::of(&mut world);
     let extensions = messages.find(Side::Server, HandshakeType::ENCRYPTED_EXTENSIONS);
     assert_eq!(extensions, [8, 0, 0, 8, 0, 6, 0xff, 0x42, 0, 2, 0, 0]);
@@ -139,8 +139,8 @@ fn wire_unknown_ticket_is_answered_by_an_empty_list() {
 #[test]
 fn wire_ticket_is_derived_from_the_resumption_secret() {
     let mut world = World::new(TLS13);
-    world.client.common.groups = vec![NamedGroup::X25519];
-    world.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
+    world.client.groups(vec![NamedGroup::X25519]);
+    world.client.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
     for round in 0..3 {
         let (messages, _) = Messages::of(&mut world);
         // The client's randomness: first its random, then its private key.
@@ -166,11 +166,11 @@ fn wire_ticket_is_derived_from_the_resumption_secret() {
 /// records with DER signatures of 72 bytes.
 fn smallest(provider: &'static CryptoProvider, chain: &str, scheme: SignatureScheme) -> World {
     let mut world = World::with(TLS13, provider, chain);
-    world.client.send_server_name = false;
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.suites = vec![CipherSuite::TLS_AES_128_CCM_SHA256];
-        common.groups = vec![NamedGroup::X25519];
-        common.signature_schemes = vec![scheme];
+    world.client.send_server_name(false);
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.set_suites(vec![CipherSuite::TLS_AES_128_CCM_SHA256]);
+        common.set_groups(vec![NamedGroup::X25519]);
+        common.set_signature_schemes(vec![scheme]);
     }
     world
 }

@@ -29,7 +29,7 @@ fn extensions(rest: &[u8]) -> Vec<u8> {
 }
 
 fn server_fingerprint(world: &World) -> [u8; 32] {
-    certificate_fingerprint(world.server.credentials[0].chain())
+    certificate_fingerprint(world.server.config().credentials()[0].chain())
 }
 
 /// The vector of RFC 7924, Appendix A: a Certificate message with its header.
@@ -97,8 +97,8 @@ fn wire_cached_request() {
 #[test]
 fn wire_short_request_is_never_cached() {
     let mut world = World::new(TLS12);
-    for common in [&mut world.client.common, &mut world.server.common] {
-        common.signature_schemes.truncate(3);
+    for common in [world.client.common_mut(), world.server.common_mut()] {
+        common.edit_signature_schemes(|schemes| schemes.truncate(3));
     }
     world.connect().unwrap();
     let (messages, _) = Messages::of(&mut world);
@@ -106,9 +106,9 @@ fn wire_short_request_is_never_cached() {
     assert!(request.len() < 37 && world.next_offer().cached_info.unwrap().len() == 2 + 34);
     let fingerprints = [server_fingerprint(&world), request_fingerprint(TLS12, &request)];
     let body = [&[0, 68, 1, 32], &fingerprints[0][..], &[2, 32], &fingerprints[1]].concat();
-    world.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, move |hello| {
+    world.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, move |hello| {
         fault::set_extension(hello, ExtensionType::CACHED_INFO, &body);
-    }));
+    })));
     let done = world.connect().unwrap();
     assert_eq!(done.server.cached, BOTH_CERTIFICATES);
 }
@@ -132,7 +132,7 @@ fn wire_rfc7924_alone() {
 fn wire_unknown_ticket_is_answered_by_an_empty_list() {
     let mut world = World::cached(TLS12);
     world.restart_server(false);
-    world.server.credentials[0] = issue(&server_leaf());
+    world.server.credentials(vec![issue(&server_leaf())]);
     let (messages, _) = Messages::of(&mut world);
     assert_eq!(reply(&messages), extensions(&[0xff, 0x42, 0, 2, 0, 0]));
 }
@@ -141,7 +141,7 @@ fn wire_unknown_ticket_is_answered_by_an_empty_list() {
 fn of_the_paper(schemes: Schemes) -> World {
     let mut world = World::with(TLS12, &terse_aws_lc::PROVIDER, "rsa2048x3").with_long_request();
     world.set_schemes(schemes, schemes);
-    world.client.common.suites = vec![CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384];
+    world.client.suites(vec![CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]);
     world.connect().unwrap();
     world
 }

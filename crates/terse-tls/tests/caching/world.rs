@@ -18,8 +18,8 @@ use terse_tls::cache::{
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
-    AlertDescription, ClientAuthentication, ClientConfig, ContentType, Event, ExtensionType, Fault, LearnedIssuers,
-    Now, ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
+    AlertDescription, ClientAuthentication, ClientConfig, ConfigBuilder, ContentType, Event, ExtensionType, Fault,
+    LearnedIssuers, Now, ProtocolVersion, ServerAddress, ServerConfig, Summary, Trust,
 };
 
 /// Both versions.
@@ -63,8 +63,8 @@ pub(crate) const BOTH_CERTIFICATES: [CachedObject; 2] =
 
 /// A client and a server.
 pub(crate) struct World {
-    pub(crate) client: ClientConfig,
-    pub(crate) server: ServerConfig,
+    pub(crate) client: ConfigBuilder<ClientConfig>,
+    pub(crate) server: ConfigBuilder<ServerConfig>,
     pub(crate) client_store: Arc<Disk>,
     pub(crate) server_store: Arc<MemoryServerStore>,
     pub(crate) address: ServerAddress,
@@ -110,8 +110,8 @@ impl World {
         let pki = Pki::shared(chain);
         let server_store = Arc::new(MemoryServerStore::new(STORE_CAPACITY));
         let mut world = Self {
-            client: ClientConfig::new(provider, pki.trust(provider)),
-            server: ServerConfig::new(provider, pki.server(provider)),
+            client: ClientConfig::builder(provider),
+            server: ServerConfig::builder(provider),
             client_store: Disk::new(),
             late_store: LateStore::new(server_store.clone(), Late::Sometimes),
             late: Late::Sometimes,
@@ -122,8 +122,9 @@ impl World {
             schemes,
             seed: 0,
         };
-        world.client.credentials = vec![pki.client(provider)];
-        world.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
+        world.client.trust(pki.trust()).credential(pki.client(provider));
+        world.server.credential(pki.server(provider));
+        world.server.client_authentication(ClientAuthentication::Required(pki.trust()));
         world.set_schemes(schemes, schemes);
         world.speak(&[version]);
         world
@@ -176,19 +177,19 @@ impl World {
 
     /// What both sides speak from now on.
     pub(crate) fn speak(&mut self, versions: &[ProtocolVersion]) {
-        self.client.common.versions = versions.to_vec();
-        self.server.common.versions = versions.to_vec();
+        self.client.versions(versions.to_vec());
+        self.server.versions(versions.to_vec());
     }
 
     /// The version of its connections.
     pub(crate) fn version(&self) -> ProtocolVersion {
-        self.server.common.versions[0]
+        self.server.config().common().versions()[0]
     }
 
     /// Turns caching on, with the stores of this world.
     pub(crate) fn set_schemes(&mut self, client: Schemes, server: Schemes) {
-        self.client.cache = Some(ClientCache { store: self.client_store.clone(), schemes: client });
-        self.server.cache = Some(ServerCache { store: self.late_store.clone(), schemes: server });
+        self.client.cache(Some(ClientCache::new(self.client_store.clone(), client)));
+        self.server.cache(Some(ServerCache::new(self.late_store.clone(), server)));
         self.set_server_store(self.server_store.clone());
     }
 
@@ -196,8 +197,9 @@ impl World {
     pub(crate) fn set_server_store(&mut self, store: Arc<MemoryServerStore>) {
         self.late_store = LateStore::new(store.clone(), self.late);
         self.server_store = store;
-        if let Some(cache) = &mut self.server.cache {
-            cache.store = self.late_store.clone();
+        if let Some(cache) = self.server.config().cache() {
+            let schemes = cache.schemes;
+            self.server.cache(ServerCache::new(self.late_store.clone(), schemes));
         }
     }
 
@@ -216,7 +218,8 @@ impl World {
     /// The client's process starts anew with what it saved.
     pub(crate) fn restart_client(&mut self) {
         self.client_store = self.client_store.restart();
-        self.client.cache.as_mut().expect("caching is on").store = self.client_store.clone();
+        let schemes = self.client.config().cache().expect("caching is on").schemes;
+        self.client.cache(ClientCache::new(self.client_store.clone(), schemes));
     }
 
     /// The server's process starts anew, with its store or without.
@@ -238,22 +241,31 @@ impl World {
     }
 
     pub(crate) fn server_trust(&mut self, trust: Trust) {
-        self.server.client_authentication = ClientAuthentication::Required(trust);
+        self.server.client_authentication(ClientAuthentication::Required(trust));
     }
 
     /// Has the server name its client CAs, so that its CertificateRequest is long enough to be cached.
     pub(crate) fn with_long_request(mut self) -> Self {
-        self.server.certificate_authorities = true;
+        self.server.certificate_authorities(true);
         self
     }
 
     /// A new connection, before anything is sent.
     pub(crate) fn begin(&mut self) -> Link {
         self.seed += 1;
-        let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
+        let (client, server) = self.configurations();
         let mut pair = Pair::to(self.address.clone(), &client, &server, self.seed, self.client_clock);
         pair.late = Some(self.late_store.clone());
         Link { pair, client_clock: self.client_clock, server_clock: self.server_clock }
+    }
+
+    /// Both sides' configurations; where the server asks no client for a certificate, it names no authorities either.
+    pub(crate) fn configurations(&self) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+        let mut server = self.server.clone();
+        if server.config().client_authentication().trust().is_none() {
+            server.certificate_authorities(false);
+        }
+        (Arc::new(self.client.build().unwrap()), Arc::new(server.build().unwrap()))
     }
 
     /// Another client than those of worlds with the same seeds.
@@ -281,17 +293,17 @@ impl World {
     /// A connection that `side` makes fail, by `fault`.
     pub(crate) fn connect_with(&mut self, side: Side, fault: Arc<dyn Fault>) -> (Link, Result<(), Failed>) {
         let common = self.common(side);
-        common.fault = Some(fault);
+        common.set_fault(Some(fault));
         let mut link = self.begin();
-        self.common(side).fault = None;
+        self.common(side).set_fault(None);
         let result = link.run();
         (link, result)
     }
 
     fn common(&mut self, side: Side) -> &mut terse_tls::Common {
         match side {
-            Side::Client => &mut self.client.common,
-            Side::Server => &mut self.server.common,
+            Side::Client => self.client.common_mut(),
+            Side::Server => self.server.common_mut(),
         }
     }
 
@@ -303,7 +315,7 @@ impl World {
     /// A connection in which everything is cached that can be, and both sides agree about that.
     pub(crate) fn assert_cached(&mut self) -> Done {
         let done = self.connect().unwrap();
-        let with_request = self.server.certificate_authorities || self.mode() == Mode::Cached(Scheme::Compact);
+        let with_request = self.server.config().names_authorities() || self.mode() == Mode::Cached(Scheme::Compact);
         let everything = Self::everything(done.client.version.expect("negotiated"));
         let all = if with_request { everything.to_vec() } else { BOTH_CERTIFICATES.to_vec() };
         assert_eq!((done.client.mode, &done.client.cached), (self.mode(), &all));
@@ -556,10 +568,10 @@ impl Snapshot for MemoryServerStore {
 
 /// A clock that shows 1970.
 pub(crate) fn at_boot() -> Now {
-    Now { unix: Some(UnixTime::since_unix_epoch(Duration::from_secs(3600))), ..at(0) }
+    Now::new(at(0).monotonic, Some(UnixTime::since_unix_epoch(Duration::from_secs(3600))))
 }
 
 /// No clock at all.
 pub(crate) fn no_clock() -> Now {
-    Now { unix: None, ..at(0) }
+    Now::new(at(0).monotonic, None)
 }

@@ -12,7 +12,7 @@ use crate::outcome::SEED;
 use crate::wire::{Record, forge, listen, records};
 
 fn sized(chain: &str, max_datagram: usize) -> Setup {
-    mutual(chain).over(ProtocolVersion::TLS_1_3, Datagrams { max_datagram, ..Datagrams::default() })
+    mutual(chain).over(ProtocolVersion::TLS_1_3, Datagrams::default().max_datagram(max_datagram))
 }
 
 /// Runs a handshake over a network with this `fate`, and opens what was sent.
@@ -149,7 +149,7 @@ fn a_flight_that_breaks_off_is_told_after_a_quarter_of_the_timer() {
     for (initial_timeout, delay, quarter) in [(1_000, DELAY, 250), (9_000, DELAY, 2_250), (9_000, 700, 2_250)] {
         let mut setup = sized(CHAIN, 228);
         for side in Side::BOTH {
-            setup.common(side).datagrams.as_mut().unwrap().initial_timeout = initial_timeout;
+            setup.common(side).edit_datagrams(|datagrams| datagrams.initial_timeout = initial_timeout);
         }
         let (_, good) = run(&setup, Datagram::arrives);
         let last = of_server(&good).pop().unwrap();
@@ -297,7 +297,7 @@ fn without_partial_acks_flights_are_sent_again_whole() {
     for lost in 1..9 {
         let mut setup = sized(CHAIN, 228);
         for side in Side::BOTH {
-            setup.common(side).datagrams.as_mut().unwrap().without = Some(Defence::PartialAcks);
+            setup.common(side).edit_datagrams(|datagrams| datagrams.without = Some(Defence::PartialAcks));
         }
         let (pair, records) = run(&setup, without(&[lost]));
         assert!(!sent_for_nothing(&records, lost).is_empty(), "{lost}");

@@ -38,11 +38,11 @@ fn unified(epoch: u8, byte: u8, len: usize) -> Vec<u8> {
 
 /// Small datagrams, so that there is much to attack.
 pub(crate) fn pair(version: ProtocolVersion, settings: Datagrams) -> DatagramPair {
-    mutual(CHAIN).over(version, Datagrams { max_datagram: 228, ..settings }).datagram_pair(SEED)
+    mutual(CHAIN).over(version, settings.max_datagram(228)).datagram_pair(SEED)
 }
 
 pub(crate) fn without(defence: Defence) -> Datagrams {
-    Datagrams { without: Some(defence), ..Datagrams::default() }
+    Datagrams::default().without(Some(defence))
 }
 
 /// Runs a handshake, with data at the end, in which `forge` sends something just before each datagram arrives.
@@ -149,7 +149,7 @@ fn alerts_in_the_clear_end_nothing() {
         for description in [AlertDescription::HANDSHAKE_FAILURE, AlertDescription::INTERNAL_ERROR] {
             let forge = |_: &Datagram| vec![record(ALERT, 0, 1_000, &[2, description.0])];
             assert!(is_undisturbed(&attacked(version, Datagrams::default(), forge)));
-            let credulous = Datagrams { believe_unprotected_alerts: true, ..Datagrams::default() };
+            let credulous = Datagrams::default().believe_unprotected_alerts(true);
             let pair = attacked(version, credulous, forge);
             assert_eq!(pair.failure(Side::Server), Some(&Error::AlertReceived(description)));
         }
@@ -279,9 +279,8 @@ fn records_of_another_version_are_not_acknowledged() {
     let forged = [&[0x2e, 0, 0, 0, 32][..], &[7; 32]].concat();
     for versions in [vec![ProtocolVersion::TLS_1_2], vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]] {
         for is_before in [false, true] {
-            let mut setup =
-                mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams { max_datagram: 228, ..Datagrams::default() });
-            setup.client.common.versions = versions.clone();
+            let mut setup = mutual(CHAIN).over(ProtocolVersion::TLS_1_2, Datagrams::default().max_datagram(228));
+            setup.client.versions(versions.clone());
             let mut pair = setup.datagram_pair(SEED);
             let fate = |datagram: &Datagram| match datagram.from {
                 // Of the server's flight only the first datagram arrives at first.

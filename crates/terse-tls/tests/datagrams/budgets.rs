@@ -26,8 +26,8 @@ fn new() -> SocketAddr {
 
 /// A client, whose address may change without a check, and another one.
 fn two_clients(version: ProtocolVersion) -> (World, [ConnectionHandle; 2]) {
-    let setup = setup_of(version, Datagrams { connection_id: Some(4), ..Datagrams::default() });
-    let limits = EndpointLimits { address_change: AddressChange::Limited, ..EndpointLimits::default() };
+    let setup = setup_of(version, Datagrams::default().connection_id(Some(4)));
+    let limits = EndpointLimits::default().address_change(AddressChange::Limited);
     let mut world = World::new(setup, limits);
     let (_, first) = world.connected(old());
     let (_, second) = world.connected(address(2, 4000));
@@ -99,8 +99,8 @@ fn junk_in_a_datagram_costs_no_record_its_credit() {
 /// can send from the victim's address then proves nothing.
 #[test]
 fn what_is_authentic_proves_the_address_that_it_came_from() {
-    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
-    let settings = Datagrams { max_datagram: 200, connection_id: Some(4), ..Datagrams::default() };
+    let limits = EndpointLimits::default().require_cookie(false);
+    let settings = Datagrams::default().max_datagram(200).connection_id(Some(4));
     let proven_by = |from: SocketAddr| {
         let mut world = World::new(setup_of(ProtocolVersion::TLS_1_3, settings), limits);
         let client = world.client(old());
@@ -137,7 +137,7 @@ fn what_is_authentic_proves_the_address_that_it_came_from() {
 fn of_a_first_message_each_byte_counts_once() {
     type Disturb<'a> = &'a dyn Fn(&mut World, &[Vec<u8>], &[u8]) -> usize;
     let attack = |disturb: Disturb<'_>| {
-        let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+        let limits = EndpointLimits::default().require_cookie(false);
         let setup = sized(200, None);
         let mut whole = World::new(sized(1232, None), limits);
         let mut world = World::new(setup, limits);
@@ -222,7 +222,7 @@ fn first_messages_that_are_too_long_are_counted() {
 fn the_application_hears_when_early_data_is_of_no_connection_any_more() {
     let mutual = Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, Datagrams::default());
     let setup = mutual.with_frozen_stateful_session(b"22.5 C");
-    let limits = EndpointLimits { require_cookie: false, max_half_open: 1, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().require_cookie(false).max_half_open(1);
     let mut world = World::new(setup, limits);
     let mut early = Vec::new();
     for port in 1..4 {

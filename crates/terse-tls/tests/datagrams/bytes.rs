@@ -24,18 +24,18 @@ const ED25519: Chain = ("ed25519x3", SignatureScheme::ED25519, 64);
 
 fn setup(provider: &'static CryptoProvider, (chain, scheme, _): Chain, version: ProtocolVersion) -> Setup {
     let mut setup = Setup::mutual(provider, provider, chain).over(version, Datagrams::default());
-    setup.client.send_server_name = false;
+    setup.client.send_server_name(false);
     for side in Side::BOTH {
         let common = setup.common(side);
-        common.suites = vec![match version {
+        common.set_suites(vec![match version {
             ProtocolVersion::TLS_1_3 => CipherSuite::TLS_AES_128_GCM_SHA256,
             _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-        }];
-        common.groups = vec![NamedGroup::X25519];
+        }]);
+        common.set_groups(vec![NamedGroup::X25519]);
         if version == ProtocolVersion::TLS_1_2 && scheme == P256.1 {
-            common.groups.push(NamedGroup::SECP256R1); // of the certificates
+            common.edit_groups(|groups| groups.push(NamedGroup::SECP256R1)); // of the certificates
         }
-        common.signature_schemes = vec![scheme];
+        common.set_signature_schemes(vec![scheme]);
     }
     setup
 }
@@ -77,9 +77,9 @@ fn of_compact_one_to_one() {
 fn of_endpoint(chain: Chain, version: ProtocolVersion, schemes: Schemes) -> [usize; 2] {
     [true, false].map(|tickets_prove_addresses| {
         let mut setup = setup(PROVIDER, chain, version);
-        setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(1)), schemes });
-        setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
-        let limits = EndpointLimits { tickets_prove_addresses, ..EndpointLimits::default() };
+        setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(1)), schemes)));
+        setup.server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), schemes)));
+        let limits = EndpointLimits::default().tickets_prove_addresses(tickets_prove_addresses);
         let mut world = World::new(setup, limits);
         let (client, handle) = world.connected(address(1, 4000));
         assert_eq!(world.heard_by(handle, b"data"), [client]);

@@ -50,23 +50,23 @@ pub(crate) struct World {
 
 impl World {
     fn new(version: ProtocolVersion, keeps: Keeps) -> Self {
-        let mut setup = mutual(CHAIN).over(version, Datagrams { max_datagram: 548, ..Datagrams::default() });
+        let mut setup = mutual(CHAIN).over(version, Datagrams::default().max_datagram(548));
         let schemes = if keeps == Keeps::Everything { Schemes::COMPACT } else { Schemes::BITHAC };
         match keeps {
             Keeps::Certificates | Keeps::Everything => {
-                setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
-                setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
+                setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)));
+                setup.server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), schemes)));
             }
             Keeps::Sessions | Keeps::Tickets => {
-                setup.client.resumption = Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4))));
+                setup.client.resumption(Some(ClientResumption::new(Arc::new(MemoryClientSessions::new(4)))));
                 let store = Arc::new(MemorySessionStore::new(4));
-                setup.server.resumption = Some(match keeps {
+                setup.server.resumption(Some(match keeps {
                     Keeps::Sessions => ServerResumption::Stateful { store, lifetime_seconds: 7_200 },
                     _ => {
                         let keys = TicketKeys::new(PROVIDER.tls13_suites[0].aead, 7_200, 64).expect("two hours");
                         ServerResumption::Stateless(Arc::new(keys))
                     }
-                });
+                }));
             }
         }
         let best = match keeps {
@@ -83,7 +83,8 @@ impl World {
 
     pub(crate) fn begin_at(&mut self, now: Now) -> DatagramPair {
         self.connections += 1;
-        let (client, server) = (Arc::new(self.setup.client.clone()), Arc::new(self.setup.server.clone()));
+        let (client, server) =
+            (Arc::new(self.setup.client.build().unwrap()), Arc::new(self.setup.server.build().unwrap()));
         let mut pair = DatagramPair::at(&client, &server, self.connections, now);
         pair.late = self.late.clone();
         pair
@@ -230,7 +231,7 @@ fn the_acknowledgement_of_the_last_flight_confirms_a_ticket() {
         let mut world = World::after(ProtocolVersion::TLS_1_3, Keeps::Certificates, 1);
         // Of three records an ACK of the server has room for two.
         for (side, max_datagram) in [(Side::Client, 79), (Side::Server, 60)] {
-            world.setup.common(side).datagrams.as_mut().unwrap().max_datagram = max_datagram;
+            world.setup.common(side).edit_datagrams(|datagrams| datagrams.max_datagram = max_datagram);
         }
         let mut pair = world.begin();
         let mut acks = 0;
@@ -299,8 +300,8 @@ fn a_server_that_lost_its_store() {
     for (version, keeps) in all() {
         let mut world = World::after(version, keeps, 2);
         let fresh = World::new(version, keeps).setup.server;
-        world.setup.server.cache = fresh.cache;
-        world.setup.server.resumption = fresh.resumption;
+        world.setup.server.cache(fresh.config().cache().cloned());
+        world.setup.server.resumption(fresh.config().resumption().cloned());
         let first = world.connect();
         // The client still knows the server's certificate.
         assert_ne!(first, Mode::Resumed, "D{version}, {keeps:?}");

@@ -26,8 +26,8 @@ fn away() -> SocketAddr {
 /// IDs of these lengths for what comes to the client, and to the server.
 fn setup(client: Option<u8>, server: Option<u8>) -> Setup {
     let mut setup = setup_of(ProtocolVersion::TLS_1_3, Datagrams::default());
-    setup.client.common.datagrams.as_mut().unwrap().connection_id = client;
-    setup.server.common.datagrams.as_mut().unwrap().connection_id = server;
+    setup.client.edit_datagrams(|datagrams| datagrams.connection_id = client);
+    setup.server.edit_datagrams(|datagrams| datagrams.connection_id = server);
     setup
 }
 
@@ -189,7 +189,7 @@ fn whoever_uses_them_gets_more_for_ever() {
 fn whoever_does_not_use_them_gets_no_more() {
     let (mut world, _) = world();
     let alerts = Arc::new(Alerts::default());
-    world.setup.client.common.trace = Some(alerts.clone());
+    world.setup.client.trace(alerts.clone());
     world.clients.clear();
     world.connected(home());
     for _ in 0..8 {
@@ -304,7 +304,7 @@ fn there_are_none_without_any() {
         assert_eq!(world.heard_by(handle, b"well"), [0]);
     }
     let mut world = World::new(
-        setup_of(ProtocolVersion::TLS_1_2, Datagrams { connection_id: Some(4), ..Datagrams::default() }),
+        setup_of(ProtocolVersion::TLS_1_2, Datagrams::default().connection_id(Some(4))),
         EndpointLimits::default(),
     );
     world.client(home());
@@ -318,12 +318,12 @@ fn there_are_none_without_any() {
 
 /// A side sends `body` as a message of type `kind`, in the place of a KeyUpdate: what the other one makes of it.
 fn refused(mut setup: Setup, from_client: bool, kind: HandshakeType, body: &'static [u8]) -> Option<Error> {
-    let hostile = if from_client { &mut setup.client.common } else { &mut setup.server.common };
-    hostile.fault = Some(fault(move |_, sent, bytes| {
+    let hostile = if from_client { setup.client.common_mut() } else { setup.server.common_mut() };
+    hostile.set_fault(Some(fault(move |_, sent, bytes| {
         if sent == HandshakeType::KEY_UPDATE {
             *bytes = message(kind, body);
         }
-    }));
+    })));
     let (mut world, handle) = world_of(setup);
     if from_client {
         world.clients[0].connection.update_keys(false).unwrap();
@@ -385,10 +385,10 @@ fn ids_leave_room() {
     static IMMEDIATE: [u8; 84] = provided(0);
     static SPARE: [u8; 84] = provided(1);
     let mut setup = setup(Some(3), Some(4));
-    setup.client.common.datagrams.as_mut().unwrap().max_datagram = 99;
+    setup.client.edit_datagrams(|datagrams| datagrams.max_datagram = 99);
     assert_eq!(refused(setup.clone(), false, NEW, &SPARE), None);
     assert_eq!(refused(setup.clone(), false, NEW, &IMMEDIATE), Some(ApiMisuse::DatagramOutOfRange.into()));
-    setup.client.common.datagrams.as_mut().unwrap().max_datagram = 120;
+    setup.client.edit_datagrams(|datagrams| datagrams.max_datagram = 120);
     assert_eq!(refused(setup, false, NEW, &IMMEDIATE), None);
 }
 
@@ -397,11 +397,11 @@ fn ids_leave_room() {
 fn impatience_ends_the_connection() {
     for provides in [false, true] {
         let mut setup = setup(Some(3), Some(4));
-        setup.client.common.fault = Some(fault(|_, sent, bytes| {
+        setup.client.fault(Some(fault(|_, sent, bytes| {
             if sent == HandshakeType::KEY_UPDATE {
                 *bytes = message(REQUEST, &[1]);
             }
-        }));
+        })));
         let (mut world, handle) = world_of(setup);
         if provides {
             world.endpoint.issue_connection_ids(handle, 1, ConnectionIdUsage::CidSpare, &mut world.rng).unwrap();

@@ -28,11 +28,11 @@ fn modes() -> Vec<(&'static str, Mode, Setup)> {
     let setup = || mutual(CHAIN).only(VERSION);
     let mut hybrid = setup();
     for side in Side::BOTH {
-        hybrid.common(side).groups = vec![NamedGroup::X25519MLKEM768];
+        hybrid.common(side).set_groups(vec![NamedGroup::X25519MLKEM768]);
     }
     let mut both = setup();
     for side in Side::BOTH {
-        both.common(side).versions = BOTH_VERSIONS.into();
+        both.common(side).set_versions(BOTH_VERSIONS);
     }
     vec![
         ("mutual", Mode::Full, setup()),
@@ -50,7 +50,7 @@ fn modes() -> Vec<(&'static str, Mode, Setup)> {
 fn every_mode_begins_with_a_cookie() {
     for (name, mode, setup) in modes() {
         for max_datagram in [79].into_iter().chain(SIZES) {
-            let settings = Datagrams { max_datagram, ..Datagrams::default() };
+            let settings = Datagrams::default().max_datagram(max_datagram);
             let mut world = World::new(setup.clone().in_datagrams(settings), EndpointLimits::default());
             let (client, handle) = world.connected(address(1, 4000));
             assert_eq!(world.endpoint.counters().cookies_sent, 1, "{name}, {max_datagram}");
@@ -73,7 +73,7 @@ fn every_mode_survives_losses() {
     for (number, (name, mode, setup)) in modes().into_iter().enumerate() {
         for (percent, seed) in [0, 8, 16].into_iter().flat_map(|percent| (0..6).map(move |seed| (percent, seed))) {
             let max_datagram = SIZES[seed as usize % SIZES.len()];
-            let settings = Datagrams { max_datagram, ..Datagrams::default() };
+            let settings = Datagrams::default().max_datagram(max_datagram);
             let mut world = World::new(setup.clone().in_datagrams(settings), EndpointLimits::default());
             let mut rng = SeededRng::new((number as u64) << 16 | percent << 8 | seed);
             let client = world.client(address(1, 4000));
@@ -125,7 +125,7 @@ fn a_cookie_is_good_for_its_address_and_its_time() {
         is_begun
     };
     let undefended = Undefended { cookie: true, ..Undefended::default() };
-    let (with, without) = (EndpointLimits::default(), EndpointLimits { undefended, ..EndpointLimits::default() });
+    let (with, without) = (EndpointLimits::default(), EndpointLimits::default().undefended(undefended));
     assert!(attack(with, &|_, _| address(1, 4000)));
     type Attack<'a> = (&'a str, &'a dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr);
     let changed = |offset: usize| {
@@ -234,8 +234,8 @@ fn a_forged_hello_retry_request_costs_the_handshake() {
 #[test]
 fn fragments_of_two_hellos_do_not_meet() {
     for version in BOTH_VERSIONS {
-        let setup = setup_of(version, Datagrams { max_datagram: 99, ..Datagrams::default() });
-        let mut world = World::new(setup, EndpointLimits { require_cookie: false, ..EndpointLimits::default() });
+        let setup = setup_of(version, Datagrams::default().max_datagram(99));
+        let mut world = World::new(setup, EndpointLimits::default().require_cookie(false));
         for attempt in 0..3 {
             let client = world.client(address(1, 4000));
             let hello = world.transmit(client);
@@ -261,7 +261,7 @@ fn fragments_of_two_hellos_do_not_meet() {
 #[test]
 fn fragments_of_two_clients_do_not_meet() {
     for version in BOTH_VERSIONS {
-        let setup = setup_of(version, Datagrams { max_datagram: 99, ..Datagrams::default() });
+        let setup = setup_of(version, Datagrams::default().max_datagram(99));
         let mut world = World::new(setup, EndpointLimits::default());
         let gone = world.client(address(1, 4000));
         let hello = world.transmit(gone);
@@ -388,7 +388,7 @@ fn a_hello_that_comes_again_does_nothing_to_the_connection() {
 /// Whoever cannot receive what is sent to the addresses that it uses costs a cookie, and gets nothing multiplied.
 #[test]
 fn forged_addresses_cost_neither_memory_nor_bytes() {
-    let limits = EndpointLimits { max_half_open: 100, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().max_half_open(100);
     for (name, _, setup) in modes() {
         let attack = |limits| {
             let mut world = World::new(setup.clone(), limits);
@@ -405,7 +405,7 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
             world.endpoint.connections().1
         };
         assert_eq!(attack(limits), 0, "{name}");
-        let without = attack(EndpointLimits { require_cookie: false, ..limits });
+        let without = attack(limits.require_cookie(false));
         // A HelloRetryRequest for a group keeps nothing either.
         assert_eq!(without, if name.contains("group") { 0 } else { 100 }, "{name}");
     }
@@ -424,7 +424,7 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
 fn early_data_needs_a_server_without_cookies() {
     for require_cookie in [true, false] {
         let setup = mutual(CHAIN).only(VERSION).with_frozen_stateful_session(EARLY_DATA);
-        let mut world = World::new(setup, EndpointLimits { require_cookie, ..EndpointLimits::default() });
+        let mut world = World::new(setup, EndpointLimits::default().require_cookie(require_cookie));
         let client = world.client(address(1, 4000));
         world.clients[client].connection.send_early_data(EARLY_DATA).unwrap();
         world.run();

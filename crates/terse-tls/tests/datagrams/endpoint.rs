@@ -36,7 +36,7 @@ fn a_client_shows_its_address_with_a_cookie() {
 /// RFC 6347, 4.2.1: so an attacker that cannot receive what is sent to the addresses that it uses costs nothing.
 #[test]
 fn forged_addresses_cost_neither_memory_nor_bytes() {
-    let limits = EndpointLimits { max_half_open: 100, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().max_half_open(100);
     let attack = |limits| {
         let mut world = World::new(setup(None), limits);
         let attacker = world.client(address(66, 6666));
@@ -49,7 +49,7 @@ fn forged_addresses_cost_neither_memory_nor_bytes() {
         world.endpoint.connections().1
     };
     assert_eq!(attack(limits), 0);
-    assert_eq!(attack(EndpointLimits { require_cookie: false, ..limits }), 100, "without, it fills all places");
+    assert_eq!(attack(limits.require_cookie(false)), 100, "without, it fills all places");
 }
 
 /// The ClientHello with the cookie that the server sent to `client`.
@@ -75,7 +75,7 @@ fn a_cookie_is_good_for_its_address_its_hello_and_its_time() {
         world.endpoint.connections().0 == 1
     };
     let undefended = Undefended { cookie: true, ..Undefended::default() };
-    let (with, without) = (EndpointLimits::default(), EndpointLimits { undefended, ..EndpointLimits::default() });
+    let (with, without) = (EndpointLimits::default(), EndpointLimits::default().undefended(undefended));
     assert!(attack(with, &|_, _| address(1, 4000)));
     type Attack<'a> = (&'a str, &'a dyn Fn(&mut World, &mut Vec<u8>) -> SocketAddr);
     let attacks: [Attack<'_>; 5] = [
@@ -138,7 +138,7 @@ fn extensions_len(rest: &[u8]) -> usize {
 #[test]
 fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
     let flight = |undefended| {
-        let limits = EndpointLimits { require_cookie: false, undefended, ..EndpointLimits::default() };
+        let limits = EndpointLimits::default().require_cookie(false).undefended(undefended);
         let mut world = World::new(setup(None), limits);
         let client = world.client(address(1, 4000));
         let hello = world.transmit(client).remove(0);
@@ -159,7 +159,7 @@ fn without_a_cookie_nobody_gets_more_than_three_times_what_it_sent() {
 
 #[test]
 fn without_a_cookie_the_handshake_takes_a_round_trip_less() {
-    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().require_cookie(false);
     for max_datagram in [99, 548, 1232] {
         let mut world = World::new(sized(max_datagram, None), limits);
         let client = world.client(address(1, 4000));
@@ -182,11 +182,11 @@ fn without_a_cookie_the_handshake_takes_a_round_trip_less() {
 /// Without a cookie too, a HelloRetryRequest has one, and the second ClientHello goes on where it left off.
 #[test]
 fn without_a_cookie_another_group_is_asked_for_with_one() {
-    let limits = EndpointLimits { require_cookie: false, ..EndpointLimits::default() };
-    let datagrams = Datagrams { max_datagram: 548, ..Datagrams::default() };
+    let limits = EndpointLimits::default().require_cookie(false);
+    let datagrams = Datagrams::default().max_datagram(548);
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, datagrams);
-    setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
-    setup.server.common.groups = vec![NamedGroup::SECP256R1];
+    setup.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]);
+    setup.server.groups(vec![NamedGroup::SECP256R1]);
     let mut world = World::new(setup, limits);
     let (client, handle) = world.connected(address(1, 4000));
     let summary = world.clients[client].connection.summary();
@@ -198,7 +198,7 @@ fn without_a_cookie_another_group_is_asked_for_with_one() {
 
 #[test]
 fn first_messages_in_fragments_have_few_places() {
-    let limits = EndpointLimits { max_first_messages: 10, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().max_first_messages(10);
     let mut world = World::new(sized(99, None), limits);
     let attacker = world.client(address(66, 6666));
     let fragment = world.transmit(attacker).remove(0);
@@ -242,7 +242,7 @@ fn a_hello_that_goes_past_its_end_begins_nothing() {
 
 #[test]
 fn the_oldest_that_did_not_get_far_makes_room() {
-    let limits = EndpointLimits { max_half_open: 3, max_connections: 5, ..EndpointLimits::default() };
+    let limits = EndpointLimits::default().max_half_open(3).max_connections(5);
     let mut world = World::new(setup(None), limits);
     let (_, handle) = world.connected(address(1, 1));
     for port in 2..20 {
@@ -289,7 +289,7 @@ fn the_application_hears_that_a_connection_was_replaced() {
     // Also where the server has connection IDs, and the client does not know them.
     for connection_id in [None, Some(0), Some(4)] {
         let mut setup = setup(None);
-        setup.server.common.datagrams.as_mut().unwrap().connection_id = connection_id;
+        setup.server.edit_datagrams(|datagrams| datagrams.connection_id = connection_id);
         let mut world = World::new(setup, EndpointLimits::default());
         let (_, before) = world.connected(address(1, 4000));
         world.clients.clear();
@@ -303,7 +303,7 @@ fn the_application_hears_that_a_connection_was_replaced() {
 /// A client with a connection ID says something from another address. Which clients hear the answer, and what the server
 /// reports.
 fn moved(address_change: AddressChange) -> (World, ConnectionHandle) {
-    let mut world = World::new(setup(Some(4)), EndpointLimits { address_change, ..EndpointLimits::default() });
+    let mut world = World::new(setup(Some(4)), EndpointLimits::default().address_change(address_change));
     let (client, handle) = world.connected(address(1, 4000));
     world.clients[client].address = address(1, 5000);
     world.clients[client].connection.send(b"I am here now").unwrap();
@@ -356,7 +356,7 @@ fn an_old_record_moves_nobody() {
     let attack = |undefended| {
         // A check would find the client where it was.
         let address_change = AddressChange::Limited;
-        let limits = EndpointLimits { undefended, address_change, ..EndpointLimits::default() };
+        let limits = EndpointLimits::default().undefended(undefended).address_change(address_change);
         let mut world = World::new(setup(Some(4)), limits);
         let (client, handle) = world.connected(address(1, 4000));
         world.clients[client].connection.send(b"one").unwrap();
@@ -382,10 +382,7 @@ fn an_old_record_moves_nobody() {
 
 #[test]
 fn two_clients_change_places() {
-    let mut world = World::new(
-        setup(Some(8)),
-        EndpointLimits { address_change: AddressChange::Follow, ..EndpointLimits::default() },
-    );
+    let mut world = World::new(setup(Some(8)), EndpointLimits::default().address_change(AddressChange::Follow));
     let (one, of_one) = world.connected(address(1, 4000));
     let (other, of_other) = world.connected(address(1, 5000));
     world.clients[one].address = address(1, 5000);
@@ -431,7 +428,7 @@ fn what_belongs_to_nobody_is_counted() {
 
 #[test]
 fn data_that_nobody_reads_is_dropped() {
-    let mut world = World::new(setup(None), EndpointLimits { max_received: 1000, ..EndpointLimits::default() });
+    let mut world = World::new(setup(None), EndpointLimits::default().max_received(1000));
     let (client, _) = world.connected(address(1, 4000));
     for _ in 0..5 {
         world.clients[client].connection.send(&[7; 400]).unwrap();
@@ -447,7 +444,7 @@ fn data_that_nobody_reads_is_dropped() {
 #[test]
 fn a_connection_that_failed_stays_until_it_is_removed() {
     let mut world = World::new(setup(None), EndpointLimits::default());
-    world.setup.client.credentials = Vec::new(); // the server requires one
+    world.setup.client.credentials(Vec::new()); // the server requires one
     let client = world.client(address(1, 4000));
     world.run();
     let (handle, event) = world.events.pop().unwrap();
@@ -498,14 +495,15 @@ fn a_session_of_tls_is_none_of_dtls() {
 #[test]
 fn an_endpoint_is_for_datagrams() {
     let setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3");
-    let endpoint = Endpoint::new(Arc::new(setup.server), EndpointLimits::default(), &mut SeededRng::new(1));
+    let endpoint =
+        Endpoint::new(Arc::new(setup.server.build().unwrap()), EndpointLimits::default(), &mut SeededRng::new(1));
     assert_eq!(endpoint.err(), Some(ApiMisuse::NoDatagrams.into()));
 }
 
 /// An endpoint that could serve nobody is not made.
 #[test]
 fn limits_of_nothing_are_refused() {
-    let config = Arc::new(setup(None).server);
+    let config = Arc::new(setup(None).server.build().unwrap());
     let with = |spoil: fn(&mut EndpointLimits)| {
         let mut limits = EndpointLimits::default();
         spoil(&mut limits);
@@ -520,7 +518,7 @@ fn limits_of_nothing_are_refused() {
 /// With IDs of one byte there are 256, and no client gets that of another one.
 #[test]
 fn there_are_no_more_connections_than_connection_ids() {
-    let mut world = World::new(setup(Some(1)), EndpointLimits { max_half_open: 1_000, ..EndpointLimits::default() });
+    let mut world = World::new(setup(Some(1)), EndpointLimits::default().max_half_open(1_000));
     for port in 1..400 {
         let client = world.client(address(1, port));
         let hello = with_cookie(&mut world, client);

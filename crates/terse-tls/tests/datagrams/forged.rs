@@ -163,8 +163,8 @@ fn damaged_copies_keep_out_no_originals() {
 #[test]
 fn a_key_with_short_tags_does_not_live_to_see_many_forgeries() {
     let short = || {
-        let mut setup = mutual(CHAIN).over(VERSION, Datagrams { short_tags: true, ..Datagrams::default() });
-        setup.client.common.suites = vec![CipherSuite::TLS_AES_128_CCM_8_SHA256];
+        let mut setup = mutual(CHAIN).over(VERSION, Datagrams::default().short_tags(true));
+        setup.client.suites(vec![CipherSuite::TLS_AES_128_CCM_8_SHA256]);
         setup
     };
     let forgery = |number: u8| [&[0b0010_0011][..], &[number; 30]].concat();

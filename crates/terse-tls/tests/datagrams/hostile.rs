@@ -209,7 +209,7 @@ fn records_are_as_long_as_they_may_be() {
     let padded = |content: usize, zeros: usize| [&vec![7; content][..], &[23], &vec![0; zeros]].concat();
     for (limit, most) in [(None, 0x4000), (Some(200), 199)] {
         let mut setup = setup();
-        Side::BOTH.into_iter().for_each(|side| setup.common(side).record_size_limit = limit);
+        Side::BOTH.into_iter().for_each(|side| _ = setup.common(side).set_record_size_limit(limit));
         let (mut pair, log) = connected(setup);
         let mut client = forge(&pair, &log, Side::Client, 3).unwrap();
         client.at(10);
@@ -234,7 +234,7 @@ fn whatever_a_peer_says_the_handshake_ends() {
         let mut rng = SeededRng::new(seed);
         let (side, number) = (Side::BOTH[rng.below(2)], rng.below(6));
         let mut setup = scenario.setup.clone();
-        setup.common(side).fault = Some(fault(move |sent, _, bytes: &mut Vec<u8>| {
+        setup.common(side).set_fault(Some(fault(move |sent, _, bytes: &mut Vec<u8>| {
             if sent == number {
                 match rng.below(4) {
                     0 => bytes.truncate(4 + rng.below(bytes.len() - 3)),
@@ -248,7 +248,7 @@ fn whatever_a_peer_says_the_handshake_ends() {
                     }
                 }
             }
-        }));
+        })));
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut pair = setup.datagram_pair(seed);
             let _ = pair.run(Datagram::arrives);

@@ -32,9 +32,9 @@ fn after_two(version: ProtocolVersion, keeps: Keeps, time: u64) -> World {
 
 fn late(version: ProtocolVersion, keeps: Keeps, connections: usize, time: u64) -> World {
     let mut world = World::after(version, keeps, connections);
-    let cache = world.setup.server.cache.as_mut().expect("caching is on");
-    let store = LateStore::new(cache.store.clone(), Late::Always);
-    cache.store = store.clone();
+    let cache = world.setup.server.config().cache().expect("caching is on").clone();
+    let store = LateStore::new(cache.store, Late::Always);
+    world.setup.server.cache(ServerCache::new(store.clone(), cache.schemes));
     world.late = Some((store, time));
     world
 }
@@ -168,9 +168,9 @@ fn an_ack_waits_and_a_goodbye_is_none() {
 fn endpoint(version: ProtocolVersion) -> (world::World, Arc<LateStore>) {
     let mut setup = setup_of(version, Datagrams::default());
     let schemes = Schemes::COMPACT;
-    setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
+    setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)));
     let store = LateStore::new(Arc::new(MemoryServerStore::new(4)), Late::Always);
-    setup.server.cache = Some(ServerCache { store: store.clone(), schemes });
+    setup.server.cache(Some(ServerCache::new(store.clone(), schemes)));
     (world::World::new(setup, EndpointLimits::default()), store)
 }
 
@@ -218,7 +218,7 @@ fn an_endpoint_asks_for_a_cookie_and_then_the_store() {
 fn those_who_wait_are_half_open() {
     for version in BOTH_VERSIONS {
         let (mut world, store) = endpoint(version);
-        let limits = EndpointLimits { max_half_open: 2, ..EndpointLimits::default() };
+        let limits = EndpointLimits::default().max_half_open(2);
         world = world::World::new(world.setup, limits);
         let mut handles = Vec::new();
         for port in 0..4 {

@@ -62,9 +62,9 @@ fn of_chain(version: ProtocolVersion, chain: &str) -> Vec<Case> {
     let server_only = || Setup::new(PROVIDER, PROVIDER, chain).over(version, Datagrams::default());
     let setup = || mutual(chain).only(version);
     let mut with_names = setup();
-    with_names.server.certificate_authorities = true;
+    with_names.server.certificate_authorities(true);
     let mut offered_both = server_only();
-    offered_both.client.common.versions = BOTH_VERSIONS.into();
+    offered_both.client.versions(BOTH_VERSIONS);
     [
         ("server only", Mode::Full, server_only()),
         ("mutual", Mode::Full, setup()),
@@ -99,7 +99,7 @@ fn without_certificates(version: ProtocolVersion) -> [Case; 3] {
 fn of_tls12() -> Vec<Case> {
     let with_psk = |suite| {
         let mut setup = mutual(CHAIN).with_psk();
-        setup.client.common.suites = vec![suite];
+        setup.client.suites(vec![suite]);
         setup
     };
     vec![
@@ -112,10 +112,10 @@ fn of_tls13() -> Vec<Case> {
     let setup = || mutual(CHAIN).only(ProtocolVersion::TLS_1_3);
     let early = || setup().with_frozen_stateful_session(EARLY_DATA);
     let mut refused = early();
-    refused.server.early_data = None;
+    refused.server.early_data(None);
     let mut hybrid = setup();
     for side in Side::BOTH {
-        hybrid.common(side).groups = vec![NamedGroup::X25519MLKEM768];
+        hybrid.common(side).set_groups(vec![NamedGroup::X25519MLKEM768]);
     }
     vec![
         ("psk".into(), Mode::Psk, setup().with_psk()),
@@ -134,7 +134,7 @@ pub(crate) const EARLY_DATA: &[u8] = b"22.5 degrees";
 impl Scenario {
     fn new(name: &str, version: ProtocolVersion, mode: Mode, setup: Setup, max_datagram: usize) -> Self {
         let name = format!("D{version}, {name}, {max_datagram}");
-        let setup = setup.in_datagrams(Datagrams { max_datagram, ..Datagrams::default() });
+        let setup = setup.in_datagrams(Datagrams::default().max_datagram(max_datagram));
         let mut pair = setup.datagram_pair(SEED);
         pair.run_well().unwrap_or_else(|failed| panic!("{name}: {failed:?}"));
         let refuses = name.contains("refused");

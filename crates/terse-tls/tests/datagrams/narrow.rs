@@ -9,7 +9,7 @@ use crate::modes::{SIZES, mutual};
 use crate::outcome::SEED;
 
 fn pair() -> DatagramPair {
-    let settings = Datagrams { max_datagram: SIZES[0], ..Datagrams::default() };
+    let settings = Datagrams::default().max_datagram(SIZES[0]);
     mutual("rsa2048x3").over(ProtocolVersion::TLS_1_3, settings).datagram_pair(SEED)
 }
 

@@ -37,7 +37,7 @@ fn changed(from: SocketAddr, to: SocketAddr) -> EndpointEvent {
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 
 fn setup(version: ProtocolVersion, connection_id: Option<u8>) -> Setup {
-    setup_of(version, Datagrams { connection_id, ..Datagrams::default() })
+    setup_of(version, Datagrams::default().connection_id(connection_id))
 }
 
 /// A client with a connection ID.
@@ -46,7 +46,7 @@ fn world(version: ProtocolVersion) -> (World, ConnectionHandle) {
 }
 
 fn undefended(version: ProtocolVersion, undefended: Undefended) -> (World, ConnectionHandle) {
-    let mut world = World::new(setup(version, Some(4)), EndpointLimits { undefended, ..EndpointLimits::default() });
+    let mut world = World::new(setup(version, Some(4)), EndpointLimits::default().undefended(undefended));
     let (_, handle) = world.connected(old());
     (world, handle)
 }
@@ -240,8 +240,8 @@ fn both_sides_agree_on_it() {
     for version in VERSIONS {
         for (client, server) in [(false, true), (true, false), (false, false)] {
             let mut setup = setup(version, Some(4));
-            setup.client.common.datagrams.as_mut().unwrap().return_routability_check = client;
-            setup.server.common.datagrams.as_mut().unwrap().return_routability_check = server;
+            setup.client.edit_datagrams(|datagrams| datagrams.return_routability_check = client);
+            setup.server.edit_datagrams(|datagrams| datagrams.return_routability_check = server);
             let mut world = World::new(setup, EndpointLimits::default());
             let (_, handle) = world.connected(old());
             world.clients[0].address = new();
@@ -277,11 +277,11 @@ fn it_goes_with_connection_ids() {
         {
             let mut setup = setup(version, Some(4));
             // Of the ClientHello with the cookie as well.
-            setup.client.common.fault = Some(fault(move |_, kind, message| {
+            setup.client.fault(Some(fault(move |_, kind, message| {
                 if kind == HandshakeType::CLIENT_HELLO {
                     remove_extension(message, removed);
                 }
-            }));
+            })));
             let mut world = World::new(setup, EndpointLimits::default());
             let client = world.client(old());
             for _ in 0..2 {

@@ -10,7 +10,7 @@ use crate::outcome::SEED;
 
 /// Both sides send several datagrams in a flight.
 fn pair() -> DatagramPair {
-    let settings = Datagrams { max_datagram: 250, ..Datagrams::default() };
+    let settings = Datagrams::default().max_datagram(250);
     mutual(CHAIN).over(ProtocolVersion::TLS_1_3, settings).datagram_pair(SEED)
 }
 

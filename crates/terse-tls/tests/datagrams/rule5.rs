@@ -37,8 +37,12 @@ fn summary(pair: &DatagramPair, side: Side) -> &Summary {
 
 fn trust_of(world: &mut World, side: Side, trust: Trust) {
     match side {
-        Side::Client => world.setup.client.trust = trust,
-        Side::Server => world.setup.server.client_authentication = ClientAuthentication::Required(trust),
+        Side::Client => {
+            world.setup.client.trust(trust);
+        }
+        Side::Server => {
+            world.setup.server.client_authentication(ClientAuthentication::Required(trust));
+        }
     }
 }
 
@@ -80,8 +84,12 @@ fn renew(world: &mut World, side: Side, with_key: bool) {
     let new = if with_key { pki.authority.issue(&options) } else { pki.authority.renew(old, &options) };
     let new = credential(PROVIDER, &new.unwrap());
     match side {
-        Side::Client => world.setup.client.credentials = vec![new],
-        Side::Server => world.setup.server.credentials = vec![new],
+        Side::Client => {
+            world.setup.client.credentials(vec![new]);
+        }
+        Side::Server => {
+            world.setup.server.credentials(vec![new]);
+        }
     }
 }
 
@@ -99,12 +107,12 @@ fn a_renewed_certificate_with_the_old_key_or_a_new_one() {
 fn a_trust_anchor_that_is_removed() {
     for_each(|world, _, side| {
         let both = [Pki::shared(CHAIN).root(), OTHER.root()];
-        trust_of(world, side, Trust::new(PROVIDER, &both).unwrap());
+        trust_of(world, side, Trust::new(&both).unwrap());
         assert_verified_again(world, side);
         // Not the one that the peer needs, but a reason to look again.
-        trust_of(world, side, Pki::shared(CHAIN).trust(PROVIDER));
+        trust_of(world, side, Pki::shared(CHAIN).trust());
         assert_verified_again(world, side);
-        trust_of(world, side, OTHER.trust(PROVIDER));
+        trust_of(world, side, OTHER.trust());
         assert_refused(world, side, soon(), &error(CertificateError::UnknownIssuer));
     });
 }
@@ -120,7 +128,7 @@ fn a_new_crl() {
     for_each(|world, _, side| {
         let pki = Pki::shared(CHAIN);
         let (peer, own) = if side == Side::Client { (&pki.server, &pki.client) } else { (&pki.client, &pki.server) };
-        let trust = pki.trust(PROVIDER).with_crls(PROVIDER, &[crl(None)]).unwrap();
+        let trust = pki.trust().with_crls(&[crl(None)]).unwrap();
         let revocation = trust.revocation().unwrap().clone();
         trust_of(world, side, trust);
         assert_verified_again(world, side);
@@ -137,10 +145,10 @@ fn a_new_crl() {
 #[test]
 fn another_policy_of_client_authentication() {
     for_each(|world, keeps, side| {
-        let trust = || Pki::shared(CHAIN).trust(PROVIDER);
-        let policies = [ClientAuthentication::None, ClientAuthentication::Optional(OTHER.trust(PROVIDER))];
+        let trust = || Pki::shared(CHAIN).trust();
+        let policies = [ClientAuthentication::None, ClientAuthentication::Optional(OTHER.trust())];
         let foreign = side == Side::Server;
-        world.setup.server.client_authentication = policies[usize::from(foreign)].clone();
+        world.setup.server.client_authentication(policies[usize::from(foreign)].clone());
         if foreign {
             return assert_refused(world, Side::Server, soon(), &error(CertificateError::UnknownIssuer));
         }
@@ -148,7 +156,7 @@ fn another_policy_of_client_authentication() {
         pair.run_well().unwrap();
         assert!(pair.server.summary().peer.identity.is_none(), "nobody asked");
         assert_ne!(pair.server.summary().mode, Mode::Resumed, "{keeps:?}");
-        world.setup.server.client_authentication = ClientAuthentication::Required(trust());
+        world.setup.server.client_authentication(ClientAuthentication::Required(trust()));
         let mut pair = world.begin();
         pair.run_well().unwrap();
         assert!(pair.server.summary().peer.identity.is_some(), "and now somebody does");
@@ -159,13 +167,13 @@ fn another_policy_of_client_authentication() {
 fn two_virtual_hosts_with_different_client_cas_on_one_store() {
     for (version, keeps) in all() {
         let mut world = World::after(version, keeps, 2);
-        let first = world.setup.server.client_authentication.clone();
-        world.setup.server.client_authentication = ClientAuthentication::Required(OTHER.trust(PROVIDER));
+        let first = world.setup.server.config().client_authentication().clone();
+        world.setup.server.client_authentication(ClientAuthentication::Required(OTHER.trust()));
         assert_refused(&mut world, Side::Server, soon(), &error(CertificateError::UnknownIssuer));
         // A client of the second CA is not believed by the first host either, whatever it shows.
-        world.setup.client.credentials = vec![OTHER.client(PROVIDER)];
+        world.setup.client.credentials(vec![OTHER.client(PROVIDER)]);
         assert_eq!([world.connect(), world.connect()], [Mode::Full, world.best], "{version} {keeps:?}");
-        world.setup.server.client_authentication = first;
+        world.setup.server.client_authentication(first);
         assert_refused(&mut world, Side::Server, soon(), &error(CertificateError::UnknownIssuer));
     }
 }
@@ -178,8 +186,8 @@ fn a_certificate_that_has_expired() {
         authority.issue(&LeafOptions { usage: Usage::Server, ..LeafOptions::new(SERVER_NAME, short) }).unwrap();
     for (version, keeps) in all() {
         let mut world = World::after(version, keeps, 0);
-        world.setup.client.trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
-        world.setup.server.credentials = vec![credential(PROVIDER, &server)];
+        world.setup.client.trust(Trust::new(&[authority.root().clone()]).unwrap());
+        world.setup.server.credentials(vec![credential(PROVIDER, &server)]);
         assert_eq!([world.connect(), world.connect()], [Mode::Full, world.best], "{version} {keeps:?}");
         let end = UnixTime::since_unix_epoch(Duration::from_secs(NOW + 2_000));
         let expired = error(CertificateError::Expired { depth: 0, not_after: end });
@@ -197,7 +205,7 @@ fn a_clock_that_is_not_plausible() {
     for (version, keeps) in all() {
         println!("{version} {keeps:?}");
         let mut world = World::after(version, keeps, 2);
-        let early = Now { unix: Some(UnixTime::since_unix_epoch(Duration::from_secs(3_600))), ..at(0) };
+        let early = Now::new(at(0).monotonic, Some(UnixTime::since_unix_epoch(Duration::from_secs(3_600))));
         let failed = world.begin_at(early).run_well().unwrap_err();
         assert!(matches!(failed.error, Error::Certificate(CertificateError::NotYetValid { .. })), "{failed:?}");
         assert_eq!(world.connect(), world.best);
@@ -208,11 +216,11 @@ fn a_clock_that_is_not_plausible() {
 fn without_a_clock_as_configured() {
     for (version, keeps) in all() {
         println!("{version} {keeps:?}");
-        let no_clock = Now { unix: None, ..at(0) };
+        let no_clock = Now::new(at(0).monotonic, None);
         let mut world = World::after(version, keeps, 2);
         assert_refused(&mut world, Side::Client, no_clock, &error(CertificateError::NoTime));
         for side in Side::BOTH {
-            trust_of(&mut world, side, Pki::shared(CHAIN).trust(PROVIDER).accept_without_clock());
+            trust_of(&mut world, side, Pki::shared(CHAIN).trust().accept_without_clock());
         }
         let mut pair = world.begin_at(no_clock);
         pair.run_well().unwrap();

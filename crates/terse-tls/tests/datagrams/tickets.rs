@@ -34,7 +34,7 @@ fn best(schemes: Schemes) -> Mode {
 }
 
 fn without(undefended: Undefended) -> EndpointLimits {
-    EndpointLimits { undefended, ..EndpointLimits::default() }
+    EndpointLimits::default().undefended(undefended)
 }
 
 /// A server with a cache, and a client that was there from there.
@@ -61,10 +61,10 @@ impl Scene {
     /// Nobody was there.
     fn new((version, schemes): (ProtocolVersion, Schemes), max_datagram: usize, limits: EndpointLimits) -> Self {
         println!("D{version}, {schemes:?}, {max_datagram}"); // is shown if a test fails
-        let mut setup = mutual(CHAIN).over(version, Datagrams { max_datagram, ..Datagrams::default() });
-        setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
+        let mut setup = mutual(CHAIN).over(version, Datagrams::default().max_datagram(max_datagram));
+        setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)));
         let store = Arc::new(MemoryServerStore::new(8));
-        setup.server.cache = Some(ServerCache { store: store.clone(), schemes });
+        setup.server.cache(Some(ServerCache::new(store.clone(), schemes)));
         Self { world: World::new(setup, limits), store, schemes, limits }
     }
 
@@ -78,7 +78,7 @@ impl Scene {
 
     /// Other processes of the server, with what is configured now.
     fn restart(&mut self) {
-        let config = Arc::new(self.world.setup.server.clone());
+        let config = Arc::new(self.world.setup.server.build().unwrap());
         self.world.endpoint = Endpoint::new(config, self.limits, &mut self.world.rng).unwrap();
     }
 
@@ -178,7 +178,7 @@ fn rule_7_who_comes_back_saves_the_round_trip() {
 fn rule_7_also_for_clients_without_a_certificate() {
     for version in BOTH_VERSIONS {
         let mut scene = Scene::new((version, Schemes::COMPACT), 1_232, EndpointLimits::default());
-        scene.world.setup.server.client_authentication = ClientAuthentication::None;
+        scene.world.setup.server.client_authentication(ClientAuthentication::None);
         scene.restart();
         let visits = [0; 3].map(|_| scene.visit(address(HOME, 4000)));
         assert_eq!(visits.map(|visit| visit.counts), [(1, 0), (0, 1), (0, 1)]);
@@ -188,7 +188,7 @@ fn rule_7_also_for_clients_without_a_certificate() {
 #[test]
 fn rule_7_can_be_turned_off() {
     for setting in settings() {
-        let limits = EndpointLimits { tickets_prove_addresses: false, ..EndpointLimits::default() };
+        let limits = EndpointLimits::default().tickets_prove_addresses(false);
         let mut scene = Scene::visited(setting, limits);
         for _ in 0..2 {
             let visit = scene.visit(address(HOME, 4000));
@@ -319,7 +319,9 @@ fn rule_7_a_spent_ticket_stays_spent_over_a_restart() {
             assert!(scene.begins(address(HOME, 4000), &hello));
             let kept = if is_saved { saved(&scene) } else { before };
             let (_, store, _) = snapshot::decode(&kept, 8).unwrap();
-            scene.world.setup.server.cache.as_mut().unwrap().store = Arc::new(store);
+            let mut cache = scene.world.setup.server.config().cache().unwrap().clone();
+            cache.store = Arc::new(store);
+            scene.world.setup.server.cache(cache);
             scene.restart();
             // With the store of before, the attack works: what counts is that it was saved.
             assert_eq!(scene.begins(address(HOME, 4000), &with_the_ticket_of(&hello)), !is_saved);
@@ -352,7 +354,9 @@ impl ServerStore for Unsure {
 fn rule_7_a_store_that_is_not_sure_costs_the_round_trip() {
     for setting in settings() {
         let mut scene = Scene::visited(setting, EndpointLimits::default());
-        scene.world.setup.server.cache.as_mut().unwrap().store = Arc::new(Unsure(scene.store.clone()));
+        let mut cache = scene.world.setup.server.config().cache().unwrap().clone();
+        cache.store = Arc::new(Unsure(scene.store.clone()));
+        scene.world.setup.server.cache(cache);
         scene.restart();
         for _ in 0..2 {
             let visit = scene.visit(address(HOME, 4000));
@@ -366,7 +370,7 @@ fn rule_7_a_store_that_is_not_sure_costs_the_round_trip() {
 fn rule_7_another_group_is_asked_for_with_a_cookie() {
     for schemes in [Schemes::BITHAC, Schemes::COMPACT] {
         let mut scene = Scene::visited((ProtocolVersion::TLS_1_3, schemes), EndpointLimits::default());
-        scene.world.setup.server.common.groups = vec![NamedGroup::SECP256R1];
+        scene.world.setup.server.groups(vec![NamedGroup::SECP256R1]);
         scene.restart();
         for (from, spoil, is_good) in [(HOME, 0, true), (2, 0, false), (HOME, 1, false)] {
             let (client, hello) = scene.seen_hello(address(HOME, 4000));
@@ -423,7 +427,7 @@ fn rule_7_until_the_client_answers_it_gets_three_times_what_it_sent() {
         let mut options = LeafOptions { usage: Usage::Server, ..LeafOptions::new(SERVER_NAME, validity()) };
         options.names.extend((0..40).map(|n| format!("alias{n}.example")));
         let renewed = pki.authority.renew(&pki.server, &options).unwrap();
-        scene.world.setup.server.credentials = vec![credential(PROVIDER, &renewed)];
+        scene.world.setup.server.credentials(vec![credential(PROVIDER, &renewed)]);
         scene.restart();
         scene
     };

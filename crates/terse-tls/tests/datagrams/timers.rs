@@ -36,7 +36,7 @@ fn nobody_answers() {
     let all = [
         (Datagrams::default(), &[0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000][..], 183_000),
         (Datagrams::constrained(), &[0, 9_000, 27_000, 63_000, 123_000, 183_000], 243_000),
-        (Datagrams { max_retransmissions: 0, ..Datagrams::default() }, &[0], 1_000),
+        (Datagrams::default().max_retransmissions(0), &[0], 1_000),
     ];
     for (version, (settings, expected, end)) in
         BOTH_VERSIONS.into_iter().flat_map(|version| all.map(|of| (version, of)))
@@ -79,7 +79,7 @@ fn slowly(datagram: &Datagram) -> Fate {
 #[test]
 fn a_slow_path() {
     for version in BOTH_VERSIONS {
-        let mut pair = pair(version, Datagrams { max_datagram: 548, ..Datagrams::default() });
+        let mut pair = pair(version, Datagrams::default().max_datagram(548));
         pair.run(slowly).unwrap();
         assert!(pair.client.is_connected() && pair.server.is_connected());
         // The ClientHello after one and three seconds; the server's first flight until it is answered after four. In DTLS 1.3
@@ -93,7 +93,7 @@ fn a_slow_path() {
         assert_eq!(pair.client.summary().handshake_ms, took);
 
         // Who knows that the network is slow sends nothing twice.
-        let mut pair = self::pair(version, Datagrams { max_datagram: 548, ..Datagrams::constrained() });
+        let mut pair = self::pair(version, Datagrams::constrained().max_datagram(548));
         pair.run(slowly).unwrap();
         assert_eq!(repeats(&pair), [0, 0]);
         assert_eq!((times(&pair, Side::Client).len(), times(&pair, Side::Server).len()), (2, 2));
@@ -159,10 +159,9 @@ fn a_path_that_drops_what_is_large() {
         for (version, narrow) in
             BOTH_VERSIONS.into_iter().flat_map(|version| directions.iter().map(move |of| (version, of)))
         {
-            let mut setup =
-                mutual("rsa2048x3").over(version, Datagrams { max_datagram: 1_472, ..Datagrams::default() });
+            let mut setup = mutual("rsa2048x3").over(version, Datagrams::default().max_datagram(1_472));
             // Long chains both ways, so that there is something to be dropped.
-            setup.server.certificate_authorities = true;
+            setup.server.certificate_authorities(true);
             let mut pair = setup.datagram_pair(SEED);
             pair.run(|datagram| match narrow.contains(&datagram.from) && datagram.bytes.len() > largest {
                 true => Vec::new(),
@@ -186,10 +185,10 @@ fn a_refusal_is_believed_at_the_next_timeout() {
         let mut setup = mutual(CHAIN).only(version);
         match version {
             // TLS_PSK_WITH_AES_128_CCM_8, without a key
-            ProtocolVersion::TLS_1_2 => setup.server.common.suites.retain(|suite| suite.0 == 0xc0a8),
+            ProtocolVersion::TLS_1_2 => setup.server.edit_suites(|suites| suites.retain(|suite| suite.0 == 0xc0a8)),
             _ => {
-                setup.client.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
-                setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
+                setup.client.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
+                setup.server.suites(vec![CipherSuite::TLS_AES_256_GCM_SHA384]);
             }
         }
         let mut pair = setup.datagram_pair(SEED);
@@ -200,7 +199,7 @@ fn a_refusal_is_believed_at_the_next_timeout() {
         // The client's certificate is not accepted: in DTLS 1.2 this alert comes when the client expects protected records,
         // in DTLS 1.3 it is one.
         let mut setup = mutual(CHAIN).only(version);
-        setup.client.credentials = vec![Pki::named(CHAIN, "Other CA").client(PROVIDER)];
+        setup.client.credentials(vec![Pki::named(CHAIN, "Other CA").client(PROVIDER)]);
         let mut pair = setup.datagram_pair(SEED);
         pair.run_well().unwrap_err();
         assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(AlertDescription::UNKNOWN_CA)));
@@ -214,9 +213,9 @@ fn a_refusal_is_believed_at_the_next_timeout() {
 fn a_message_that_is_too_long_is_the_reason_in_the_end() {
     for version in BOTH_VERSIONS {
         let mut setup = mutual(CHAIN).over(version, Datagrams::default());
-        setup.client.common.max_handshake_message = 300;
+        setup.client.max_handshake_message(300);
         let alerts = Arc::<Alerts>::default();
-        setup.client.common.trace = Some(alerts.clone());
+        setup.client.trace(alerts.clone());
         let mut pair = setup.datagram_pair(SEED);
         pair.run_well().unwrap_err();
         assert_eq!(pair.failure(Side::Client), Some(&InvalidMessage::HandshakeTooLarge.into()));

@@ -25,8 +25,9 @@ impl Trace for SentAgain {
 fn flights_that_are_sent_again_are_told() {
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x2").over(ProtocolVersion::TLS_1_2, Datagrams::default());
     let trace = Arc::new(SentAgain::default());
-    setup.client.common.trace = Some(trace.clone());
-    let mut pair = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);
+    setup.client.trace(trace.clone());
+    let mut pair =
+        DatagramPair::new(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1);
     pair.run(|datagram| if datagram.number < 3 { vec![] } else { Datagram::arrives(datagram) }).unwrap();
     assert!(pair.client.is_connected());
     assert_eq!(*trace.0.lock().unwrap(), [1_000, 2_000, 4_000]);

@@ -15,8 +15,9 @@ use crate::modes::PROVIDER;
 /// What a server answers to a ClientHello that was altered before it was hashed.
 fn answer(alter: impl Fn(&mut Vec<u8>) + Send + 'static) -> Result<ProtocolVersion, Error> {
     let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_2, Datagrams::default());
-    setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, alter));
-    let mut pair = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);
+    setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, alter)));
+    let mut pair =
+        DatagramPair::new(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1);
     pair.run_well().map_err(|failed| failed.error)?;
     assert!(pair.client.is_connected() && pair.server.is_connected());
     Ok(pair.server.summary().version.unwrap())
@@ -54,12 +55,14 @@ fn hello_verify_request_is_for_dtls_1_2() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").over(ProtocolVersion::TLS_1_3, Datagrams::default());
     let asked =
         [&[22, 254, 255, 0, 0, 0, 0, 0, 0, 0, 9, 0, 16, 3, 0, 0, 4][..], &[0; 7], &[4, 254, 255, 1, 7]].concat();
-    let mut alone = DatagramPair::new(&Arc::new(setup.client.clone()), &Arc::new(setup.server.clone()), 1);
+    let mut alone =
+        DatagramPair::new(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1);
     let refused = PeerIncompatible::NoCommonVersion;
     assert_eq!(alone.deliver(Side::Client, asked.clone()).unwrap_err().error, refused.into());
 
-    setup.client.common.versions.push(ProtocolVersion::TLS_1_2);
-    let mut both = DatagramPair::new(&Arc::new(setup.client), &Arc::new(setup.server), 1);
+    setup.client.edit_versions(|list| list.push(ProtocolVersion::TLS_1_2));
+    let mut both =
+        DatagramPair::new(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1);
     for side in [Side::Client, Side::Server] {
         both.transmit(side, &mut |_| Vec::new());
         let sent = both.sent.last().unwrap().bytes.clone();

@@ -26,7 +26,7 @@ fn is_change(event: &EndpointEvent) -> bool {
 }
 
 fn wander(version: ProtocolVersion, seed: u64) -> World {
-    let datagrams = Datagrams { connection_id: Some(4), ..Datagrams::default() };
+    let datagrams = Datagrams::default().connection_id(Some(4));
     let mut world = World::new(setup_of(version, datagrams), EndpointLimits::default());
     let (_, handle) = world.connected(address(1, 4000));
     let mut dice = SeededRng::new(seed);

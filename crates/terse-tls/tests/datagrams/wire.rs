@@ -71,7 +71,7 @@ impl Record {
 pub(crate) fn listen(setup: &mut Setup) -> Arc<KeyLogLines> {
     let log = Arc::<KeyLogLines>::default();
     for side in Side::BOTH {
-        setup.common(side).key_log = Some(log.clone());
+        setup.common(side).set_key_log(log.clone());
     }
     log
 }

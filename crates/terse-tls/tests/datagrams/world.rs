@@ -42,7 +42,7 @@ pub(crate) fn setup(connection_id: Option<u8>) -> Setup {
 }
 
 pub(crate) fn sized(max_datagram: usize, connection_id: Option<u8>) -> Setup {
-    setup_of(ProtocolVersion::TLS_1_2, Datagrams { max_datagram, connection_id, ..Datagrams::default() })
+    setup_of(ProtocolVersion::TLS_1_2, Datagrams::default().max_datagram(max_datagram).connection_id(connection_id))
 }
 
 pub(crate) fn setup_of(version: ProtocolVersion, datagrams: Datagrams) -> Setup {
@@ -52,13 +52,13 @@ pub(crate) fn setup_of(version: ProtocolVersion, datagrams: Datagrams) -> Setup 
 impl World {
     pub(crate) fn new(setup: Setup, limits: EndpointLimits) -> Self {
         let mut rng = SeededRng::new(1);
-        let endpoint = Endpoint::new(Arc::new(setup.server.clone()), limits, &mut rng).unwrap();
+        let endpoint = Endpoint::new(Arc::new(setup.server.build().unwrap()), limits, &mut rng).unwrap();
         Self { setup, endpoint, clients: Vec::new(), now: at(0), rng, events: Vec::new() }
     }
 
     /// A new client. Its ClientHello waits to be sent.
     pub(crate) fn client(&mut self, address: SocketAddr) -> usize {
-        let config = Arc::new(self.setup.client.clone());
+        let config = Arc::new(self.setup.client.build().unwrap());
         let connection = Connection::client(config, server_address(), self.now, &mut self.rng).unwrap();
         self.clients.push(Client { connection, address, traffic: [0, 0], received: Vec::new(), sent: Vec::new() });
         self.clients.len() - 1

@@ -13,7 +13,7 @@ use crate::{PROVIDER, VERSIONS, check_traffic, providers};
 #[test]
 fn every_policy() {
     for ((client, server), version) in providers().flat_map(|pair| VERSIONS.map(|version| (pair, version))) {
-        let trust = || Pki::shared(CHAIN).trust(server);
+        let trust = || Pki::shared(CHAIN).trust();
         for policy in [
             ClientAuthentication::None,
             ClientAuthentication::Optional(trust()),
@@ -21,8 +21,8 @@ fn every_policy() {
         ] {
             for has_credential in [true, false] {
                 let mut setup = Setup::new(client, server, CHAIN).only(version);
-                setup.client.credentials.retain(|_| has_credential);
-                setup.server.client_authentication = policy.clone();
+                setup.client.edit_credentials(|own| own.retain(|_| has_credential));
+                setup.server.client_authentication(policy.clone());
                 let asked = policy.trust().is_some();
                 let mut pair = setup.pair(1);
                 if matches!(policy, ClientAuthentication::Required(_)) && !has_credential {
@@ -95,12 +95,12 @@ fn every_kind_of_client_key() {
 fn no_scheme_of_the_request_fits() {
     for version in VERSIONS {
         let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
-        setup.server.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+        setup.server.signature_schemes(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
         let mut pair = setup.pair(1);
         let error = CertificateError::Required.into();
         assert_eq!(pair.handshake(), Err(Failed { side: Side::Server, error }));
         assert!(pair.client.summary().fallback.is_some());
-        setup.server.client_authentication = ClientAuthentication::Optional(Pki::shared(CHAIN).trust(PROVIDER));
+        setup.server.client_authentication(ClientAuthentication::Optional(Pki::shared(CHAIN).trust()));
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         check_peers(&pair, false);
@@ -114,7 +114,7 @@ fn certificate_authorities() {
         let mut lengths = Vec::new();
         for named in [false, true] {
             let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
-            setup.server.certificate_authorities = named;
+            setup.server.certificate_authorities(named);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             check_peers(&pair, true);

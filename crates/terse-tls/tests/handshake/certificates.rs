@@ -32,7 +32,7 @@ impl Case {
     /// A good certificate of the shared PKI, with `change` to its options.
     fn new(by: Side, change: impl FnOnce(&mut LeafOptions)) -> Self {
         let pki = Pki::shared(CHAIN);
-        Self { by, shown: issue(&pki.authority, by, change), trust: pki.trust(PROVIDER), now: at(0) }
+        Self { by, shown: issue(&pki.authority, by, change), trust: pki.trust(), now: at(0) }
     }
 
     fn pair(&self, version: ProtocolVersion) -> Pair {
@@ -40,16 +40,16 @@ impl Case {
         let shown = credential(PROVIDER, &self.shown);
         match self.by {
             Side::Client => {
-                setup.server.credentials[0] = shown;
-                setup.client.trust = self.trust.clone();
+                setup.server.credentials(vec![shown]);
+                setup.client.trust(self.trust.clone());
             }
             Side::Server => {
-                setup.client.credentials = vec![shown];
-                setup.client.trust = setup.client.trust.accept_without_clock();
-                setup.server.client_authentication = ClientAuthentication::Required(self.trust.clone());
+                setup.client.credentials(vec![shown]);
+                setup.client.trust(setup.client.config().trust().clone().accept_without_clock());
+                setup.server.client_authentication(ClientAuthentication::Required(self.trust.clone()));
             }
         }
-        Pair::at(&Arc::new(setup.client), &Arc::new(setup.server), 1, self.now)
+        Pair::at(&Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1, self.now)
     }
 
     fn refused(&self, error: CertificateError, alert: Alert) {
@@ -108,7 +108,7 @@ fn validity_of_an_intermediate() {
     let authority = Authority::new(&AuthorityOptions::new(CHAIN.parse().unwrap(), early)).unwrap();
     for by in Side::BOTH {
         let shown = issue(&authority, by, |_| {});
-        let trust = Trust::new(PROVIDER, &[authority.root().clone()]).unwrap();
+        let trust = Trust::new(&[authority.root().clone()]).unwrap();
         let expired = CertificateError::Expired { depth: 1, not_after: unix(early.not_after) };
         let case = Case { by, shown, trust, now: at(0) };
         case.refused(expired, Alert::CERTIFICATE_EXPIRED);
@@ -120,9 +120,15 @@ fn name() {
     let wrong = |shown: &[&str], wanted: &str, error: Option<CertificateError>| {
         let case = Case::new(Side::Client, |o| o.names = shown.iter().map(|name| name.to_string()).collect());
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-        setup.server.credentials[0] = credential(PROVIDER, &case.shown);
-        let address = ServerAddress { name: ServerName::try_from(wanted.to_string()).unwrap(), port: 1 };
-        let mut pair = Pair::to(address, &Arc::new(setup.client), &Arc::new(setup.server), 1, at(0));
+        setup.server.credentials(vec![credential(PROVIDER, &case.shown)]);
+        let address = ServerAddress::new(ServerName::try_from(wanted.to_string()).unwrap(), 1);
+        let mut pair = Pair::to(
+            address,
+            &Arc::new(setup.client.build().unwrap()),
+            &Arc::new(setup.server.build().unwrap()),
+            1,
+            at(0),
+        );
         let expected = error.map(|error| Failed { side: Side::Client, error: error.into() });
         assert_eq!(pair.run().err(), expected, "{shown:?} for {wanted}");
         let alert = Error::AlertReceived(Alert::BAD_CERTIFICATE);
@@ -145,13 +151,13 @@ fn name() {
 fn unknown_ca() {
     static OTHER: LazyLock<Pki> = LazyLock::new(|| Pki::named(CHAIN, "Other CA"));
     for by in Side::BOTH {
-        let case = Case { trust: OTHER.trust(PROVIDER), ..Case::new(by, |_| {}) };
+        let case = Case { trust: OTHER.trust(), ..Case::new(by, |_| {}) };
         case.refused(CertificateError::UnknownIssuer, Alert::UNKNOWN_CA);
         // One of two trusted ones is enough.
-        let both = Trust::new(PROVIDER, &[OTHER.root(), Pki::shared(CHAIN).root()]).unwrap();
+        let both = Trust::new(&[OTHER.root(), Pki::shared(CHAIN).root()]).unwrap();
         Case { trust: both, ..Case::new(by, |_| {}) }.accepted();
         // The same name, another key.
-        let namesake = Pki::new(CHAIN).trust(PROVIDER);
+        let namesake = Pki::new(CHAIN).trust();
         let case = Case { trust: namesake, ..Case::new(by, |_| {}) };
         case.refused(CertificateError::BadSignature, Alert::BAD_CERTIFICATE);
     }
@@ -184,7 +190,7 @@ fn issued_by_a_leaf() {
     for by in Side::BOTH {
         let shown = issue(&authority, by, |_| {});
         assert_eq!(shown.chain()[1..], [leaf.leaf().clone(), intermediate.clone()]);
-        let trust = Trust::new(PROVIDER, core::slice::from_ref(&root)).unwrap();
+        let trust = Trust::new(core::slice::from_ref(&root)).unwrap();
         let case = Case { by, shown, trust, now: at(0) };
         case.refused(CertificateError::WrongUsage, Alert::UNSUPPORTED_CERTIFICATE);
     }
@@ -203,7 +209,7 @@ fn revocation() {
         let case = |make: &dyn Fn(&Credential) -> Vec<CertificateRevocationListDer<'static>>| {
             let case = Case::new(by, |_| {});
             let crls = make(&case.shown);
-            Case { trust: case.trust.clone().with_crls(PROVIDER, &crls).unwrap(), ..case }
+            Case { trust: case.trust.clone().with_crls(&crls).unwrap(), ..case }
         };
         case(&|_| vec![crl(1, &[], validity())]).accepted();
         case(&|_| vec![crl(1, &[&other], validity())]).accepted();
@@ -228,7 +234,7 @@ fn revoked_intermediate() {
     let crls = [pki.authority.crl(0, &revoked, validity()).unwrap(), crl(1, &[], validity())];
     for by in Side::BOTH {
         let case = Case::new(by, |_| {});
-        let case = Case { trust: case.trust.clone().with_crls(PROVIDER, &crls).unwrap(), ..case };
+        let case = Case { trust: case.trust.clone().with_crls(&crls).unwrap(), ..case };
         case.refused(CertificateError::Revoked, Alert::CERTIFICATE_REVOKED);
     }
 }
@@ -236,7 +242,7 @@ fn revoked_intermediate() {
 /// A device that does not know the time refuses certificates, unless it was told to accept and mark them.
 #[test]
 fn no_clock() {
-    let now = Now { unix: None, ..at(0) };
+    let now = Now::new(at(0).monotonic, None);
     for by in Side::BOTH {
         let case = Case { now, ..Case::new(by, |_| {}) };
         case.refused(CertificateError::NoTime, Alert::CERTIFICATE_UNKNOWN);
@@ -269,9 +275,9 @@ fn signature_of_the_chain() {
         let mut options = LeafOptions { usage: Usage::Server, ..LeafOptions::new(SERVER_NAME, validity()) };
         options.algorithm = Some(terse_pki::KeyAlgorithm::P256);
         let mut setup = Setup::new(provider, provider, "p384x3").only(version);
-        setup.server.credentials[0] = credential(provider, &pki.authority.issue(&options).unwrap());
+        setup.server.credentials(vec![credential(provider, &pki.authority.issue(&options).unwrap())]);
         setup.pair(1).handshake().unwrap();
-        setup.client.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+        setup.client.signature_schemes(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
         let mut pair = setup.pair(1);
         let error = CertificateError::UnsupportedAlgorithm.into();
         assert_eq!(pair.run(), Err(Failed { side: Side::Client, error }));
@@ -290,11 +296,17 @@ fn ca_on_p384_that_signs_with_sha256() {
     for (provider, version) in PROVIDERS.into_iter().flat_map(|provider| VERSIONS.map(|version| (provider, version))) {
         let connect = |schemes: &[SignatureScheme]| {
             let mut setup = Setup::new(provider, provider, CHAIN).only(version);
-            setup.client.trust = Trust::new(provider, core::slice::from_ref(&ca)).unwrap();
-            setup.client.common.signature_schemes = schemes.to_vec();
-            let key = (provider.load_key)(&key).unwrap();
-            setup.server.credentials[0] = terse_tls::Credential::new(provider, vec![leaf.clone()], key).unwrap();
-            Pair::at(&Arc::new(setup.client), &Arc::new(setup.server), 1, at(366 * DAY)).run()
+            setup.client.trust(Trust::new(core::slice::from_ref(&ca)).unwrap());
+            setup.client.signature_schemes(schemes.to_vec());
+            let key = provider.load_key(&key).unwrap();
+            setup.server.credentials(vec![terse_tls::Credential::new(vec![leaf.clone()], key).unwrap()]);
+            Pair::at(
+                &Arc::new(setup.client.build().unwrap()),
+                &Arc::new(setup.server.build().unwrap()),
+                1,
+                at(366 * DAY),
+            )
+            .run()
         };
         let (sha256, sha384) = (SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::ECDSA_SECP384R1_SHA384);
         connect(&[sha256, sha384]).unwrap();

@@ -1,7 +1,6 @@
 //! Several credentials of one side: which of them the other side is shown (RFC 9846, 4.3.3, 4.3.4 and 4.5.1; RFC 5246,
 //! 7.4.4 to 7.4.6; RFC 7250, 4).
 
-use alloc::sync::Arc;
 use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
@@ -11,8 +10,8 @@ use terse_testkit::pki::{Pki, SERVER_NAME, credential, validity};
 use terse_testkit::setup::Setup;
 use terse_tls::FallbackReason;
 use terse_tls::{
-    AlertDescription as Alert, ApiMisuse, CertificateError, ClientAuthentication, Connection, Credential, Error,
-    PeerIdentity, ProtocolVersion, SignatureScheme, Trust,
+    AlertDescription as Alert, ApiMisuse, CertificateError, ClientAuthentication, Credential, Error, PeerIdentity,
+    ProtocolVersion, SignatureScheme, Trust,
 };
 
 use crate::{PROVIDER, VERSIONS};
@@ -33,20 +32,20 @@ fn own(ca: usize) -> Credential {
 }
 
 fn raw(ca: usize) -> Credential {
-    Credential::raw_public_key(PROVIDER, (PROVIDER.load_key)(CAS[ca].1.key()).unwrap()).unwrap()
+    Credential::raw_public_key(PROVIDER.load_key(CAS[ca].1.key()).unwrap()).unwrap()
 }
 
 fn trust(cas: &[usize]) -> Trust {
     let roots: Vec<_> = cas.iter().map(|ca| CAS[*ca].0.root()).collect();
-    Trust::new(PROVIDER, &roots).unwrap()
+    Trust::new(&roots).unwrap()
 }
 
 /// A client with these credentials, and a server that believes these CAs and names them or not.
 fn setup(version: ProtocolVersion, credentials: Vec<Credential>, believed: &[usize], names: bool) -> Setup {
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, "ed25519x2").only(version);
-    setup.client.credentials = credentials;
-    setup.server.client_authentication = ClientAuthentication::Required(trust(believed));
-    setup.server.certificate_authorities = names;
+    setup.client.credentials(credentials);
+    setup.server.client_authentication(ClientAuthentication::Required(trust(believed)));
+    setup.server.certificate_authorities(names);
     setup
 }
 
@@ -111,7 +110,7 @@ fn only_for_named_authorities() {
             let mut pair = setup.pair(1);
             let error = Error::Certificate(CertificateError::Required);
             assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }), "{version} {believed:?}");
-            setup.server.client_authentication = ClientAuthentication::Optional(trust(believed));
+            setup.server.client_authentication(ClientAuthentication::Optional(trust(believed)));
             assert_eq!(presented(&setup), None);
         }
     }
@@ -121,11 +120,11 @@ fn only_for_named_authorities() {
 fn the_signature_schemes_that_the_server_takes() {
     for version in VERSIONS {
         let mut setup = setup(version, vec![own(2), own(1)], &[0, 1, 2], true);
-        setup.server.common.signature_schemes = vec![ECDSA, SignatureScheme::ED25519];
+        setup.server.signature_schemes(vec![ECDSA, SignatureScheme::ED25519]);
         assert_eq!(presented(&setup), Some(Presented::Certificate("third")), "{version}");
-        setup.server.common.signature_schemes = vec![ECDSA];
-        setup.server.credentials = vec![CAS[0].0.server(PROVIDER)];
-        setup.client.trust = trust(&[0]);
+        setup.server.signature_schemes(vec![ECDSA]);
+        setup.server.credentials(vec![CAS[0].0.server(PROVIDER)]);
+        setup.client.trust(trust(&[0]));
         assert_eq!(presented(&setup), Some(Presented::Certificate("second")), "{version}");
     }
 }
@@ -133,15 +132,15 @@ fn the_signature_schemes_that_the_server_takes() {
 /// X.509 or raw public keys: what the server chooses among what the client has (RFC 7250, 4.2).
 #[test]
 fn the_certificate_type_that_the_server_takes() {
-    let keys = |ca: usize| Trust::raw_public_keys(PROVIDER, &[raw(ca).public_key()]).unwrap();
+    let keys = |ca: usize| Trust::raw_public_keys(&[raw(ca).public_key()]).unwrap();
     for version in VERSIONS {
         for credentials in [vec![own(0), raw(1)], vec![raw(1), own(0)]] {
             let mut setup = setup(version, credentials, &[0], true);
             assert_eq!(presented(&setup), Some(Presented::Certificate("first")), "{version}");
-            setup.server.client_authentication = ClientAuthentication::Required(keys(1));
+            setup.server.client_authentication(ClientAuthentication::Required(keys(1)));
             assert_eq!(presented(&setup), Some(Presented::Raw(1)), "{version}");
             // Believed as well, and not there.
-            setup.server.client_authentication = ClientAuthentication::Required(keys(2));
+            setup.server.client_authentication(ClientAuthentication::Required(keys(2)));
             let error = Error::Certificate(CertificateError::UnknownPublicKey { sha256: sha256_of(&raw(1)) });
             assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }), "{version}");
         }
@@ -157,13 +156,13 @@ fn sha256_of(credential: &Credential) -> [u8; 32] {
 fn none_that_fits() {
     for version in VERSIONS {
         let mut setup = setup(version, vec![own(0), own(1)], &[0, 1], true);
-        setup.server.common.signature_schemes = vec![SignatureScheme::ED25519];
+        setup.server.signature_schemes(vec![SignatureScheme::ED25519]);
         let mut pair = setup.pair(1);
         let error = Error::Certificate(CertificateError::Required);
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
         let reason = FallbackReason::NoCredentialFits;
         assert_eq!(pair.client.summary().fallback, Some(reason));
-        setup.server.client_authentication = ClientAuthentication::Optional(trust(&[0, 1]));
+        setup.server.client_authentication(ClientAuthentication::Optional(trust(&[0, 1])));
         assert_eq!(presented(&setup), None);
     }
 }
@@ -183,19 +182,19 @@ fn the_chain_that_the_client_can_check() {
     let sha384 = SignatureScheme::ECDSA_SECP384R1_SHA384;
     for version in VERSIONS {
         let mut setup = Setup::new(PROVIDER, PROVIDER, "p256x3").only(version);
-        setup.client.trust = Trust::new(PROVIDER, &roots).unwrap();
-        setup.server.credentials = mixed_chains().into();
+        setup.client.trust(Trust::new(&roots).unwrap());
+        setup.server.credentials(mixed_chains());
         for (schemes, of_chains, root) in [
             (vec![ECDSA, sha384], None, "p384x3"),
             (vec![ECDSA], None, "p256x3"),
             (vec![ECDSA], Some(vec![sha384]), "p384x3"),
             (vec![ECDSA, sha384], Some(vec![ECDSA]), "p256x3"),
         ] {
-            setup.client.common.signature_schemes = schemes;
-            setup.client.common.signature_schemes_of_chains = of_chains;
+            setup.client.signature_schemes(schemes);
+            setup.client.signature_schemes_of_chains(of_chains);
             setup.pair(1).handshake().unwrap();
             let mut only = setup.clone();
-            only.client.trust = Pki::shared(root).trust(PROVIDER);
+            only.client.trust(Pki::shared(root).trust());
             only.pair(1).handshake().unwrap_or_else(|failed| panic!("{version} {root}: {failed:?}"));
         }
     }
@@ -213,19 +212,19 @@ fn signature_schemes_of_chains() {
             let mut setup = Setup::mutual(PROVIDER, PROVIDER, "p256x3").only(version);
             match by {
                 Side::Client => {
-                    setup.server.credentials = vec![of_p384.clone()];
-                    setup.client.trust = pki.trust(PROVIDER);
+                    setup.server.credentials(vec![of_p384.clone()]);
+                    setup.client.trust(pki.trust());
                 }
                 Side::Server => {
                     let options = LeafOptions { usage: Usage::Client, ..LeafOptions::new("first", validity()) };
                     let options = LeafOptions { algorithm: Some(KeyAlgorithm::P256), ..options };
-                    setup.client.credentials = vec![credential(PROVIDER, &pki.authority.issue(&options).unwrap())];
-                    setup.server.client_authentication = ClientAuthentication::Required(pki.trust(PROVIDER));
+                    setup.client.credentials(vec![credential(PROVIDER, &pki.authority.issue(&options).unwrap())]);
+                    setup.server.client_authentication(ClientAuthentication::Required(pki.trust()));
                 }
             }
             let common = setup.common(by);
-            common.signature_schemes = vec![ECDSA];
-            common.signature_schemes_of_chains = of_chains;
+            common.set_signature_schemes(vec![ECDSA]);
+            common.set_signature_schemes_of_chains(of_chains);
             setup.pair(1).run().map_err(|failed| (failed.side, failed.error))
         };
         for by in Side::BOTH {
@@ -243,8 +242,8 @@ fn signature_schemes_of_chains() {
 fn schemes_of_chains_sign_no_handshake() {
     for version in VERSIONS {
         let mut setup = setup(version, vec![own(0)], &[0], false);
-        setup.server.common.signature_schemes = vec![SignatureScheme::ED25519];
-        setup.server.common.signature_schemes_of_chains = Some(vec![ECDSA]);
+        setup.server.signature_schemes(vec![SignatureScheme::ED25519]);
+        setup.server.signature_schemes_of_chains(vec![ECDSA]);
         let error = Error::Certificate(CertificateError::Required);
         assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }), "{version}");
     }
@@ -253,23 +252,22 @@ fn schemes_of_chains_sign_no_handshake() {
 #[test]
 fn limits() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, "ed25519x2");
-    setup.client.credentials = vec![own(0); 16];
-    setup.server.credentials = vec![own(0); 16];
-    assert_eq!((setup.client.check(), setup.server.check()), (Ok(()), Ok(())));
+    setup.client.credentials(vec![own(0); 16]);
+    setup.server.credentials(vec![own(0); 16]);
+    assert_eq!((setup.client.build().map(drop), setup.server.build().map(drop)), (Ok(()), Ok(())));
     let mut more = setup.clone();
-    more.client.credentials.push(own(0));
-    more.server.credentials.push(own(0));
+    more.client.credential(own(0));
+    more.server.credential(own(0));
     let error = ApiMisuse::TooManyCredentials;
-    assert_eq!((more.client.check(), more.server.check()), (Err(error), Err(error)));
-    assert_eq!(Connection::server(Arc::new(more.server), terse_testkit::pair::at(0)).err(), Some(error.into()));
+    assert_eq!((more.client.build().map(drop), more.server.build().map(drop)), (Err(error), Err(error)));
     for (schemes, error) in [
         (vec![], ApiMisuse::EmptyConfiguration("signature scheme for chains")),
         (vec![SignatureScheme(0x0203)], ApiMisuse::Unsupported("signature scheme")),
     ] {
         for side in Side::BOTH {
-            setup.common(side).signature_schemes_of_chains = Some(schemes.clone());
+            setup.common(side).set_signature_schemes_of_chains(schemes.clone());
         }
-        assert_eq!((setup.client.check(), setup.server.check()), (Err(error), Err(error)));
+        assert_eq!((setup.client.build().map(drop), setup.server.build().map(drop)), (Err(error), Err(error)));
     }
 }
 
@@ -278,12 +276,12 @@ fn limits() {
 fn a_server_only_for_named_authorities() {
     for version in VERSIONS {
         let mut setup = Setup::new(PROVIDER, PROVIDER, "ed25519x2").only(version);
-        setup.server.credentials = vec![own(0).only_for_named_authorities()];
+        setup.server.credentials(vec![own(0).only_for_named_authorities()]);
         let mut pair = setup.pair(1);
         let error = terse_tls::PeerIncompatible::NoCommonAuthority.into();
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
         assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(Alert::HANDSHAKE_FAILURE)));
-        setup.server.credentials.push(Pki::shared("ed25519x2").server(PROVIDER));
+        setup.server.credential(Pki::shared("ed25519x2").server(PROVIDER));
         setup.pair(1).handshake().unwrap();
     }
 }

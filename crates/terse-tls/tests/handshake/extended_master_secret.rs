@@ -14,7 +14,7 @@ const CHAIN: &str = "ed25519x2";
 /// A client that does not know RFC 7627, as it seems to the server.
 fn old_client(setup: &mut Setup) {
     let forget = |message: &mut Vec<u8>| remove_extension(message, ExtensionType::EXTENDED_MASTER_SECRET);
-    setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, forget));
+    setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, forget)));
 }
 
 /// RFC 7627, 5.2: whoever requires it refuses the other one; otherwise RFC 5246, 8.1 does.
@@ -23,8 +23,8 @@ fn every_policy() {
     for (client, server) in providers() {
         for (client_requires, server_requires) in [(true, true), (true, false), (false, true), (false, false)] {
             let mut setup = Setup::mutual(client, server, CHAIN).only(ProtocolVersion::TLS_1_2);
-            setup.client.common.require_extended_master_secret = client_requires;
-            setup.server.common.require_extended_master_secret = server_requires;
+            setup.client.require_extended_master_secret(client_requires);
+            setup.server.require_extended_master_secret(server_requires);
             setup.pair(1).handshake().unwrap(); // with it
             old_client(&mut setup);
             let mut pair = setup.pair(1);
@@ -49,9 +49,9 @@ fn every_policy() {
 #[test]
 fn misplaced_answer() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.server.common.fault = Some(first(HandshakeType::SERVER_HELLO, |message| {
+    setup.server.fault(Some(first(HandshakeType::SERVER_HELLO, |message| {
         add_extension(message, ExtensionType::EXTENDED_MASTER_SECRET, b"");
-    }));
+    })));
     let error = PeerMisbehaved::MisplacedExtension(ExtensionType::EXTENDED_MASTER_SECRET).into();
     assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Client, error }));
 }
@@ -61,7 +61,7 @@ fn misplaced_answer() {
 fn nothing_is_exported_without_it() {
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
     for side in Side::BOTH {
-        setup.common(side).require_extended_master_secret = false;
+        setup.common(side).set_require_extended_master_secret(false);
     }
     old_client(&mut setup);
     let mut pair = setup.pair(1);

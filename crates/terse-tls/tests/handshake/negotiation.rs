@@ -11,8 +11,8 @@ use terse_testkit::pki::{Pki, SERVER_NAME, credential, server_address, validity}
 use terse_testkit::setup::Setup;
 use terse_tls::crypto::{CryptoProvider, Tls12KeyExchange};
 use terse_tls::{
-    AlertDescription, CipherSuite, ClientConfig, Error, ExtensionType, HandshakeType, InvalidMessage, NamedGroup,
-    PeerIncompatible, ProtocolVersion, ServerAddress, SignatureScheme,
+    AlertDescription, CipherSuite, Error, ExtensionType, HandshakeType, InvalidMessage, NamedGroup, PeerIncompatible,
+    ProtocolVersion, ServerAddress, SignatureScheme,
 };
 
 use crate::{PROVIDER, PROVIDERS, VERSIONS, check_traffic, providers};
@@ -40,16 +40,17 @@ fn every_suite_group_and_signature() {
                 continue; // verifies RSA, and does not sign
             }
             let mut setup = Setup::new(server, server, chain).only(version);
-            setup.client = ClientConfig::new(client, Pki::shared(chain).trust(client));
+            setup.client = terse_tls::ClientConfig::builder(client);
+            setup.client.trust(Pki::shared(chain).trust());
             for suite in suites(client, version, chain) {
                 for group in client.groups.iter().map(|group| group.name()) {
                     if version == ProtocolVersion::TLS_1_2 && !group.is_elliptic_curve() {
                         continue;
                     }
-                    setup.client.common.suites = vec![suite];
-                    setup.server.common.groups = vec![group];
+                    setup.client.suites(vec![suite]);
+                    setup.server.groups(vec![group]);
                     // In TLS 1.2 the curve of the key must be among them (RFC 8422, 5.3).
-                    setup.client.common.groups = vec![group, NamedGroup::SECP256R1, NamedGroup::SECP384R1];
+                    setup.client.groups(vec![group, NamedGroup::SECP256R1, NamedGroup::SECP384R1]);
                     let mut pair = setup.pair(1);
                     let context = format!("{} to {}, {chain}, {suite}, {group}", client.name, server.name);
                     pair.handshake().unwrap_or_else(|error| panic!("{context}: {error:?}"));
@@ -74,8 +75,10 @@ fn hybrid_group_is_for_tls13() {
     for (client, server) in providers() {
         let mut setup = Setup::new(client, server, CHAIN).only(ProtocolVersion::TLS_1_2);
         for side in Side::BOTH {
-            setup.common(side).groups = vec![NamedGroup::X25519MLKEM768, NamedGroup::SECP384R1];
-            setup.common(side).groups.retain(|name| client.group(*name).is_some() && server.group(*name).is_some());
+            setup.common(side).set_groups(vec![NamedGroup::X25519MLKEM768, NamedGroup::SECP384R1]);
+            setup
+                .common(side)
+                .edit_groups(|list| list.retain(|name| client.group(*name).is_some() && server.group(*name).is_some()));
         }
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
@@ -89,11 +92,11 @@ fn preferences() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
     let tls12 = suites(PROVIDER, ProtocolVersion::TLS_1_2, CHAIN);
     let (first, second) = (CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_CHACHA20_POLY1305_SHA256);
-    setup.client.common.suites = vec![first, second, tls12[0], tls12[1]];
-    setup.client.common.groups = vec![NamedGroup::SECP384R1, NamedGroup::X25519];
-    setup.server.common.suites = vec![tls12[2], tls12[1], tls12[0]];
-    setup.server.common.suites.extend([CipherSuite::TLS_AES_256_GCM_SHA384, second, first]);
-    setup.server.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
+    setup.client.suites(vec![first, second, tls12[0], tls12[1]]);
+    setup.client.groups(vec![NamedGroup::SECP384R1, NamedGroup::X25519]);
+    setup.server.suites(vec![tls12[2], tls12[1], tls12[0]]);
+    setup.server.edit_suites(|list| list.extend([CipherSuite::TLS_AES_256_GCM_SHA384, second, first]));
+    setup.server.groups(vec![NamedGroup::X25519, NamedGroup::SECP384R1]);
     for (version, suite, group) in [
         (ProtocolVersion::TLS_1_3, second, NamedGroup::SECP384R1),
         (ProtocolVersion::TLS_1_2, tls12[1], NamedGroup::X25519),
@@ -113,9 +116,9 @@ fn hello_retry_request() {
             for second in client.groups.iter().map(|group| group.name()).filter(|second| *second != first) {
                 for cookie in [false, true] {
                     let mut setup = Setup::new(client, server, CHAIN);
-                    setup.client.common.groups = vec![first, second];
-                    setup.server.common.groups = vec![second];
-                    setup.server.hello_retry_cookie = cookie;
+                    setup.client.groups(vec![first, second]);
+                    setup.server.groups(vec![second]);
+                    setup.server.hello_retry_cookie(cookie);
                     let mut pair = setup.pair(1);
                     pair.handshake().unwrap();
                     for side in Side::BOTH {
@@ -143,20 +146,20 @@ fn nothing_in_common() {
         let good = || Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
         let suites = suites(PROVIDER, version, CHAIN);
         let mut setup = good();
-        setup.client.common.suites = vec![suites[0]];
-        setup.server.common.suites = vec![suites[1]];
+        setup.client.suites(vec![suites[0]]);
+        setup.server.suites(vec![suites[1]]);
         check_incompatible(&setup, PeerIncompatible::NoCommonCipherSuite, failure);
         let mut setup = good();
-        setup.client.common.groups = vec![NamedGroup::X25519];
-        setup.server.common.groups = vec![NamedGroup::SECP256R1];
+        setup.client.groups(vec![NamedGroup::X25519]);
+        setup.server.groups(vec![NamedGroup::SECP256R1]);
         check_incompatible(&setup, PeerIncompatible::NoCommonGroup, failure);
         let mut setup = good();
-        setup.client.common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+        setup.client.signature_schemes(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
         check_incompatible(&setup, PeerIncompatible::NoCommonSignatureScheme, failure);
     }
     // RFC 8422, 2: the suites of RSA are not for other keys.
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
-    setup.client.common.suites = vec![CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256];
+    setup.client.suites(vec![CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]);
     check_incompatible(&setup, PeerIncompatible::NoCommonSignatureScheme, failure);
 }
 
@@ -172,8 +175,8 @@ fn application_protocols() {
     ] {
         for version in VERSIONS {
             let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
-            setup.client.common.alpn_protocols = protocols(client);
-            setup.server.common.alpn_protocols = protocols(server);
+            setup.client.alpn_protocols(protocols(client));
+            setup.server.alpn_protocols(protocols(server));
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             for side in Side::BOTH {
@@ -183,8 +186,8 @@ fn application_protocols() {
     }
     for version in VERSIONS {
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
-        setup.client.common.alpn_protocols = protocols(&["mqtt"]);
-        setup.server.common.alpn_protocols = protocols(&["coap"]);
+        setup.client.alpn_protocols(protocols(&["mqtt"]));
+        setup.server.alpn_protocols(protocols(&["coap"]));
         let alert = AlertDescription::NO_APPLICATION_PROTOCOL;
         check_incompatible(&setup, PeerIncompatible::NoCommonApplicationProtocol, alert);
     }
@@ -198,7 +201,7 @@ fn server_name() {
     options.names.extend(["192.0.2.7".into(), "2001:db8::7".into()]);
     let server = credential(PROVIDER, &pki.authority.issue(&options).unwrap());
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.server.credentials[0] = server;
+    setup.server.credentials(vec![server]);
     for (name, send, seen) in [
         (SERVER_NAME, true, Some(SERVER_NAME)),
         (SERVER_NAME, false, None),
@@ -206,10 +209,11 @@ fn server_name() {
         ("2001:db8::7", true, None),
     ] {
         for version in VERSIONS {
-            setup.client.send_server_name = send;
-            let address = ServerAddress { name: ServerName::try_from(name).unwrap(), port: 1 };
+            setup.client.send_server_name(send);
+            let address = ServerAddress::new(ServerName::try_from(name).unwrap(), 1);
             let Setup { client, server, .. } = setup.clone().only(version);
-            let mut pair = Pair::to(address, &Arc::new(client), &Arc::new(server), 1, at(0));
+            let mut pair =
+                Pair::to(address, &Arc::new(client.build().unwrap()), &Arc::new(server.build().unwrap()), 1, at(0));
             pair.handshake().unwrap();
             assert_eq!(pair.server.server_name(), seen);
             assert_eq!(pair.client.server_name(), None);
@@ -230,7 +234,7 @@ fn compatibility_mode() {
             if retry {
                 setup = setup.with_hello_retry(false);
             }
-            setup.client.compatibility_mode = compatible;
+            setup.client.compatibility_mode(compatible);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             let (client, server) = match (retry, compatible) {
@@ -257,8 +261,9 @@ fn compatibility_mode() {
 fn absolute_name() {
     let setup = Setup::new(PROVIDERS[1], PROVIDERS[1], CHAIN);
     let name = ServerName::try_from(format!("{SERVER_NAME}.")).unwrap();
-    let address = ServerAddress { name, ..server_address() };
-    let mut pair = Pair::to(address, &Arc::new(setup.client), &Arc::new(setup.server), 1, at(0));
+    let address = ServerAddress::new(name, server_address().port);
+    let mut pair =
+        Pair::to(address, &Arc::new(setup.client.build().unwrap()), &Arc::new(setup.server.build().unwrap()), 1, at(0));
     pair.handshake().unwrap();
     assert_eq!(pair.server.server_name(), Some(SERVER_NAME));
 }
@@ -270,7 +275,7 @@ fn point_formats() {
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
         if let Some(body) = offered {
             let add = move |m: &mut Vec<u8>| add_extension(m, ExtensionType::EC_POINT_FORMATS, body);
-            setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, add));
+            setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, add)));
         }
         let mut pair = setup.pair(1);
         let hello = pair.transmit(Side::Client);
@@ -284,7 +289,7 @@ fn point_formats() {
 #[test]
 fn point_formats_of_client() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
-    setup.client.compatibility_mode = true;
+    setup.client.compatibility_mode(true);
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
     assert_eq!(pair.from_client[43], 0, "a session id, which is for TLS 1.3");
@@ -296,7 +301,7 @@ fn point_formats_of_client() {
         let at = m.windows(6).position(|window| window == [0, 11, 0, 2, 1, 0]).unwrap();
         m[at + 5] = 1;
     };
-    setup.server.common.fault = Some(first(HandshakeType::SERVER_HELLO, compressed));
+    setup.server.fault(Some(first(HandshakeType::SERVER_HELLO, compressed)));
     let failed = setup.pair(1).run().unwrap_err();
     assert_eq!(failed, Failed { side: Side::Client, error: InvalidMessage::IllegalValue.into() });
 }
@@ -307,20 +312,20 @@ fn curves_of_tls12() {
     const CURVE: &str = "p256x2";
     for provider in PROVIDERS {
         let mut setup = Setup::new(provider, provider, CURVE).only(ProtocolVersion::TLS_1_2);
-        setup.client.common.groups = vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519, NamedGroup::SECP256R1];
+        setup.client.groups(vec![NamedGroup::X25519MLKEM768, NamedGroup::X25519, NamedGroup::SECP256R1]);
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         let [named, hybrid] = [&[0, 10, 0, 6, 0, 4, 0, 0x1d, 0, 0x17][..], &[0x11, 0xec]]
             .map(|bytes| pair.from_client.windows(bytes.len()).any(|window| window == bytes));
         assert!(named && !hybrid);
 
-        setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP384R1];
+        setup.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP384R1]);
         let missing = PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1);
         check_incompatible(&setup, missing, AlertDescription::HANDSHAKE_FAILURE);
         // Whatever comes first: the suites of ECDSA or those of RSA, this key or another one that does not fit either.
-        setup.server.common.suites.reverse();
-        setup.server.credentials.push(Pki::shared("ed25519x2").server(provider));
-        setup.client.common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::ED25519);
+        setup.server.edit_suites(|list| list.reverse());
+        setup.server.credential(Pki::shared("ed25519x2").server(provider));
+        setup.client.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::ED25519));
         check_incompatible(&setup, missing, AlertDescription::HANDSHAKE_FAILURE);
     }
     let error = Error::from(PeerIncompatible::NoCommonCurve(NamedGroup::SECP256R1)).to_string();

@@ -37,11 +37,11 @@ fn slow(version: ProtocolVersion) -> Setup {
     let pki = Pki::shared(CHAIN);
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
     let credential = |issued: &terse_pki::Credential| {
-        let key = (PROVIDER.load_key)(issued.key()).unwrap();
-        Credential::new(PROVIDER, issued.chain().to_vec(), Arc::new(Slow(key))).unwrap()
+        let key = PROVIDER.load_key(issued.key()).unwrap();
+        Credential::new(issued.chain().to_vec(), Arc::new(Slow(key))).unwrap()
     };
-    setup.client.credentials = vec![credential(&pki.client)];
-    setup.server.credentials = vec![credential(&pki.server)];
+    setup.client.credentials(vec![credential(&pki.client)]);
+    setup.server.credentials(vec![credential(&pki.server)]);
     setup
 }
 
@@ -51,7 +51,7 @@ fn sign(pair: &mut Pair, side: Side) -> Vec<u8> {
     let issued = if side == Side::Client { &pki.client } else { &pki.server };
     let (connection, rng) = pair.side(side);
     let request = connection.signature_request().expect("a request");
-    let key = (PROVIDER.load_key)(issued.key()).unwrap();
+    let key = PROVIDER.load_key(issued.key()).unwrap();
     assert_eq!(request.credential().key().public_key(), key.public_key());
     key.sign(request.scheme(), request.message(), rng).unwrap().done().unwrap()
 }
@@ -105,7 +105,8 @@ fn cached_as_well() {
     for version in VERSIONS {
         let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version).with_frozen_cache(Schemes::BITHAC);
         let slow = slow(version);
-        (setup.client.credentials, setup.server.credentials) = (slow.client.credentials, slow.server.credentials);
+        setup.client.credentials(slow.client.config().credentials());
+        setup.server.credentials(slow.server.config().credentials());
         let mut pair = setup.pair(1);
         assert_eq!(run(&mut pair), [Side::Server, Side::Client]);
         assert_eq!(pair.client.summary().mode.name(), "bithac");
@@ -120,8 +121,12 @@ fn one_side_waits() {
     for (version, side) in VERSIONS.into_iter().flat_map(|version| Side::BOTH.map(|side| (version, side))) {
         let (mut setup, fast) = (slow(version), Setup::mutual(PROVIDER, PROVIDER, CHAIN));
         match side {
-            Side::Client => setup.server.credentials = fast.server.credentials,
-            Side::Server => setup.client.credentials = fast.client.credentials,
+            Side::Client => {
+                setup.server.credentials(fast.server.config().credentials());
+            }
+            Side::Server => {
+                setup.client.credentials(fast.client.config().credentials());
+            }
         }
         let mut pair = setup.pair(1);
         assert_eq!(run(&mut pair), [side]);

@@ -21,9 +21,9 @@ fn psk(identity: &[u8], key: u8) -> ExternalPsk {
 /// Both sides know the key of a sensor; the server has certificates as well, and would ask for the client's.
 fn setup(client: &CryptoProvider, server: &CryptoProvider, suite: CipherSuite) -> Setup {
     let mut setup = Setup::mutual(client, server, "ed25519x2").only(ProtocolVersion::TLS_1_2);
-    setup.client.common.suites = vec![suite];
-    setup.client.psks = vec![psk(b"sensor", 7)];
-    setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk(b"valve", 8), psk(b"sensor", 7)])));
+    setup.client.suites(vec![suite]);
+    setup.client.psks(vec![psk(b"sensor", 7)]);
+    setup.server.psks(Arc::new(MemoryPskStore::new([psk(b"valve", 8), psk(b"sensor", 7)])));
     setup
 }
 
@@ -32,7 +32,7 @@ fn both_suites() {
     for ((client, server), suite) in providers().flat_map(|pair| [PLAIN, ECDHE].map(|suite| (pair, suite))) {
         for required in [true, false] {
             let mut setup = setup(client, server, suite);
-            setup.client.common.require_extended_master_secret = required;
+            setup.client.require_extended_master_secret(required);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             check_traffic(&mut pair);
@@ -54,7 +54,7 @@ fn both_suites() {
 fn unknown_identity() {
     for suite in [PLAIN, ECDHE] {
         let mut setup = setup(PROVIDER, PROVIDER, suite);
-        setup.client.psks = vec![psk(b"stranger", 7)];
+        setup.client.psks(vec![psk(b"stranger", 7)]);
         let mut pair = setup.pair(1);
         let error = PeerIncompatible::UnknownPskIdentity.into();
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
@@ -68,7 +68,7 @@ fn unknown_identity() {
 fn another_key() {
     for suite in [PLAIN, ECDHE] {
         let mut setup = setup(PROVIDER, PROVIDER, suite);
-        setup.client.psks = vec![psk(b"sensor", 6)];
+        setup.client.psks(vec![psk(b"sensor", 6)]);
         let mut pair = setup.pair(1);
         let error = Error::Crypto(CryptoError::DecryptFailed);
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error }));
@@ -80,10 +80,10 @@ fn another_key() {
 fn only_one_side_has_a_key() {
     for side in Side::BOTH {
         let mut setup = setup(PROVIDER, PROVIDER, PLAIN);
-        setup.client.common.suites.push(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
+        setup.client.edit_suites(|list| list.push(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256));
         match side {
-            Side::Client => setup.server.psks = None,
-            Side::Server => setup.client.psks.clear(),
+            Side::Client => setup.server.without_psks(),
+            Side::Server => _ = setup.client.psks(vec![]),
         }
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();

@@ -20,9 +20,9 @@ const CHAIN: &str = "ed25519x2";
 fn connected(sender: Side) -> (Pair, [Arc<Alerts>; 2], Forge) {
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(ProtocolVersion::TLS_1_2);
     let (log, alerts) = (Arc::<KeyLogLines>::default(), Side::BOTH.map(|_| Arc::<Alerts>::default()));
-    setup.client.common.key_log = Some(log.clone());
+    setup.client.key_log(log.clone());
     for side in Side::BOTH {
-        setup.common(side).trace = Some(alerts[side as usize].clone());
+        setup.common(side).set_trace(alerts[side as usize].clone());
     }
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
@@ -163,9 +163,9 @@ fn warnings() {
     let warning = || plaintext(ContentType::ALERT, &[1, Alert::UNRECOGNIZED_NAME.0]);
     for (versions, taken) in [(&VERSIONS[..], true), (&VERSIONS[1..], true), (&VERSIONS[..1], false)] {
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-        setup.client.common.versions = versions.to_vec();
+        setup.client.versions(versions.to_vec());
         for victim in Side::BOTH {
-            setup.server.common.versions = versions.to_vec();
+            setup.server.versions(versions.to_vec());
             let mut pair = setup.pair(1);
             assert_eq!(pair.deliver(victim, warning()).is_ok(), taken, "{versions:?}, {victim:?}");
             if taken {

@@ -31,18 +31,18 @@ fn summary() {
 }
 
 fn check_summary(mut setup: Setup, round_trips: u32) {
-    let asked = setup.server.client_authentication.trust().is_some();
-    setup.client.compatibility_mode = asked;
+    let asked = setup.server.config().client_authentication().trust().is_some();
+    setup.client.compatibility_mode(asked);
     let sent = Side::BOTH.map(|_| Arc::new(std::sync::Mutex::new(Vec::<(HandshakeType, u32)>::new())));
     for side in Side::BOTH {
         let sent = sent[side as usize].clone();
-        setup.common(side).fault = Some(fault(move |_, kind, message| {
+        setup.common(side).set_fault(Some(fault(move |_, kind, message| {
             let mut sent = sent.lock().unwrap();
             match sent.iter_mut().find(|(seen, _)| *seen == kind) {
                 Some((_, sum)) => *sum += message.len() as u32,
                 None => sent.push((kind, message.len() as u32)),
             }
-        }));
+        })));
     }
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
@@ -121,7 +121,7 @@ fn key_log() {
             Setup::mutual(client, server, "ed25519x2").only(ProtocolVersion::TLS_1_3).with_hello_retry(false);
         let logs = Side::BOTH.map(|_| Arc::<KeyLogLines>::default());
         for side in Side::BOTH {
-            setup.common(side).key_log = Some(logs[side as usize].clone());
+            setup.common(side).set_key_log(logs[side as usize].clone());
         }
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
@@ -160,10 +160,10 @@ fn key_log_of_tls12() {
         let suites = client.tls12_suites.iter().filter(|suite| suite.key_exchange == Tls12KeyExchange::EcdheEcdsa);
         for suite in suites {
             let mut setup = Setup::mutual(client, server, "ed25519x2").only(ProtocolVersion::TLS_1_2);
-            setup.client.common.suites = vec![suite.id];
+            setup.client.suites(vec![suite.id]);
             let logs = Side::BOTH.map(|_| Arc::<KeyLogLines>::default());
             for side in Side::BOTH {
-                setup.common(side).key_log = Some(logs[side as usize].clone());
+                setup.common(side).set_key_log(logs[side as usize].clone());
             }
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
@@ -217,7 +217,7 @@ fn no_alert_after_close_notify() {
     for version in VERSIONS {
         let mut setup = Setup::new(PROVIDER, PROVIDER, "ed25519x2").only(version);
         let alerts = Arc::<Alerts>::default();
-        setup.server.common.trace = Some(alerts.clone());
+        setup.server.trace(alerts.clone());
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         pair.server.close();
@@ -235,10 +235,10 @@ fn trace_of_alerts() {
         VERSIONS.into_iter().zip([AlertDescription::CERTIFICATE_REQUIRED, AlertDescription::HANDSHAKE_FAILURE])
     {
         let mut setup = Setup::mutual(PROVIDERS[1], PROVIDERS[1], "ed25519x2").only(version);
-        setup.client.credentials = Vec::new();
+        setup.client.credentials(Vec::new());
         let alerts = Side::BOTH.map(|_| Arc::<Alerts>::default());
         for side in Side::BOTH {
-            setup.common(side).trace = Some(alerts[side as usize].clone());
+            setup.common(side).set_trace(alerts[side as usize].clone());
         }
         let mut pair: Pair = setup.pair(1);
         pair.run().unwrap_err();

@@ -45,7 +45,7 @@ fn signed_with(mut setup: Setup) -> (Pair, Vec<(Side, SignatureScheme)>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     for side in Side::BOTH {
         let seen = seen.clone();
-        setup.common(side).fault = Some(fault(move |_, kind, message| {
+        setup.common(side).set_fault(Some(fault(move |_, kind, message| {
             let at = match kind {
                 HandshakeType::CERTIFICATE_VERIFY => 4,
                 HandshakeType::SERVER_KEY_EXCHANGE => 4 + 4 + usize::from(message[7]),
@@ -53,7 +53,7 @@ fn signed_with(mut setup: Setup) -> (Pair, Vec<(Side, SignatureScheme)>) {
             };
             let scheme = SignatureScheme(u16::from_be_bytes([message[at], message[at + 1]]));
             seen.lock().unwrap().push((side, scheme));
-        }));
+        })));
     }
     let mut pair = setup.pair(1);
     pair.handshake().unwrap();
@@ -87,15 +87,19 @@ fn every_scheme_of_every_key() {
             let signer = if chain == "rsa2048x2" { AWS_LC } else { provider };
             for scheme in schemes(version, chain) {
                 let only = |issued: &terse_pki::Credential| {
-                    let key = Only((signer.load_key)(issued.key()).unwrap(), [*scheme]);
-                    Credential::new(signer, issued.chain().to_vec(), Arc::new(key)).unwrap()
+                    let key = Only(signer.load_key(issued.key()).unwrap(), [*scheme]);
+                    Credential::new(issued.chain().to_vec(), Arc::new(key)).unwrap()
                 };
                 for by in Side::BOTH {
                     let mut setup = Setup::mutual(signer, signer, chain).only(version);
-                    setup.common(by.other()).provider = *provider;
+                    setup.common(by.other()).set_provider(*provider);
                     match by {
-                        Side::Client => setup.client.credentials = vec![only(&pki.client)],
-                        Side::Server => setup.server.credentials = vec![only(&pki.server)],
+                        Side::Client => {
+                            setup.client.credentials(vec![only(&pki.client)]);
+                        }
+                        Side::Server => {
+                            setup.server.credentials(vec![only(&pki.server)]);
+                        }
                     }
                     let (_, seen) = signed_with(setup);
                     assert!(seen.contains(&(by, *scheme)), "{version}, {chain}, {by:?}: {seen:?}");
@@ -110,12 +114,10 @@ fn every_scheme_of_every_key() {
 fn pkcs1_alone() {
     for version in VERSIONS {
         let mut setup = Setup::new(AWS_LC, AWS_LC, "rsa2048x2").only(version);
-        let key = Only(
-            (AWS_LC.load_key)(Pki::shared("rsa2048x2").server.key()).unwrap(),
-            [SignatureScheme::RSA_PKCS1_SHA256],
-        );
-        let chain = setup.server.credentials[0].chain().to_vec();
-        setup.server.credentials = vec![Credential::new(AWS_LC, chain, Arc::new(key)).unwrap()];
+        let key =
+            Only(AWS_LC.load_key(Pki::shared("rsa2048x2").server.key()).unwrap(), [SignatureScheme::RSA_PKCS1_SHA256]);
+        let chain = setup.server.config().credentials()[0].chain().to_vec();
+        setup.server.credentials(vec![Credential::new(chain, Arc::new(key)).unwrap()]);
         let error = PeerIncompatible::NoCommonSignatureScheme.into();
         let expected = if version == TLS12 { Ok(()) } else { Err(Failed { side: Side::Server, error }) };
         assert_eq!(setup.pair(1).run(), expected);
@@ -130,9 +132,9 @@ fn ecdsa_signs_with_the_hash_of_its_curve() {
     for (version, provider) in VERSIONS.into_iter().flat_map(|version| PROVIDERS.map(|provider| (version, provider))) {
         for (chain, own, other) in [("p256x2", p256, p384), ("p384x2", p384, p256)] {
             let mut setup = Setup::new(provider, provider, chain).only(version);
-            setup.client.common.signature_schemes = vec![other, own];
+            setup.client.signature_schemes(vec![other, own]);
             assert_eq!(signed_with(setup.clone()).1, [(Side::Server, own)]);
-            setup.client.common.signature_schemes = vec![other];
+            setup.client.signature_schemes(vec![other]);
             let error = PeerIncompatible::NoCommonSignatureScheme.into();
             assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }));
         }
@@ -157,12 +159,13 @@ fn several_credentials() {
     let rsa = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256;
     for version in VERSIONS {
         let mut setup = Setup::new(AWS_LC, AWS_LC, "ed25519x2").only(version);
-        setup.server.credentials = credentials.to_vec();
-        setup.client.common.signature_schemes = vec![scheme];
+        setup.server.credentials(credentials.to_vec());
+        setup.client.signature_schemes(vec![scheme]);
         let (_, seen) = signed_with(setup.clone());
         assert_eq!(seen, [(Side::Server, scheme)]);
-        setup.client = terse_tls::ClientConfig::new(AWS_LC, Pki::shared("rsa2048x2").trust(AWS_LC));
-        setup.client.common.suites.retain(|suite| AWS_LC.tls13_suite(*suite).is_some() || *suite == rsa);
+        setup.client = terse_tls::ClientConfig::builder(AWS_LC);
+        setup.client.trust(Pki::shared("rsa2048x2").trust());
+        setup.client.edit_suites(|list| list.retain(|suite| AWS_LC.tls13_suite(*suite).is_some() || *suite == rsa));
         let (pair, seen) = signed_with(setup);
         assert_eq!(seen, [(Side::Server, SignatureScheme::RSA_PSS_RSAE_SHA256)]);
         assert!(version != TLS12 || pair.client.summary().cipher_suite == Some(rsa));
@@ -173,9 +176,9 @@ fn several_credentials() {
 #[test]
 fn client_without_signature_algorithms() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, "ed25519x2").only(TLS12);
-    setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, |message| {
+    setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, |message| {
         terse_testkit::fault::remove_extension(message, terse_tls::ExtensionType::SIGNATURE_ALGORITHMS);
-    }));
+    })));
     let error = Error::from(PeerIncompatible::NoCommonSignatureScheme);
     assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Server, error }));
 }
@@ -194,14 +197,14 @@ fn types_of_client_certificates() {
         ("rsa2048x2", &[ecdsa_sign, dss_sign], false),
     ] {
         let mut setup = Setup::mutual(AWS_LC, AWS_LC, chain).only(TLS12);
-        setup.server.client_authentication = ClientAuthentication::Optional(Pki::shared(chain).trust(AWS_LC));
+        setup.server.client_authentication(ClientAuthentication::Optional(Pki::shared(chain).trust()));
         let types = types.to_vec();
-        setup.server.common.fault = Some(first(HandshakeType::CERTIFICATE_REQUEST, move |message| {
+        setup.server.fault(Some(first(HandshakeType::CERTIFICATE_REQUEST, move |message| {
             edit_body(message, |body| {
                 let len = usize::from(body[0]);
                 body.splice(..1 + len, [&[types.len() as u8], &types[..]].concat());
             });
-        }));
+        })));
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         assert_eq!(pair.server.summary().peer.identity.is_some(), sends, "{chain}");

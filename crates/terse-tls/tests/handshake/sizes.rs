@@ -13,8 +13,9 @@ const CHAIN: &str = "ed25519x2";
 /// AES-GCM: in TLS 1.2 each record has 8 bytes of nonce before its content.
 fn setup(version: ProtocolVersion) -> Setup {
     let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
-    setup.client.common.suites =
-        vec![CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256];
+    setup
+        .client
+        .suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]);
     setup
 }
 
@@ -38,8 +39,8 @@ fn record_size_limit() {
     for (client, server) in [(Some(64), Some(512)), (Some(512), Some(64)), (Some(100), None), (None, Some(100))] {
         for version in VERSIONS {
             let mut setup = setup(version);
-            setup.client.common.record_size_limit = client;
-            setup.server.common.record_size_limit = server;
+            setup.client.record_size_limit(client);
+            setup.server.record_size_limit(server);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             for side in Side::BOTH {
@@ -61,9 +62,9 @@ fn max_fragment_length() {
     for bytes in [512, 1024, 2048, 4096] {
         for (also, version) in [None, Some(700)].into_iter().flat_map(|also| VERSIONS.map(|version| (also, version))) {
             let mut setup = setup(version);
-            setup.client.max_fragment_length = MaxFragmentLength::from_bytes(bytes);
-            setup.client.common.record_size_limit = also;
-            setup.server.common.record_size_limit = also;
+            setup.client.max_fragment_length(MaxFragmentLength::from_bytes(bytes));
+            setup.client.record_size_limit(also);
+            setup.server.record_size_limit(also);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             for side in Side::BOTH {
@@ -91,7 +92,7 @@ fn largest_record_size_limit() {
         let largest = 0x4000 + type_len(version) as u16;
         let mut setup = setup(version);
         for side in Side::BOTH {
-            setup.common(side).record_size_limit = Some(0x4001);
+            setup.common(side).set_record_size_limit(Some(0x4001));
         }
         let announced = |message: &mut Vec<u8>, expected: u16| {
             fault::edit_extensions(message, |all| {
@@ -99,9 +100,9 @@ fn largest_record_size_limit() {
                 assert_eq!(limit.unwrap().1, expected.to_be_bytes());
             });
         };
-        setup.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, move |m| announced(m, largest)));
+        setup.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, move |m| announced(m, largest))));
         let answer = [HandshakeType::ENCRYPTED_EXTENSIONS, HandshakeType::SERVER_HELLO][1 - type_len(version)];
-        setup.server.common.fault = Some(fault::first(answer, move |m| announced(m, largest)));
+        setup.server.fault(Some(fault::first(answer, move |m| announced(m, largest))));
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         let data = vec![b'x'; 0x4000];
@@ -113,7 +114,7 @@ fn largest_record_size_limit() {
         let raise = fault::first(HandshakeType::CLIENT_HELLO, |message| {
             fault::set_extension(message, ExtensionType::RECORD_SIZE_LIMIT, &[0xff, 0xff]);
         });
-        setup.client.common.fault = Some(raise);
+        setup.client.fault(Some(raise));
         setup.pair(1).handshake().unwrap();
     }
 }

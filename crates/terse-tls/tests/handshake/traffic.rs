@@ -1,10 +1,12 @@
 //! After the handshake: data, KeyUpdate, exporters, and the end of a connection (RFC 9846, 4.7, 6.1 and 7.5; RFC 5705;
 //! RFC 5246, 7.2.1).
 
+use std::sync::LazyLock;
 use terse_testkit::pair::{Pair, Side, at};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
-use terse_tls::crypto::{CryptoError, CryptoProvider, Rng, Tls12Suite, Tls13Suite};
+
+use terse_tls::crypto::{CryptoError, Rng, Tls12Suite, Tls13Suite};
 use terse_tls::{AlertDescription, ApiMisuse, CipherSuite, Error, Event, ProtocolVersion};
 
 use crate::{PROVIDER, VERSIONS, check_traffic, providers};
@@ -111,10 +113,13 @@ fn key_updates_that_cross() {
 /// RFC 9846, 5.5: a key that has protected enough is replaced, without being asked.
 #[test]
 fn worn_keys() {
-    static WORN: Tls13Suite =
-        Tls13Suite { confidentiality_limit: 8, ..terse_rustcrypto::suites::TLS_AES_128_GCM_SHA256 };
-    static SUITES: [&Tls13Suite; 1] = [&WORN];
-    let provider = CryptoProvider { tls13_suites: &SUITES, ..*PROVIDER };
+    static WORN: LazyLock<Tls13Suite> = LazyLock::new(|| {
+        let mut suite = terse_rustcrypto::suites::TLS_AES_128_GCM_SHA256;
+        suite.confidentiality_limit = 8;
+        suite
+    });
+    static SUITES: LazyLock<[&Tls13Suite; 1]> = LazyLock::new(|| [&WORN]);
+    let provider = PROVIDER.tls13_suites(&*SUITES);
     let mut pair = Setup::mutual(&provider, &provider, CHAIN).pair(1);
     pair.handshake().unwrap();
     for _ in 0..50 {
@@ -132,12 +137,13 @@ fn worn_keys() {
 /// TLS 1.2 cannot replace keys: one that has protected enough protects nothing more of the application's.
 #[test]
 fn exhausted_keys() {
-    static WORN: Tls12Suite = Tls12Suite {
-        confidentiality_limit: 64 + 8,
-        ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-    };
-    static SUITES: [&Tls12Suite; 1] = [&WORN];
-    let provider = CryptoProvider { tls12_suites: &SUITES, ..*PROVIDER };
+    static WORN: LazyLock<Tls12Suite> = LazyLock::new(|| {
+        let mut suite = terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
+        suite.confidentiality_limit = 64 + 8;
+        suite
+    });
+    static SUITES: LazyLock<[&Tls12Suite; 1]> = LazyLock::new(|| [&WORN]);
+    let provider = PROVIDER.tls12_suites(&*SUITES);
     for side in Side::BOTH {
         let mut pair = Setup::mutual(&provider, &provider, CHAIN).only(ProtocolVersion::TLS_1_2).pair(1);
         pair.handshake().unwrap();
@@ -159,12 +165,13 @@ fn exhausted_keys() {
 /// A piece of data that needs more records than are left: what was taken was sent.
 #[test]
 fn exhausted_in_the_middle() {
-    static WORN: Tls12Suite = Tls12Suite {
-        confidentiality_limit: 64 + 3,
-        ..terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-    };
-    static SUITES: [&Tls12Suite; 1] = [&WORN];
-    let provider = CryptoProvider { tls12_suites: &SUITES, ..*PROVIDER };
+    static WORN: LazyLock<Tls12Suite> = LazyLock::new(|| {
+        let mut suite = terse_rustcrypto::suites::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
+        suite.confidentiality_limit = 64 + 3;
+        suite
+    });
+    static SUITES: LazyLock<[&Tls12Suite; 1]> = LazyLock::new(|| [&WORN]);
+    let provider = PROVIDER.tls12_suites(&*SUITES);
     let mut pair = Setup::mutual(&provider, &provider, CHAIN).only(ProtocolVersion::TLS_1_2).pair(1);
     pair.handshake().unwrap();
     let data = vec![b'x'; 0x4000 * 3];
@@ -210,8 +217,8 @@ fn byte_by_byte() {
 fn backpressure() {
     for version in VERSIONS {
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN).only(version);
-        setup.client.common.max_send_buffer = 5000;
-        setup.server.common.max_send_buffer = 40_000;
+        setup.client.max_send_buffer(5000);
+        setup.server.max_send_buffer(40_000);
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         let mut rng = SeededRng::new(3);

@@ -24,7 +24,8 @@ fn newest_common_version() {
     for (client, server) in providers() {
         for (ours, theirs) in sets.into_iter().flat_map(|ours| sets.map(|theirs| (ours, theirs))) {
             let mut setup = Setup::mutual(client, server, CHAIN);
-            (setup.client.common.versions, setup.server.common.versions) = (ours.to_vec(), theirs.to_vec());
+            setup.client.versions(ours);
+            setup.server.versions(theirs);
             let mut pair = setup.pair(1);
             let newest = VERSIONS.into_iter().find(|version| ours.contains(version) && theirs.contains(version));
             let Some(newest) = newest else {
@@ -53,7 +54,7 @@ fn versions_without_a_suite() {
     {
         for side in Side::BOTH {
             let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-            setup.common(side).suites = vec![suite];
+            setup.common(side).set_suites(vec![suite]);
             let mut pair = setup.pair(1);
             pair.handshake().unwrap();
             assert_eq!(pair.client.summary().version, Some(version));
@@ -69,7 +70,7 @@ fn hellos() {
         [(vec![TLS13, TLS12], Some(vec![4, 3, 4, 3, 3])), (vec![TLS13], Some(vec![2, 3, 4])), (vec![TLS12], None)]
     {
         let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-        setup.client.common.versions = versions.clone();
+        setup.client.versions(versions.clone());
         let mut hello = setup.pair(1).transmit(Side::Client)[HEADER_LEN..].to_vec();
         edit_extensions(&mut hello, |all| {
             let find = |kind| all.iter().find(|(found, _)| *found == kind).map(|(_, body)| body.clone());
@@ -143,7 +144,7 @@ fn downgrade_to_tls12() {
     );
     // Where the server has TLS 1.2 only, all that is gone is what it does not look at; but the client signs it.
     let mut setup = setup;
-    setup.server.common.versions = vec![TLS12];
+    setup.server.versions(vec![TLS12]);
     let found = (Side::Server, PeerMisbehaved::BadSignature.into(), Alert::DECRYPT_ERROR);
     check_tampered("for nothing", &setup, Side::Client, |m| remove_extension(m, Ext::SUPPORTED_VERSIONS), found);
 }
@@ -168,13 +169,13 @@ fn downgrade_without_the_sentinel() {
 #[test]
 fn other_sentinel() {
     let mut setup = Setup::new(PROVIDER, PROVIDER, CHAIN);
-    setup.server.common.versions = vec![TLS12];
+    setup.server.versions(vec![TLS12]);
     let mark = || Some(first(HandshakeType::SERVER_HELLO, |m| m[6 + 24..][..8].copy_from_slice(b"DOWNGRD\x00")));
-    setup.server.common.fault = mark();
+    setup.server.fault(mark());
     let error = Error::from(PeerMisbehaved::Downgrade);
     assert_eq!(setup.pair(1).run(), Err(Failed { side: Side::Client, error }));
     // A client of TLS 1.2 alone cannot know.
-    setup.server.common.fault = mark();
+    setup.server.fault(mark());
     let mut pair = setup.only(TLS12).pair(1);
     assert_eq!(pair.run().unwrap_err().error, PeerMisbehaved::BadSignature.into(), "the fault changes what is signed");
 }
@@ -185,10 +186,10 @@ fn stripping_in_tls12() {
     let strict = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(TLS12);
     let mut lenient = strict.clone();
     for side in Side::BOTH {
-        lenient.common(side).require_extended_master_secret = false;
+        lenient.common(side).set_require_extended_master_secret(false);
     }
     let mut strict_client = lenient.clone();
-    strict_client.client.common.require_extended_master_secret = true;
+    strict_client.client.require_extended_master_secret(true);
 
     let no_master_secret = |m: &mut Vec<u8>| remove_extension(m, Ext::EXTENDED_MASTER_SECRET);
     let refused = |side| (side, PeerIncompatible::NoExtendedMasterSecret.into(), Alert::HANDSHAKE_FAILURE);
@@ -199,7 +200,7 @@ fn stripping_in_tls12() {
     let bad_finished = (Side::Server, PeerMisbehaved::BadFinished.into(), Alert::DECRYPT_ERROR);
     let bad_keys = (Side::Server, Error::Crypto(CryptoError::DecryptFailed), Alert::BAD_RECORD_MAC);
     let without_authentication = |mut setup: Setup| {
-        setup.server.client_authentication = terse_tls::ClientAuthentication::None;
+        setup.server.client_authentication(terse_tls::ClientAuthentication::None);
         setup
     };
     let anonymous = without_authentication(lenient.clone());
@@ -245,8 +246,9 @@ fn fallback() {
         (&both[1..], &both[..1], no_version),
     ] {
         let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN);
-        (setup.client.common.versions, setup.server.common.versions) = (client.to_vec(), server.to_vec());
-        setup.client.common.fault = fall_back();
+        setup.client.versions(client);
+        setup.server.versions(server);
+        setup.client.fault(fall_back());
         let mut pair = setup.pair(1);
         match refused {
             None => pair.handshake().unwrap(),

@@ -59,7 +59,7 @@ impl Scenario {
     /// Runs the handshake while `fault` alters what `attacker` sends.
     pub(crate) fn attack(&self, attacker: Side, fault: Arc<dyn Fault>) -> Verdict {
         let mut setup = self.setup.clone();
-        setup.common(attacker).fault = Some(fault);
+        setup.common(attacker).set_fault(Some(fault));
         run(&setup, attacker.other(), |pair| {
             let _ = pair.run();
         })
@@ -73,7 +73,7 @@ pub(crate) const SEED: u64 = 7;
 pub(crate) fn run(setup: &Setup, victim: Side, drive: impl FnOnce(&mut Pair)) -> Verdict {
     let mut setup = setup.clone();
     let alerts = Arc::<Alerts>::default();
-    setup.common(victim).trace = Some(alerts.clone());
+    setup.common(victim).set_trace(alerts.clone());
     let mut pair = setup.pair(SEED);
     drive(&mut pair);
     pair.transmit(victim);
@@ -232,11 +232,11 @@ pub(crate) fn check(setup: &Setup, attacker: Side, cases: impl IntoIterator<Item
     let providers = [&terse_aws_lc::PROVIDER, &terse_rustcrypto::PROVIDER];
     for (case, provider) in cases.into_iter().flat_map(|case| providers.map(|provider| (case.clone(), provider))) {
         let mut setup = setup.clone();
-        setup.common(attacker.other()).provider = *provider;
-        setup.common(attacker).fault = {
+        setup.common(attacker.other()).set_provider(*provider);
+        setup.common(attacker).set_fault({
             let alter = case.alter.clone();
             Some(nth(case.kind, case.nth, move |message| alter(message)))
-        };
+        });
         let mut answer = Vec::new();
         let verdict = run(&setup, attacker.other(), |pair| {
             let _ = pair.run();
@@ -258,13 +258,13 @@ pub(crate) fn rich(version: ProtocolVersion) -> Setup {
     let mut setup = Setup::mutual(provider, provider, CHAIN).only(version);
     for side in Side::BOTH {
         let common = setup.common(side);
-        common.suites.retain(|suite| *suite != CipherSuite::TLS_AES_128_CCM_8_SHA256);
-        common.suites.retain(|suite| *suite != CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8);
-        common.signature_schemes.retain(|scheme| *scheme != SignatureScheme::RSA_PSS_RSAE_SHA512);
-        common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
-        common.record_size_limit = Some(0x1000);
+        common.edit_suites(|list| list.retain(|suite| *suite != CipherSuite::TLS_AES_128_CCM_8_SHA256));
+        common.edit_suites(|list| list.retain(|suite| *suite != CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8));
+        common.edit_signature_schemes(|list| list.retain(|scheme| *scheme != SignatureScheme::RSA_PSS_RSAE_SHA512));
+        common.set_alpn_protocols(vec![b"mqtt".to_vec(), b"coap".to_vec()]);
+        common.set_record_size_limit(Some(0x1000));
     }
-    setup.client.max_fragment_length = Some(MaxFragmentLength::Bytes4096);
+    setup.client.max_fragment_length(Some(MaxFragmentLength::Bytes4096));
     setup
 }
 

@@ -123,7 +123,7 @@ fn client_key_exchange() {
         edit_body(message, |body| *body = [&[point.len() as u8], point].concat());
     }
     let mut setup = rich(TLS12);
-    setup.client.common.groups = vec![NamedGroup::X25519];
+    setup.client.groups(vec![NamedGroup::X25519]);
     check(
         &setup,
         Side::Client,
@@ -138,7 +138,7 @@ fn client_key_exchange() {
         ],
     );
     for (group, len) in [(NamedGroup::SECP256R1, 64), (NamedGroup::SECP384R1, 96)] {
-        setup.client.common.groups = vec![group];
+        setup.client.groups(vec![group]);
         let shown = |name, bytes: Vec<u8>| {
             let error = CryptoError::InvalidKeyShare;
             case_with(name, CKE, move |m| point(m, &bytes), error, Alert::ILLEGAL_PARAMETER)

@@ -167,7 +167,7 @@ fn server_key_exchange() {
     let value = || InvalidMessage::IllegalValue.into();
     let group = || PeerMisbehaved::IllegalKeyShare.into();
     let mut setup = rich(TLS12);
-    setup.client.common.groups = vec![NamedGroup::X25519, NamedGroup::SECP256R1];
+    setup.client.groups(vec![NamedGroup::X25519, NamedGroup::SECP256R1]);
     check(
         &setup,
         Side::Server,

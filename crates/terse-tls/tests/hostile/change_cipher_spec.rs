@@ -155,7 +155,7 @@ fn missing_doubled_or_malformed() {
 #[test]
 fn before_the_version_is_known() {
     let mut setup = mutual(TLS12).setup.clone();
-    setup.client.common.versions = vec![TLS13, TLS12];
+    setup.client.versions(vec![TLS13, TLS12]);
     for behind in [false, true] {
         let (verdict, _) = attack(&setup, 1, |mut records| {
             // In front of the ServerHello, or right behind it.
@@ -176,7 +176,7 @@ fn before_the_version_is_known() {
 pub(crate) fn by_server(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS12).setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     run(&setup, Side::Client, |pair| {
         for sender in [Side::Client, Side::Server, Side::Client] {
             let flight = pair.transmit(sender);
@@ -191,7 +191,7 @@ pub(crate) fn by_server(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
 pub(crate) fn by_client(records_of: impl Fn(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS12).setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.client.common.key_log = Some(log.clone());
+    setup.client.key_log(log.clone());
     run(&setup, Side::Server, |pair: &mut Pair| {
         for sender in Side::BOTH {
             let flight = pair.transmit(sender);
@@ -263,7 +263,7 @@ fn what_may_follow() {
 fn without_finished() {
     for side in Side::BOTH {
         let mut setup = mutual(TLS12).setup.clone();
-        setup.common(side).fault = Some(first(HandshakeType::FINISHED, Vec::clear));
+        setup.common(side).set_fault(Some(first(HandshakeType::FINISHED, Vec::clear)));
         let mut pair = setup.pair(SEED);
         pair.run().unwrap();
         assert!(!pair.side(side.other()).0.is_connected());

@@ -69,7 +69,7 @@ fn unusual_legacy_versions_of_tls13() {
     for legacy_version in [[3, 1], [3, 2], [3, 4], [0x12, 0x34]] {
         let mut setup = rich(TLS13);
         let edit = move |m: &mut Vec<u8>| m[4..6].copy_from_slice(&legacy_version);
-        setup.client.common.fault = Some(first(CH, edit));
+        setup.client.fault(Some(first(CH, edit)));
         let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
         assert!(verdict.connected, "{legacy_version:?}: {verdict:?}");
     }
@@ -96,7 +96,7 @@ fn unusual_hellos_of_tls12() {
     ];
     for (name, edit) in edits {
         let mut setup = rich(TLS12);
-        setup.client.common.fault = Some(first(CH, edit));
+        setup.client.fault(Some(first(CH, edit)));
         let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
         assert!(verdict.connected, "{name}: {verdict:?}");
     }
@@ -239,7 +239,7 @@ fn server_names_of_other_types() {
         let body = [&(list.len() as u16).to_be_bytes(), &list[..]].concat();
         let heard = Arc::new(Mutex::new(None));
         let (seen, expected) = (heard.clone(), name.map(str::to_owned));
-        setup.client.common.fault = Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &body)));
+        setup.client.fault(Some(first(CH, move |m| set_extension(m, Ext::SERVER_NAME, &body))));
         run(&setup, Side::Server, |pair| {
             drop(pair.run()); // the client did not mean it, and its transcript is another one
             *seen.lock().unwrap() = Some(pair.server.server_name().map(str::to_owned));
@@ -255,10 +255,10 @@ fn extensions_of_datagrams() {
     for version in VERSIONS {
         for body in [&[][..], &[0], &[3, 1, 2, 3], &[9, 1], &[1, 2, 3]] {
             let mut setup = rich(version);
-            setup.client.common.fault = Some(first(CH, move |m| {
+            setup.client.fault(Some(first(CH, move |m| {
                 add_extension(m, Ext::CONNECTION_ID, body);
                 add_extension(m, Ext::RRC, body);
-            }));
+            })));
             let verdict = run(&setup, Side::Server, |pair| drop(pair.run()));
             assert!(verdict.connected, "{version}, {body:?}: {verdict:?}");
         }
@@ -338,7 +338,7 @@ fn key_shares_of_unknown_groups() {
     for shares in [UNKNOWN.to_vec(), UNKNOWN.repeat(2)] {
         let mut setup = rich(TLS13);
         let edit = move |m: &mut Vec<u8>| edit_shares(m, |s| *s = [&shares, &s[..]].concat());
-        setup.client.common.fault = Some(first(CH, edit));
+        setup.client.fault(Some(first(CH, edit)));
         setup.pair(1).handshake().unwrap();
     }
 }
@@ -412,6 +412,6 @@ fn second_client_hello() {
 #[test]
 fn second_client_hello_in_another_order() {
     let mut setup = rich(TLS13).with_hello_retry(true);
-    setup.client.common.fault = Some(nth(CH, 1, |m| edit_extensions(m, |all| all.swap(1, 2))));
+    setup.client.fault(Some(nth(CH, 1, |m| edit_extensions(m, |all| all.swap(1, 2)))));
     setup.pair(1).handshake().unwrap();
 }

@@ -80,7 +80,7 @@ fn of_version(version: ProtocolVersion) -> impl Iterator<Item = Scenario> {
     let provider = &terse_aws_lc::PROVIDER;
     let setup = || mutual_setup(version);
     let mut cached = setup();
-    cached.server.certificate_authorities = true;
+    cached.server.certificate_authorities(true);
     let raw = Setup::raw_public_keys(provider, provider, CHAIN).only(version);
     [
         (SERVER, Mode::Full, Setup::new(provider, provider, CHAIN).only(version)),
@@ -115,7 +115,7 @@ fn of_tls12() -> impl Iterator<Item = Scenario> {
     ]
     .map(|(name, suite)| {
         let mut setup = mutual_setup(TLS12).with_psk();
-        setup.client.common.suites = vec![suite];
+        setup.client.suites(vec![suite]);
         Scenario::new(name, TLS12, Mode::Psk, setup)
     });
     with_psk.into_iter().chain([ticket])
@@ -153,12 +153,12 @@ impl Scenario {
 
     /// Without certificates and signatures.
     pub(crate) fn is_tls12_psk(&self) -> bool {
-        self.version == TLS12 && !self.setup.client.psks.is_empty()
+        self.version == TLS12 && self.setup.client.config().has_psks()
     }
 
     /// Whether both sides prove themselves with keys that have no certificates.
     pub(crate) fn has_raw_public_keys(&self) -> bool {
-        self.setup.client.trust.certificate_types() == [CertificateType::RAW_PUBLIC_KEY]
+        self.setup.client.config().trust().certificate_types() == [CertificateType::RAW_PUBLIC_KEY]
     }
 
     /// Whether `sent` is a ClientHello that a HelloRetryRequest answers.
@@ -176,9 +176,9 @@ impl Scenario {
         let mut recorded = setup.clone();
         for by in Side::BOTH {
             let sent = sent.clone();
-            recorded.common(by).fault = Some(fault(move |number, kind, message| {
+            recorded.common(by).set_fault(Some(fault(move |number, kind, message| {
                 sent.lock().unwrap().push(Sent { by, number, kind, bytes: message.clone(), seen: false });
-            }));
+            })));
         }
         let mut pair = recorded.pair(SEED);
         pair.handshake().unwrap_or_else(|failed| panic!("{version}, {name}: {failed:?}"));

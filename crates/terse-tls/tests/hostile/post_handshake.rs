@@ -31,11 +31,11 @@ fn ticket() -> Vec<u8> {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let mut setup = setup();
     let ticket = sent.clone();
-    setup.server.common.fault = Some(fault(move |_, kind, message| {
+    setup.server.fault(Some(fault(move |_, kind, message| {
         if kind == HandshakeType::NEW_SESSION_TICKET {
             ticket.lock().unwrap().clone_from(message);
         }
-    }));
+    })));
     setup.pair(SEED).handshake().unwrap();
     let ticket = sent.lock().unwrap().clone();
     assert_eq!(ticket[ticket.len() - 2..], [0, 0]);
@@ -45,9 +45,9 @@ fn ticket() -> Vec<u8> {
 /// The client gets `message` and no other ticket; also, whether it kept a session.
 fn send(message: &[u8]) -> (Verdict, bool) {
     let mut setup = setup();
-    setup.server.common.fault = Some(first(HandshakeType::NEW_SESSION_TICKET, Vec::clear));
+    setup.server.fault(Some(first(HandshakeType::NEW_SESSION_TICKET, Vec::clear)));
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     let sessions = Cell::new(0);
     let verdict = run(&setup, Side::Client, |pair| {
         pair.run().unwrap();
@@ -95,10 +95,10 @@ fn tickets_without_end() {
     let ticket = ticket();
     let mut setup = mutual(TLS13).setup.clone();
     let kept = Arc::new(Counting::default());
-    setup.client.resumption = Some(ClientResumption::new(kept.clone()));
-    setup.server.resumption = None;
+    setup.client.resumption(Some(ClientResumption::new(kept.clone())));
+    setup.server.resumption(None);
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     let mut pair = setup.pair(SEED);
     pair.handshake().unwrap();
     let mut forge = Forge::of(&pair, &terse_aws_lc::PROVIDER, &log, Side::Server);

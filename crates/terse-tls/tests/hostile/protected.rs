@@ -53,7 +53,7 @@ fn open(scenario: &Scenario, pair: &mut Pair, log: &KeyLogLines, sender: Side) -
 fn send(scenario: &Scenario, sender: Side, make: impl FnOnce(&mut Forge, &[u8]) -> Vec<u8>) -> Verdict {
     let mut setup = scenario.setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.common(sender).key_log = Some(log.clone());
+    setup.common(sender).set_key_log(log.clone());
     run(&setup, sender.other(), |pair| {
         let mut opened = open(scenario, pair, &log, sender);
         let bytes = [opened.clear, make(&mut opened.forge, &opened.messages)].concat();

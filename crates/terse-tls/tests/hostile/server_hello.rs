@@ -95,11 +95,11 @@ fn legacy_version_is_ignored() {
     for (base, round_trips) in [(rich(TLS13), 1), (rich(TLS13).with_hello_retry(true), 2)] {
         for legacy_version in [[3, 1], [3, 2], [3, 4], [3, 5], [0, 0], [2, 0], [4, 0], [0xfe, 0xfd], [0xff, 0xff]] {
             let mut setup = base.clone();
-            setup.server.common.fault = Some(fault(move |_, kind, message| {
+            setup.server.fault(Some(fault(move |_, kind, message| {
                 if kind == SH {
                     message[4..6].copy_from_slice(&legacy_version);
                 }
-            }));
+            })));
             let mut pair = setup.pair(SEED);
             pair.run().unwrap();
             assert!(pair.client.is_connected() && pair.server.is_connected(), "{legacy_version:?}");
@@ -149,10 +149,10 @@ const SHARE: PeerMisbehaved = PeerMisbehaved::IllegalKeyShare;
 #[test]
 fn hello_retry_request_for_a_cookie() {
     let mut setup = rich(TLS13).with_hello_retry(true);
-    setup.server.common.fault = Some(first(SH, |m| remove_extension(m, Ext::KEY_SHARE)));
+    setup.server.fault(Some(first(SH, |m| remove_extension(m, Ext::KEY_SHARE))));
     let sent = Arc::new(Mutex::new(Vec::new()));
     let hellos = sent.clone();
-    setup.client.common.fault = Some(fault(move |_, _, message| hellos.lock().unwrap().push(message.clone())));
+    setup.client.fault(Some(fault(move |_, _, message| hellos.lock().unwrap().push(message.clone()))));
     setup.pair(SEED).run().unwrap_err(); // the server did want another group
     let mut hellos = sent.lock().unwrap().clone();
     assert_eq!(hellos.len(), 2);
@@ -167,11 +167,11 @@ fn hello_retry_request_for_a_cookie() {
 fn second_hello_retry_request() {
     let mut setup = rich(TLS13).with_hello_retry(true);
     let mut first = Vec::new();
-    setup.server.common.fault = Some(fault(move |number, _, message| match number {
+    setup.server.fault(Some(fault(move |number, _, message| match number {
         0 => first = message.clone(),
         1 => message.clone_from(&first),
         _ => {}
-    }));
+    })));
     let verdict = run(&setup, Side::Client, |pair| drop(pair.run()));
     assert_eq!(verdict.refused(), Some(&PeerMisbehaved::UnexpectedHandshakeMessage(SH).into()));
     assert_eq!(verdict.alert, Some(Alert::UNEXPECTED_MESSAGE));
@@ -254,7 +254,7 @@ const ILLEGAL_VALUE: Error = Error::InvalidMessage(InvalidMessage::IllegalValue)
 fn supported_groups_of_a_tls12_server_mean_nothing() {
     for body in [&[][..], &[0, 2, 0, 0x1d], &[0, 2, 0, 0x17], b"whatever"] {
         let mut setup = rich(TLS12);
-        setup.server.common.fault = Some(first(SH, move |m| add_extension(m, Ext::SUPPORTED_GROUPS, body)));
+        setup.server.fault(Some(first(SH, move |m| add_extension(m, Ext::SUPPORTED_GROUPS, body))));
         let mut pair = setup.pair(SEED);
         pair.handshake().unwrap();
         assert_eq!(pair.client.summary().group, Some(NamedGroup::X25519), "{body:?}");
@@ -327,22 +327,20 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
 #[test]
 fn session_ids_of_tls12() {
     let mut setup = rich(TLS12);
-    setup.server.common.fault =
-        Some(first(SH, |m| edit_body(m, |b| drop(b.splice(34..35, [&[32][..], &[7; 32]].concat())))));
+    setup.server.fault(Some(first(SH, |m| edit_body(m, |b| drop(b.splice(34..35, [&[32][..], &[7; 32]].concat()))))));
     let verdict = run(&setup, Side::Client, |pair| drop(pair.run()));
     assert!(verdict.connected, "{verdict:?}");
     let mut setup = rich(TLS12);
-    setup.client.common.versions = vec![TLS13, TLS12];
-    setup.client.compatibility_mode = true; // a session id that stands for nothing
+    setup.client.versions(vec![TLS13, TLS12]);
+    setup.client.compatibility_mode(true); // a session id that stands for nothing
     let shown = Arc::new(Mutex::new(Vec::new()));
     let id = shown.clone();
-    setup.client.common.fault =
-        Some(first(HandshakeType::CLIENT_HELLO, move |m| *id.lock().unwrap() = m[38..71].into()));
-    setup.server.common.fault = Some(first(SH, move |m| {
+    setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, move |m| *id.lock().unwrap() = m[38..71].into())));
+    setup.server.fault(Some(first(SH, move |m| {
         let id = shown.lock().unwrap().clone();
         assert_eq!(id[0], 32);
         edit_body(m, |b| drop(b.splice(34..35, id)));
-    }));
+    })));
     let verdict = run(&setup, Side::Client, |pair| drop(pair.run()));
     assert_eq!(verdict.refused(), Some(&PeerMisbehaved::IllegalLegacyField.into()));
 }
@@ -351,7 +349,7 @@ fn session_ids_of_tls12() {
 #[test]
 fn mixed_versions() {
     let mut setup = rich(TLS12);
-    setup.client.common.versions = vec![TLS13, TLS12];
+    setup.client.versions(vec![TLS13, TLS12]);
     let illegal = |name, alter, error: PeerMisbehaved| case(name, SH, alter, error, Alert::ILLEGAL_PARAMETER);
     let selected = PeerMisbehaved::SelectedUnoffered(Ext::SUPPORTED_VERSIONS);
     let cases = [
@@ -367,7 +365,7 @@ fn mixed_versions() {
     ];
     check(&setup, Side::Server, cases);
     let mut setup = rich(TLS13);
-    setup.client.common.versions = vec![TLS13, TLS12];
+    setup.client.versions(vec![TLS13, TLS12]);
     let cases = [
         illegal("TLS 1.3 with a suite of TLS 1.2", |m| m[39..41].copy_from_slice(&[0xc0, 0x2b]), SUITE),
         case(

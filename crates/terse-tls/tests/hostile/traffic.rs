@@ -21,7 +21,7 @@ const KEY_UPDATE: HandshakeType = HandshakeType::KEY_UPDATE;
 fn connected(version: ProtocolVersion, victim: Side) -> (Pair, Forge) {
     let mut setup = mutual(version).setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     let mut pair = setup.pair(SEED);
     pair.handshake().unwrap();
     let forge = Forge::of(&pair, &terse_aws_lc::PROVIDER, &log, victim.other());
@@ -36,7 +36,7 @@ pub(crate) fn after_handshake(
 ) -> Verdict {
     let mut setup = mutual(version).setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     let verdict = run(&setup, victim, |pair| {
         pair.run().unwrap();
         let mut forge = Forge::of(pair, &terse_aws_lc::PROVIDER, &log, victim.other());
@@ -50,7 +50,7 @@ pub(crate) fn after_handshake(
 pub(crate) fn within_handshake(victim: Side, make: impl FnOnce(&mut Forge) -> Vec<u8>) -> Verdict {
     let mut setup = mutual(TLS13).setup.clone();
     let log = Arc::<KeyLogLines>::default();
-    setup.server.common.key_log = Some(log.clone());
+    setup.server.key_log(log.clone());
     run(&setup, victim, |pair| {
         let hello = pair.transmit(Side::Client);
         pair.deliver(Side::Server, hello).unwrap();
@@ -251,7 +251,7 @@ fn plaintext_alerts() {
     assert_eq!(verdict.error, Some(received.clone()), "after the ServerHello");
     // Small records, so that EncryptedExtensions come before the rest.
     let mut setup = setup.clone();
-    setup.client.common.record_size_limit = Some(64);
+    setup.client.record_size_limit(Some(64));
     for (after, error) in [(1, received), (2, PeerMisbehaved::UnexpectedRecord(ContentType::ALERT).into())] {
         let verdict = run(&setup, Side::Client, |pair| {
             let hello = pair.transmit(Side::Client);

@@ -190,8 +190,8 @@ fn clear_messages_in_pieces() {
 /// Small records, so that there are many.
 fn small_records(scenario: &Scenario) -> Setup {
     let mut setup = scenario.setup.clone();
-    setup.client.common.record_size_limit = Some(64);
-    setup.server.common.record_size_limit = Some(64);
+    setup.client.record_size_limit(Some(64));
+    setup.server.record_size_limit(Some(64));
     setup
 }
 

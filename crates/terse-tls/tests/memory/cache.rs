@@ -26,12 +26,12 @@ impl Learned {
             if chain.starts_with("rsa") { &terse_aws_lc::PROVIDER } else { &terse_rustcrypto::PROVIDER };
         let mut setup = Setup::mutual(provider, provider, chain);
         if !mutual {
-            setup.server.client_authentication = ClientAuthentication::None;
+            setup.server.client_authentication(ClientAuthentication::None);
         }
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
         let schemes = Schemes::COMPACT;
-        setup.client.cache = Some(ClientCache { store: client.clone(), schemes });
-        setup.server.cache = Some(ServerCache { store: server.clone(), schemes });
+        setup.client.cache(Some(ClientCache::new(client.clone(), schemes)));
+        setup.server.cache(Some(ServerCache::new(server.clone(), schemes)));
         let mut pair = setup.pair(1);
         pair.handshake().unwrap();
         pair.carry(Side::Server, b"data").unwrap();
@@ -55,7 +55,7 @@ impl Learned {
 
     fn fill_server(&self, store: &MemoryServerStore, tickets: core::ops::Range<u64>) {
         for n in tickets {
-            let commit = Commit { ticket: ticket(n), row: self.row.clone(), parent: None, time: None };
+            let commit = Commit::new(ticket(n), self.row.clone(), None, None);
             store.commit(commit).unwrap();
         }
     }
@@ -169,7 +169,7 @@ fn fixed_stores_never_take_more() {
             row.entry = row.entry.filter(|_| n % 3 != 0);
             row.seen.as_mut().expect("compact").certificate.0[0] = (n / 500) as u8;
             let parent = (n % 2 == 0).then(|| ticket(n.saturating_sub(7)));
-            server.commit(Commit { ticket: ticket(n), row, parent, time: None }).unwrap();
+            server.commit(Commit::new(ticket(n), row, parent, None)).unwrap();
             if n % 10 == 0 {
                 server.remove(&ticket(n.saturating_sub(5))).unwrap();
             }

@@ -98,7 +98,7 @@ struct Ends {
 
 impl Ends {
     fn new(setup: &Setup, cookie: bool, seed: u64) -> Self {
-        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let ends = [
             Watched::new(seed, |rng| {
                 End::Connection(Connection::client(client, server_address(), at(seed), rng).unwrap())
@@ -148,8 +148,8 @@ impl Ends {
 /// The peaks of both sides of the first handshake, and of the later one that takes most.
 fn peaks(mut setup: Setup, cookie: bool, schemes: Option<Schemes>) -> [[i64; 2]; 2] {
     if let Some(schemes) = schemes {
-        setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(8)), schemes });
-        setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(8)), schemes });
+        setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(8)), schemes)));
+        setup.server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(8)), schemes)));
     }
     let (first, _) = Ends::new(&setup, cookie, 0).handshake();
     let mut later = [0; 2];
@@ -175,10 +175,10 @@ fn a_cache_takes_no_more_than_its_share() {
                     let mut setup = setup(chain).only(version);
                     for side in Side::BOTH {
                         let common = setup.common(side);
-                        common.datagrams = datagrams;
+                        common.set_datagrams(datagrams);
                         if is_least {
-                            common.groups = vec![NamedGroup::SECP256R1];
-                            common.signature_schemes.retain(|scheme| LEAST.contains(scheme));
+                            common.set_groups(vec![NamedGroup::SECP256R1]);
+                            common.edit_signature_schemes(|schemes| schemes.retain(|scheme| LEAST.contains(scheme)));
                         }
                     }
                     let datagrams = datagrams.is_some();
@@ -215,9 +215,9 @@ fn setup(chain: &str) -> Setup {
     }
     let (pki, signer) = (Pki::shared(chain), &terse_aws_lc::PROVIDER);
     let mut setup = Setup::new(provider, provider, "p256x3");
-    setup.client.trust = pki.trust(provider);
-    setup.client.credentials = vec![pki.client(signer)];
-    setup.server.credentials = vec![pki.server(signer)];
-    setup.server.client_authentication = ClientAuthentication::Required(pki.trust(provider));
+    setup.client.trust(pki.trust());
+    setup.client.credentials(vec![pki.client(signer)]);
+    setup.server.credentials(vec![pki.server(signer)]);
+    setup.server.client_authentication(ClientAuthentication::Required(pki.trust()));
     setup
 }

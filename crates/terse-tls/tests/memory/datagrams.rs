@@ -8,7 +8,7 @@ use terse_testkit::forge::{DatagramForge, KeyLogLines};
 use terse_testkit::pair::Side;
 use terse_testkit::pki::Pki;
 use terse_testkit::setup::Setup;
-use terse_tls::{ClientConfig, Connection, ContentType, Datagrams, Memory, ProtocolVersion, ServerConfig};
+use terse_tls::{Connection, ContentType, Datagrams, Memory, ProtocolVersion};
 
 const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersion::TLS_1_3];
 
@@ -20,25 +20,23 @@ fn configurations() -> Vec<(String, Setup, Memory)> {
 fn configurations_of(version: ProtocolVersion) -> Vec<(String, Setup, Memory)> {
     let provider = &terse_rustcrypto::PROVIDER;
     let mut all = Vec::new();
-    let small = Memory { tls12: version == ProtocolVersion::TLS_1_2, datagrams: true, ..Memory::DEVICE };
+    let small = Memory::DEVICE.tls12(version == ProtocolVersion::TLS_1_2).datagrams(true);
     let mut device = Setup::mutual(provider, provider, "p256x3").over(version, Datagrams::constrained());
     for side in Side::BOTH {
         let common = device.common(side);
-        common.max_handshake_message = small.max_handshake_message;
-        common.max_record = small.max_record;
-        common.max_send_buffer = small.max_send_buffer;
-        common.record_size_limit = Some(small.max_record as u16);
+        common.set_max_handshake_message(small.max_handshake_message);
+        common.set_max_record(small.max_record);
+        common.set_max_send_buffer(small.max_send_buffer);
+        common.set_record_size_limit(Some(small.max_record as u16));
     }
     all.push((format!("D{version}, device"), device, small));
 
     let ed25519 = Setup::mutual(provider, provider, "ed25519x3");
     // RustCrypto verifies with RSA keys, and does not sign with them.
     let (pki, signer) = (Pki::shared("rsa2048x3"), &terse_aws_lc::PROVIDER);
-    let rsa = Setup {
-        client: ClientConfig::new(provider, pki.trust(provider)),
-        server: ServerConfig::new(signer, pki.server(signer)),
-        ..Setup::new(provider, provider, "p256x3")
-    };
+    let mut rsa = Setup::new(provider, signer, "p256x3");
+    rsa.client.trust(pki.trust()).credentials(vec![]);
+    rsa.server.credentials(vec![pki.server(signer)]);
     for (name, setup, own_flight, cryptography) in
         [("ed25519x3", ed25519, 1_500, Memory::ELLIPTIC_CURVES), ("rsa2048x3", rsa, 3_000, Memory::RSA)]
     {
@@ -62,7 +60,7 @@ struct Victim {
 impl Victim {
     fn new(setup: &Setup, side: Side) -> Self {
         let mut pair = setup.datagram_pair(1);
-        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let now = pair.now;
         let address = terse_testkit::pki::server_address();
         let (connection, heap) = {
@@ -172,8 +170,8 @@ fn fragment(seq: u16, total: usize, at: usize, len: usize) -> Vec<u8> {
 fn handshakes() {
     for (name, setup, memory) in configurations() {
         for (side, max_datagram) in Side::BOTH.into_iter().flat_map(|side| [1_232, 79].map(|size| (side, size))) {
-            let settings = setup.client.common.datagrams.expect("it is for datagrams");
-            let setup = setup.clone().in_datagrams(Datagrams { max_datagram, ..settings });
+            let settings = setup.client.config().common().datagrams().expect("it is for datagrams");
+            let setup = setup.clone().in_datagrams(settings.max_datagram(max_datagram));
             let mut victim = Victim::new(&setup, side);
             victim.handshake();
             println!("{name}, {side:?}, {max_datagram}: {} of {}", victim.peak, memory.heap());
@@ -188,7 +186,7 @@ fn handshakes() {
 fn floods() {
     for (name, setup, memory) in configurations() {
         let (heap, max) = (memory.heap() as i64, memory.max_handshake_message);
-        let version = setup.client.common.versions[0];
+        let version = setup.client.config().common().versions()[0];
         let mut worst = 0;
         for side in Side::BOTH {
             for (piece, is_ahead) in [(1, true), (7, true), (100, true), (1_000, false), (1_000, true)] {
@@ -224,8 +222,8 @@ fn floods() {
 #[test]
 fn flights_that_nobody_answers() {
     for (name, setup, memory) in configurations() {
-        let settings = setup.client.common.datagrams.expect("it is for datagrams");
-        let setup = setup.clone().in_datagrams(Datagrams { max_datagram: 79, ..settings });
+        let settings = setup.client.config().common().datagrams().expect("it is for datagrams");
+        let setup = setup.clone().in_datagrams(settings.max_datagram(79));
         for side in Side::BOTH {
             let mut victim = Victim::new(&setup, side);
             let mut hello = Vec::new();
@@ -258,10 +256,10 @@ fn a_hostile_client() {
         let mut worst = 0;
         for piece in [1, 7, 40] {
             let mut setup = setup.clone();
-            let settings = setup.client.common.datagrams.expect("it is for datagrams");
+            let settings = setup.client.config().common().datagrams().expect("it is for datagrams");
             let log = Arc::<KeyLogLines>::default();
-            setup.server.common.key_log = Some(log.clone());
-            setup = setup.in_datagrams(Datagrams { max_datagram: 79, ..settings });
+            setup.server.key_log(log.clone());
+            setup = setup.in_datagrams(settings.max_datagram(79));
             let mut victim = Victim::new(&setup, Side::Server);
             let mut hello = Vec::new();
             victim.pair.transmit(Side::Client, &mut |datagram: &Datagram| {
@@ -277,7 +275,7 @@ fn a_hostile_client() {
                 victim.transmit();
             }
             let suite = victim.pair.server.summary().cipher_suite.expect("a ServerHello");
-            let suite = setup.server.common.provider.tls13_suite(suite).expect("a suite of the provider");
+            let suite = setup.server.config().common().provider().tls13_suite(suite).expect("a suite of the provider");
             let mut client = DatagramForge::new(suite, &log.secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET"), 2);
             for number in 0..400 {
                 victim.take(unified(3, number as u8));
@@ -320,7 +318,7 @@ fn full_buffers() {
 fn large_datagrams() {
     let (_, mut setup, memory) = configurations().swap_remove(1);
     for side in Side::BOTH {
-        setup.common(side).datagrams = Some(Datagrams { max_datagram: 17_000, ..Datagrams::default() });
+        setup.common(side).set_datagrams(Some(Datagrams::default().max_datagram(17_000)));
     }
     for side in Side::BOTH {
         let mut victim = Victim::new(&setup, side);

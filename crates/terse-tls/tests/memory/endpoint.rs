@@ -26,11 +26,12 @@ impl World {
         let provider = &terse_aws_lc::PROVIDER;
         let setup = Setup::mutual(provider, provider, "p256x3").over(version, Datagrams::default());
         let (mut rng, now) = (SeededRng::new(1), at(0));
-        let config = Arc::new(setup.client);
+        let config = Arc::new(setup.client.build().unwrap());
         let clients =
             (0..CLIENTS).map(|_| Connection::client(config.clone(), server_address(), now, &mut rng).unwrap());
         let clients = clients.collect();
-        let endpoint = Endpoint::new(Arc::new(setup.server), EndpointLimits::default(), &mut rng).unwrap();
+        let endpoint =
+            Endpoint::new(Arc::new(setup.server.build().unwrap()), EndpointLimits::default(), &mut rng).unwrap();
         let mut world = Self { endpoint, clients, now, rng };
         world.run();
         world

@@ -18,8 +18,8 @@ use terse_testkit::pki::{Pki, server_address};
 use terse_testkit::rng::SeededRng;
 use terse_testkit::setup::Setup;
 use terse_tls::{
-    ApiMisuse, ClientAuthentication, ClientConfig, Connection, ContentType, Error, HandshakeType, InvalidMessage,
-    Memory, ProtocolVersion, ServerConfig,
+    ApiMisuse, ClientAuthentication, Connection, ContentType, Error, HandshakeType, InvalidMessage, Memory,
+    ProtocolVersion,
 };
 
 #[global_allocator]
@@ -36,7 +36,7 @@ struct Victim {
 impl Victim {
     fn new(setup: &Setup, side: Side) -> Self {
         let mut pair = setup.pair(1);
-        let config = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        let config = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
         let mut rng = SeededRng::new(1);
         let (connection, heap) = measure(|| match side {
             Side::Client => Connection::client(config.0, server_address(), at(0), &mut rng).unwrap(),
@@ -97,26 +97,23 @@ fn configurations() -> Vec<(&'static str, Setup, Memory)> {
         // RustCrypto verifies with RSA keys, and does not sign with them.
         "rsa2048x3" => {
             let (pki, signer) = (Pki::shared(chain), &terse_aws_lc::PROVIDER);
-            let client = ClientConfig::new(provider, pki.trust(provider));
-            Setup {
-                client,
-                server: ServerConfig::new(signer, pki.server(signer)),
-                ..Setup::new(provider, provider, "p256x3")
-            }
-            .only(version)
+            let mut setup = Setup::new(provider, signer, "p256x3").only(version);
+            setup.client.trust(pki.trust()).credentials(vec![]);
+            setup.server.credentials(vec![pki.server(signer)]);
+            setup
         }
         _ => Setup::mutual(provider, provider, chain).only(version),
     };
     let mut all = Vec::new();
     for (version, tls12) in [(ProtocolVersion::TLS_1_3, false), (ProtocolVersion::TLS_1_2, true)] {
         let mut device = of("p256x3", version);
-        let memory = Memory { tls12, ..Memory::DEVICE };
+        let memory = Memory::DEVICE.tls12(tls12);
         for side in Side::BOTH {
             let common = device.common(side);
-            common.max_handshake_message = memory.max_handshake_message;
-            common.max_record = memory.max_record;
-            common.max_send_buffer = memory.max_send_buffer;
-            common.record_size_limit = Some(memory.max_record as u16);
+            common.set_max_handshake_message(memory.max_handshake_message);
+            common.set_max_record(memory.max_record);
+            common.set_max_send_buffer(memory.max_send_buffer);
+            common.set_record_size_limit(Some(memory.max_record as u16));
         }
         all.push(("device", device, memory));
         for (chain, own_flight, cryptography) in
@@ -158,12 +155,11 @@ fn handshakes() {
 fn handshakes_with_crls() {
     for (name, mut setup, memory) in configurations() {
         let pki = Pki::shared(if name == "device" { "p256x3" } else { name });
-        let provider = &terse_rustcrypto::PROVIDER;
         let crl = pki.authority.crl(1, &[], terse_testkit::pki::validity()).unwrap();
-        let trust = pki.trust(provider).with_crls(provider, &[crl]).unwrap();
-        setup.client.trust = trust.clone();
-        if !setup.client.credentials.is_empty() {
-            setup.server.client_authentication = ClientAuthentication::Required(trust);
+        let trust = pki.trust().with_crls(&[crl]).unwrap();
+        setup.client.trust(trust.clone());
+        if !setup.client.config().credentials().is_empty() {
+            setup.server.client_authentication(ClientAuthentication::Required(trust));
         }
         for side in Side::BOTH {
             let mut victim = Victim::new(&setup, side);
@@ -206,7 +202,7 @@ fn full_buffers() {
         |setup, memory, side| {
             let mut setup = setup.clone();
             let log = Arc::<KeyLogLines>::default();
-            setup.server.common.key_log = Some(log.clone());
+            setup.server.key_log(log.clone());
             let mut victim = Victim::new(&setup, side);
             victim.handshake(usize::MAX);
             let data = vec![b'x'; 0x4_0000];
@@ -249,19 +245,19 @@ fn max_record_goes_with_an_extension() {
     let (_, setup, memory) = configurations().swap_remove(0);
     let refused = |change: &dyn Fn(&mut terse_tls::Common)| {
         let (mut client, mut server) = (setup.client.clone(), setup.server.clone());
-        change(&mut client.common);
-        change(&mut server.common);
-        let error = client.check().unwrap_err();
-        assert_eq!(server.check(), Err(error));
+        change(client.common_mut());
+        change(server.common_mut());
+        let error = client.build().unwrap_err();
+        assert_eq!(server.build().map(drop), Err(error));
         error
     };
-    assert_eq!(refused(&|common| common.record_size_limit = None), ApiMisuse::MaxRecordOutOfRange);
+    assert_eq!(refused(&|common| _ = common.set_record_size_limit(None)), ApiMisuse::MaxRecordOutOfRange);
     let larger = memory.max_record as u16 + 2;
-    assert_eq!(refused(&|common| common.record_size_limit = Some(larger)), ApiMisuse::MaxRecordOutOfRange);
-    assert_eq!(refused(&|common| common.max_record = 0x4001), ApiMisuse::MaxRecordOutOfRange);
-    assert_eq!(refused(&|common| common.max_record = 63), ApiMisuse::MaxRecordOutOfRange);
+    assert_eq!(refused(&|common| _ = common.set_record_size_limit(larger)), ApiMisuse::MaxRecordOutOfRange);
+    assert_eq!(refused(&|common| _ = common.set_max_record(0x4001)), ApiMisuse::MaxRecordOutOfRange);
+    assert_eq!(refused(&|common| _ = common.set_max_record(63)), ApiMisuse::MaxRecordOutOfRange);
     let mut client = setup.client.clone();
-    client.common.record_size_limit = None;
-    client.max_fragment_length = terse_tls::MaxFragmentLength::from_bytes(1024);
-    assert_eq!(client.check(), Ok(()));
+    client.record_size_limit(None);
+    client.max_fragment_length(terse_tls::MaxFragmentLength::from_bytes(1024));
+    assert_eq!(client.build().map(drop), Ok(()));
 }

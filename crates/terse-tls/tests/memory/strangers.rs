@@ -45,7 +45,7 @@ impl Server {
             setup = setup.in_datagrams(Datagrams::default());
         }
         let store = Arc::new(MemoryServerStore::new(CAPACITY));
-        setup.server.cache = Some(ServerCache { store: store.clone(), schemes });
+        setup.server.cache(Some(ServerCache::new(store.clone(), schemes)));
         let known = (0..CAPACITY).map(|_| Arc::new(MemoryClientStore::new(4))).collect();
         let mut server = Self { setup, store, known, schemes };
         for mode in [Mode::Full, best] {
@@ -58,8 +58,8 @@ impl Server {
     fn everybody_connects(&mut self, mode: Mode) {
         for (seed, store) in (0..).zip(&self.known) {
             let mut setup = self.setup.clone();
-            setup.client.cache = Some(ClientCache { store: store.clone(), schemes: self.schemes });
-            let found = if setup.client.common.datagrams.is_some() {
+            setup.client.cache(Some(ClientCache::new(store.clone(), self.schemes)));
+            let found = if setup.client.config().common().datagrams().is_some() {
                 let mut pair = setup.datagram_pair(seed);
                 pair.run_well().unwrap();
                 pair.send(Side::Server, b"data").unwrap();
@@ -86,13 +86,13 @@ impl Server {
             terse_tls::cache::Save::Later
         })
         .unwrap();
-        client.cache = Some(ClientCache { store: Arc::new(known), schemes: self.schemes });
-        client.common.fault = Some(fault::fault(move |_, kind, message| {
+        client.cache(Some(ClientCache::new(Arc::new(known), self.schemes)));
+        client.fault(Some(fault::fault(move |_, kind, message| {
             if kind == HandshakeType::CLIENT_HELLO {
                 make_up_tickets(message, number);
             }
-        }));
-        Arc::new(client)
+        })));
+        Arc::new(client.build().unwrap())
     }
 }
 
@@ -125,7 +125,7 @@ fn made_up_tickets_cost_nothing_that_lasts() {
     for version in VERSIONS {
         for scheme in SCHEMES {
             let mut server = Server::new(version, scheme, false);
-            let config = Arc::new(server.setup.server.clone());
+            let config = Arc::new(server.setup.server.build().unwrap());
             let before = server.store.lineages();
             let strangers: Vec<_> = (0..EACH).map(|number| server.stranger(number)).collect();
             let ((), heap) = measure(|| {
@@ -147,15 +147,16 @@ fn clients_without_a_certificate_push_out_each_other() {
     for version in VERSIONS {
         let mut server = Server::new(version, SCHEMES[2], false);
         let mut setup = server.setup.clone();
-        setup.server.client_authentication =
-            ClientAuthentication::Optional(terse_testkit::pki::Pki::shared("p256x2").trust(&terse_aws_lc::PROVIDER));
-        setup.client.credentials = Vec::new();
+        setup
+            .server
+            .client_authentication(ClientAuthentication::Optional(terse_testkit::pki::Pki::shared("p256x2").trust()));
+        setup.client.credentials(Vec::new());
         let before = server.store.lineages();
         let finish = |numbers: core::ops::Range<u64>| {
             for number in numbers {
                 let mut setup = setup.clone();
                 let schemes = server.schemes;
-                setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(1)), schemes });
+                setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(1)), schemes)));
                 setup.pair(number).handshake().unwrap();
             }
         };
@@ -171,8 +172,8 @@ fn clients_without_a_certificate_push_out_each_other() {
 
 /// Each from an address of its own; those who must show it do.
 fn flood(server: &Server, require_cookie: bool, numbers: core::ops::Range<u64>) -> Heap {
-    let limits = EndpointLimits { max_half_open: 16, require_cookie, ..EndpointLimits::default() };
-    let config = Arc::new(server.setup.server.clone());
+    let limits = EndpointLimits::default().max_half_open(16).require_cookie(require_cookie);
+    let config = Arc::new(server.setup.server.build().unwrap());
     let strangers: Vec<_> = numbers.map(|number| (number, server.stranger(number))).collect();
     let ((), heap) = measure(|| {
         let mut rng = SeededRng::new(1);

@@ -8,7 +8,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::resume::{ClientSessionStore, MAX_LIFETIME, MemoryClientSessions};
 use terse_tls::summary::Mode;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, Credential, HandshakeType, NamedGroup, Now, ServerConfig, SignatureScheme, Trust,
+    CipherSuite, ClientAuthentication, Credential, HandshakeType, NamedGroup, Now, SignatureScheme, Trust,
 };
 
 use crate::world::{CHAIN, Kept, LIFETIME, Sent, World, all, mode, shown_ticket};
@@ -24,7 +24,7 @@ fn tickets_are_small() {
     ] {
         let sent = Arc::new(Sent::default());
         let mut world = World::from(setup, kept);
-        world.setup.server.common.trace = Some(sent.clone());
+        world.setup.server.trace(sent.clone());
         world.connect(0);
         let ticket = shown_ticket(&world.connect(1)).unwrap();
         assert_eq!(ticket.len(), expected);
@@ -42,9 +42,9 @@ fn a_resumed_handshake_is_small() {
         let mut world = World::from(Setup::mutual(provider, provider, "p256x3"), kept);
         for side in Side::BOTH {
             let common = world.setup.common(side);
-            common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
-            common.groups = vec![NamedGroup::SECP256R1];
-            common.signature_schemes = vec![SignatureScheme::ECDSA_SECP256R1_SHA256];
+            common.set_suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
+            common.set_groups(vec![NamedGroup::SECP256R1]);
+            common.set_signature_schemes(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
         }
         world.connect(0);
         let pair = world.connect(1);
@@ -65,15 +65,15 @@ fn raw_public_keys_resume() {
         let mut world = World::of(version, kept);
         let pki = Pki::shared(CHAIN);
         let own = |issued: &terse_pki::Credential| {
-            let key = (provider.load_key)(issued.key()).unwrap();
-            Credential::raw_public_key(provider, key).unwrap()
+            let key = provider.load_key(issued.key()).unwrap();
+            Credential::raw_public_key(key).unwrap()
         };
         let (server, client) = (own(&pki.server), own(&pki.client));
-        let trust = |peer: &Credential| Trust::raw_public_keys(provider, &[peer.key().public_key()]).unwrap();
-        world.setup.client.trust = trust(&server);
-        world.setup.server.client_authentication = ClientAuthentication::Required(trust(&client));
-        world.setup.server.credentials = vec![server];
-        world.setup.client.credentials = vec![client];
+        let trust = |peer: &Credential| Trust::raw_public_keys(&[peer.key().public_key()]).unwrap();
+        world.setup.client.trust(trust(&server));
+        world.setup.server.client_authentication(ClientAuthentication::Required(trust(&client)));
+        world.setup.server.credentials(vec![server]);
+        world.setup.client.credentials(vec![client]);
         let first = world.connect(0);
         let resumed = world.connect(1);
         assert_eq!((mode(&first), mode(&resumed)), (Mode::Full, Mode::Resumed));
@@ -114,7 +114,7 @@ fn the_server_keeps_the_lifetime_as_well() {
 fn a_chain_of_sessions_ends_after_seven_days() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
-        world.setup.server.resumption = Some(world.server_resumption(kept, MAX_LIFETIME));
+        world.setup.server.resumption(Some(world.server_resumption(kept, MAX_LIFETIME)));
         assert_eq!(world.mode(0), Mode::Full);
         for day in 1..7 {
             assert_eq!(world.mode(day * DAY), Mode::Resumed, "{kept:?} {day}");
@@ -136,7 +136,7 @@ fn a_session_ends_with_the_certificate_of_the_client() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
         let provider = &terse_aws_lc::PROVIDER;
-        world.setup.client.credentials = vec![short_lived(CHAIN, CLIENT_NAME, |leaf| credential(provider, leaf))];
+        world.setup.client.credentials(vec![short_lived(CHAIN, CLIENT_NAME, |leaf| credential(provider, leaf))]);
         assert_eq!([world.mode(0), world.mode(3599)], [Mode::Full, Mode::Resumed]);
         assert_eq!(world.mode(3600), Mode::Resumed, "the last second of its validity");
         let failed = world.refused(3601);
@@ -149,7 +149,7 @@ fn a_session_ends_with_the_certificate_of_the_server() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
         let provider = &terse_aws_lc::PROVIDER;
-        world.setup.server.credentials = vec![short_lived(CHAIN, SERVER_NAME, |leaf| credential(provider, leaf))];
+        world.setup.server.credentials(vec![short_lived(CHAIN, SERVER_NAME, |leaf| credential(provider, leaf))]);
         assert_eq!([world.mode(0), world.mode(3600)], [Mode::Full, Mode::Resumed]);
         let failed = world.refused(3601);
         assert!(matches!(failed.error, terse_tls::Error::Certificate(_)), "{failed:?}");
@@ -161,12 +161,13 @@ fn a_session_ends_with_the_certificate_of_the_server() {
 fn needs_a_clock() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
-        let no_clock = Now { unix: None, ..at(0) };
-        world.setup.client.trust = world.setup.client.trust.accept_without_clock();
-        let pki = Pki::shared(CHAIN).trust(&terse_aws_lc::PROVIDER).accept_without_clock();
-        world.setup.server.client_authentication = ClientAuthentication::Required(pki);
+        let no_clock = Now::new(at(0).monotonic, None);
+        world.setup.client.trust(world.setup.client.config().trust().clone().accept_without_clock());
+        let pki = Pki::shared(CHAIN).trust().accept_without_clock();
+        world.setup.server.client_authentication(ClientAuthentication::Required(pki));
         let connect = |world: &World, now| {
-            let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
+            let (client, server) =
+                (Arc::new(world.setup.client.build().unwrap()), Arc::new(world.setup.server.build().unwrap()));
             let mut pair = Pair::at(&client, &server, 77, now);
             pair.handshake().unwrap();
             mode(&pair)
@@ -195,7 +196,9 @@ fn sessions_survive_in_bytes() {
         world.connect(0);
         let bytes = world.sessions.to_bytes();
         let again = Arc::new(MemoryClientSessions::from_bytes(&bytes, 4).unwrap());
-        world.setup.client.resumption.as_mut().unwrap().store = again.clone() as Arc<dyn ClientSessionStore>;
+        let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+        resumption.store = again.clone() as Arc<dyn ClientSessionStore>;
+        world.setup.client.resumption(resumption);
         assert_eq!(world.mode(1), Mode::Resumed);
     }
 }
@@ -205,8 +208,8 @@ fn sessions_survive_in_bytes() {
 fn lifetimes_are_checked_before_any_connection() {
     let world = World::new(Kept::InStore);
     let check = |lifetime| {
-        let resumption = Some(world.server_resumption(Kept::InStore, lifetime));
-        ServerConfig { resumption, ..world.setup.server.clone() }.check()
+        let mut server = world.setup.server.clone();
+        server.resumption(world.server_resumption(Kept::InStore, lifetime)).build().map(drop)
     };
     assert_eq!(check(MAX_LIFETIME), Ok(()));
     assert_eq!([0, MAX_LIFETIME + 1].map(check), [Err(terse_tls::ApiMisuse::TicketLifetime); 2]);

@@ -18,16 +18,18 @@ fn refuses(alter: fn(&mut Vec<u8>), error: impl Into<Error>, alert: Alert) {
         let mut world = World::new(kept);
         world.connect(0);
         let stored = world.sessions.to_bytes();
-        world.setup.client.common.fault = Some(first(CH, alter));
+        world.setup.client.fault(Some(first(CH, alter)));
         let mut pair = world.pair(1);
         let failed = pair.run().unwrap_err();
         assert_eq!((failed.side, &failed.error), (Side::Server, &error));
         assert_eq!(pair.failure(Side::Client), Some(&Error::AlertReceived(alert)));
 
         // Whoever saw the ticket in the clear cannot spoil it for its owner.
-        world.setup.client.common.fault = None;
+        world.setup.client.fault(None);
         let again = terse_tls::resume::MemoryClientSessions::from_bytes(&stored, 4).unwrap();
-        world.setup.client.resumption.as_mut().unwrap().store = alloc::sync::Arc::new(again);
+        let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+        resumption.store = alloc::sync::Arc::new(again);
+        world.setup.client.resumption(resumption);
         assert_eq!(world.mode(2), Mode::Resumed);
     }
 }
@@ -119,7 +121,7 @@ fn a_second_client_hello_with_a_wrong_binder() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
     world.setup = world.setup.with_hello_retry(false);
-    world.setup.client.common.fault = Some(nth(CH, 1, |m| *m.last_mut().unwrap() ^= 1));
+    world.setup.client.fault(Some(nth(CH, 1, |m| *m.last_mut().unwrap() ^= 1)));
     assert_eq!(world.refused(1).error, PeerMisbehaved::BadBinder.into());
 }
 
@@ -129,7 +131,7 @@ fn a_second_client_hello_without_the_key_is_a_full_handshake() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
     world.setup = world.setup.with_hello_retry(false);
-    world.setup.client.common.fault = Some(nth(CH, 1, |m| remove_extension(m, Ext::PRE_SHARED_KEY)));
+    world.setup.client.fault(Some(nth(CH, 1, |m| remove_extension(m, Ext::PRE_SHARED_KEY))));
     assert_eq!(world.mode(1), Mode::Full);
 }
 
@@ -138,7 +140,7 @@ fn early_data_in_the_second_client_hello() {
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
     world.setup = world.setup.with_hello_retry(false);
-    world.setup.client.common.fault = Some(nth(CH, 1, |m| add_extension(m, Ext::EARLY_DATA, b"")));
+    world.setup.client.fault(Some(nth(CH, 1, |m| add_extension(m, Ext::EARLY_DATA, b""))));
     let failed = run(&mut world.pair(1)).unwrap_err();
     assert_eq!((failed.side, failed.error), (Side::Server, PeerMisbehaved::ChangedClientHello.into()));
 }
@@ -150,7 +152,7 @@ fn an_end_of_early_data_that_is_not_as_it_should_be() {
     let alter_end = |alter: fn(&mut Vec<u8>)| {
         let mut world = World::with_early_data(Kept::InTickets);
         world.connect(0);
-        world.setup.client.common.fault = Some(first(END, alter));
+        world.setup.client.fault(Some(first(END, alter)));
         run(&mut world.pair(1)).unwrap_err()
     };
     let failed = alter_end(Vec::clear);
@@ -170,14 +172,14 @@ fn an_end_of_early_data_where_there_is_none() {
         world.connect(0);
         if early {
             // Rejected: the server must not see an end.
-            world.setup.server.resumption = Some(world.server_resumption(Kept::InTickets, 7200));
+            world.setup.server.resumption(Some(world.server_resumption(Kept::InTickets, 7200)));
         }
         let end = [HandshakeType::END_OF_EARLY_DATA.0, 0, 0, 0];
-        world.setup.client.common.fault = Some(fault(move |_, kind, message| {
+        world.setup.client.fault(Some(fault(move |_, kind, message| {
             if matches!(kind, HandshakeType::CERTIFICATE | HandshakeType::FINISHED) {
                 message.splice(0..0, end);
             }
-        }));
+        })));
         let failed = run(&mut world.pair(1)).unwrap_err();
         let error = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::END_OF_EARLY_DATA);
         assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
@@ -189,9 +191,9 @@ fn an_end_of_early_data_where_there_is_none() {
 fn a_certificate_in_a_resumed_handshake() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
-    world.setup.client.common.fault = Some(first(HandshakeType::FINISHED, |m| {
+    world.setup.client.fault(Some(first(HandshakeType::FINISHED, |m| {
         m.splice(0..0, [HandshakeType::CERTIFICATE.0, 0, 0, 4, 0, 0, 0, 0]);
-    }));
+    })));
     let failed = world.refused(1);
     let error = PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE);
     assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
@@ -205,8 +207,8 @@ fn signature_algorithms_are_missing_only_where_they_are_needed() {
     refuses(strip, PeerMisbehaved::BadBinder, Alert::DECRYPT_ERROR); // the key is known, the binder covered them
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
-    world.setup.server.resumption = None;
-    world.setup.client.common.fault = Some(first(CH, strip));
+    world.setup.server.resumption(None);
+    world.setup.client.fault(Some(first(CH, strip)));
     let failed = world.refused(1);
     let error = PeerMisbehaved::MissingExtension(Ext::SIGNATURE_ALGORITHMS);
     assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
@@ -217,7 +219,7 @@ fn signature_algorithms_are_missing_only_where_they_are_needed() {
 fn a_wrong_finished() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
-    world.setup.client.common.fault = Some(first(HandshakeType::FINISHED, |m| m[10] ^= 1));
+    world.setup.client.fault(Some(first(HandshakeType::FINISHED, |m| m[10] ^= 1)));
     let mut pair = world.pair(1);
     assert_eq!(pair.run().unwrap_err().error, PeerMisbehaved::BadFinished.into());
     assert!(!pair.server.is_connected());

@@ -24,7 +24,7 @@ fn refuses(early: bool, kind: HandshakeType, alter: fn(&mut Vec<u8>), error: imp
 }
 
 fn check(mut world: World, kind: HandshakeType, alter: fn(&mut Vec<u8>), error: impl Into<Error>, alert: Alert) {
-    world.setup.server.common.fault = Some(first(kind, alter));
+    world.setup.server.fault(Some(first(kind, alter)));
     let mut pair = world.pair(1);
     let error = error.into();
     let failed = run(&mut pair).unwrap_err();
@@ -41,7 +41,7 @@ fn an_index_out_of_range() {
         let mut world = World::new(Kept::InTickets);
         world.connect(0);
         let alter = move |m: &mut Vec<u8>| set_extension(m, Ext::PRE_SHARED_KEY, &[0, index]);
-        world.setup.server.common.fault = Some(first(SH, alter));
+        world.setup.server.fault(Some(first(SH, alter)));
         let failed = world.refused(1);
         assert_eq!((failed.side, failed.error), (Side::Client, SELECTION.into()));
     }
@@ -60,7 +60,7 @@ fn a_key_without_a_share() {
 #[test]
 fn a_key_that_was_not_offered() {
     let mut world = World::new(Kept::InTickets);
-    world.setup.server.common.fault = Some(first(SH, |m| add_extension(m, Ext::PRE_SHARED_KEY, &[0, 0])));
+    world.setup.server.fault(Some(first(SH, |m| add_extension(m, Ext::PRE_SHARED_KEY, &[0, 0]))));
     let failed = world.refused(0);
     let error = PeerMisbehaved::UnsolicitedExtension(Ext::PRE_SHARED_KEY);
     assert_eq!((failed.side, &failed.error), (Side::Client, &error.into()));
@@ -93,7 +93,7 @@ fn certificates_beside_a_key() {
     ] {
         let mut world = World::new(Kept::InTickets);
         world.connect(0);
-        world.setup.server.common.fault = Some(first(EE, move |m| m.extend_from_slice(message)));
+        world.setup.server.fault(Some(first(EE, move |m| m.extend_from_slice(message))));
         let failed = world.refused(1);
         let error = PeerMisbehaved::UnexpectedHandshakeMessage(kind);
         assert_eq!((failed.side, failed.error), (Side::Client, error.into()));
@@ -115,28 +115,28 @@ fn early_data_that_must_not_be_taken() {
     // No key was selected.
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
-    world.setup.server.resumption = None;
+    world.setup.server.resumption(None).early_data(None);
     check(world, EE, accept, error, Alert::ILLEGAL_PARAMETER);
 
     // The second key was selected.
     let psk = || ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap();
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
-    world.setup.client.psks = vec![psk()];
-    world.setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
-    world.setup.server.resumption = None;
+    world.setup.client.psks(vec![psk()]);
+    world.setup.server.psks(Arc::new(MemoryPskStore::new([psk()])));
+    world.setup.server.resumption(None).early_data(None);
     check(world, EE, accept, error, Alert::ILLEGAL_PARAMETER);
 
     // Another suite.
     let mut world = World::with_early_data(Kept::InTickets);
     let suite = world.connect(0).client.summary().cipher_suite.unwrap();
-    world.setup.server.common.suites.retain(|other| *other != suite);
+    world.setup.server.edit_suites(|list| list.retain(|other| *other != suite));
     check(world, EE, accept, error, Alert::ILLEGAL_PARAMETER);
 
     // Another application protocol.
     let mut world = World::with_early_data(Kept::InTickets);
     for side in Side::BOTH {
-        world.setup.common(side).alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
+        world.setup.common(side).set_alpn_protocols(vec![b"mqtt".to_vec(), b"coap".to_vec()]);
     }
     world.connect(0);
     let other: fn(&mut Vec<u8>) = |m| {
@@ -162,10 +162,10 @@ fn a_caching_reply_beside_a_key() {
     for body in [&b""[..], &[0, 0], &[0, 1, 1]] {
         for kind in [Ext::CLIENT_CACHED_INFO, Ext::CACHED_INFO] {
             let mut world = crate::rule6::cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
-            world.setup.server.common.fault = Some(first(EE, move |m| {
+            world.setup.server.fault(Some(first(EE, move |m| {
                 remove_extension(m, kind);
                 add_extension(m, kind, body);
-            }));
+            })));
             let mut pair = world.pair(5);
             let failed = pair.run().unwrap_err();
             assert_eq!(failed.side, Side::Client);
@@ -185,7 +185,7 @@ fn a_caching_reply_beside_a_key() {
 fn tickets() {
     let altered = |alter: fn(&mut Vec<u8>)| {
         let mut world = World::new(Kept::InTickets);
-        world.setup.server.common.fault = Some(first(HandshakeType::NEW_SESSION_TICKET, alter));
+        world.setup.server.fault(Some(first(HandshakeType::NEW_SESSION_TICKET, alter)));
         let result = world.pair(0).run();
         (world, result)
     };
@@ -203,7 +203,7 @@ fn tickets() {
     let (mut world, result) = altered(|m| m[4..8].fill(0xff)); // longer than seven days
     result.unwrap();
     assert!(!world.sessions.is_empty());
-    world.setup.server.common.fault = None;
+    world.setup.server.fault(None);
     assert_eq!(world.mode(7 * 86_400), Mode::Full);
 
     // An early_data extension of the wrong form.
@@ -220,10 +220,10 @@ fn tickets() {
 #[test]
 fn a_flood_of_tickets_fills_nothing() {
     let mut world = World::new(Kept::InTickets);
-    world.setup.server.common.fault = Some(first(HandshakeType::NEW_SESSION_TICKET, |m| {
+    world.setup.server.fault(Some(first(HandshakeType::NEW_SESSION_TICKET, |m| {
         let one = m.clone();
         (0..100).for_each(|_| m.extend_from_slice(&one));
-    }));
+    })));
     world.connect(0);
     assert_eq!(world.sessions.len(), 1);
     assert!(world.sessions.to_bytes().len() < 4 * 500);

@@ -44,14 +44,17 @@ fn is_declined(change: impl Fn(&mut World, Kept)) {
 
 #[test]
 fn another_server_or_a_restart() {
-    is_declined(|world, kept| world.setup.server.resumption = Some(world.server_resumption(kept, 7200)));
+    is_declined(|world, kept| {
+        let resumption = world.server_resumption(kept, 7200);
+        world.setup.server.resumption(resumption);
+    });
 }
 
 #[test]
 fn the_other_way_of_keeping() {
     is_declined(|world, kept| {
         let other = Kept::BOTH.into_iter().find(|other| *other != kept).unwrap();
-        world.setup.server.resumption = Some(world.server_resumption(other, 7200));
+        world.setup.server.resumption(Some(world.server_resumption(other, 7200)));
     });
 }
 
@@ -60,7 +63,7 @@ fn a_server_that_resumes_no_more() {
     for (version, kept) in all() {
         let mut world = World::of(version, kept);
         world.connect(0);
-        world.setup.server.resumption = None;
+        world.setup.server.resumption(None);
         assert_eq!([world.mode(1), world.mode(2)], [Mode::Full; 2]);
     }
 }
@@ -71,15 +74,15 @@ fn a_renewed_certificate_of_the_server() {
         let provider = &terse_aws_lc::PROVIDER;
         let options = terse_pki::LeafOptions::new(SERVER_NAME, validity());
         let renewed = Pki::shared(CHAIN).authority.issue(&options).unwrap();
-        world.setup.server.credentials = vec![terse_testkit::pki::credential(provider, &renewed)];
+        world.setup.server.credentials(vec![terse_testkit::pki::credential(provider, &renewed)]);
     });
 }
 
 #[test]
 fn another_policy_of_client_authentication() {
-    is_declined(|world, _| world.setup.server.client_authentication = ClientAuthentication::None);
-    let trust = || Pki::shared(CHAIN).trust(&terse_aws_lc::PROVIDER);
-    is_declined(|world, _| world.setup.server.client_authentication = ClientAuthentication::Optional(trust()));
+    is_declined(|world, _| _ = world.setup.server.client_authentication(ClientAuthentication::None));
+    let trust = || Pki::shared(CHAIN).trust();
+    is_declined(|world, _| _ = world.setup.server.client_authentication(ClientAuthentication::Optional(trust())));
 }
 
 /// A session of a client that was never asked must not get past a server that asks now.
@@ -89,8 +92,8 @@ fn a_server_that_begins_to_ask_for_certificates() {
         let provider = &terse_aws_lc::PROVIDER;
         let mut world = World::from(Setup::new(provider, provider, CHAIN), kept).only(version);
         world.connect(0);
-        let trust = Pki::shared(CHAIN).trust(provider);
-        world.setup.server.client_authentication = ClientAuthentication::Required(trust);
+        let trust = Pki::shared(CHAIN).trust();
+        world.setup.server.client_authentication(ClientAuthentication::Required(trust));
         let pair = world.connect(1);
         assert_eq!(mode(&pair), Mode::Full);
         assert!(pair.server.summary().peer.identity.is_some());
@@ -103,8 +106,8 @@ fn other_client_cas() {
     for (version, kept) in all() {
         let mut world = World::of(version, kept);
         world.connect(0);
-        let other = Pki::named(CHAIN, "Other CA").trust(&terse_aws_lc::PROVIDER);
-        world.setup.server.client_authentication = ClientAuthentication::Required(other);
+        let other = Pki::named(CHAIN, "Other CA").trust();
+        world.setup.server.client_authentication(ClientAuthentication::Required(other));
         let failed = world.refused(1);
         assert!(matches!(failed.error, terse_tls::Error::Certificate(_)), "{failed:?}");
     }
@@ -119,8 +122,8 @@ fn a_revoked_client() {
         let pki = Pki::shared(CHAIN);
         let revoked = terse_pki::Revocation::new(pki.client.leaf(), NOW).unwrap();
         let crl = pki.authority.crl(1, &[revoked], validity()).unwrap();
-        let trust = pki.trust(&terse_aws_lc::PROVIDER).with_crls(&terse_aws_lc::PROVIDER, &[crl]).unwrap();
-        world.setup.server.client_authentication = ClientAuthentication::Required(trust);
+        let trust = pki.trust().with_crls(&[crl]).unwrap();
+        world.setup.server.client_authentication(ClientAuthentication::Required(trust));
         let failed = world.refused(1);
         assert!(matches!(failed.error, terse_tls::Error::Certificate(_)), "{failed:?}");
     }
@@ -130,7 +133,7 @@ fn a_revoked_client() {
 fn another_application_protocol() {
     is_declined(|world, _| {
         for side in terse_testkit::pair::Side::BOTH {
-            world.setup.common(side).alpn_protocols = vec![b"mqtt".to_vec()];
+            world.setup.common(side).set_alpn_protocols(vec![b"mqtt".to_vec()]);
         }
     });
 }
@@ -140,7 +143,7 @@ fn another_promise_about_early_data() {
     for kept in Kept::BOTH {
         let mut world = World::new(kept);
         world.connect(0);
-        world.setup.server.early_data = Some(ServerEarlyData::new(500));
+        world.setup.server.early_data(Some(ServerEarlyData::new(500)));
         assert_eq!([1, 2].map(|seconds| world.mode(seconds)), [Mode::Full, Mode::Resumed]);
     }
 }
@@ -151,9 +154,9 @@ fn another_server_name() {
     for (version, kept) in all() {
         let mut world = World::of(version, kept);
         world.connect(0);
-        world.setup.client.send_server_name = false;
+        world.setup.client.send_server_name(false);
         assert_eq!(world.mode(1), Mode::Full, "{version} {kept:?}");
-        world.setup.client.send_server_name = true;
+        world.setup.client.send_server_name(true);
         assert_eq!(world.mode(2), Mode::Full, "the session of the one without a name");
     }
 }
@@ -164,8 +167,9 @@ fn another_port() {
     for version in VERSIONS {
         let mut world = World::of(version, Kept::InStore);
         world.connect(0);
-        let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
-        let address = ServerAddress { port: 8884, ..server_address() };
+        let (client, server) =
+            (Arc::new(world.setup.client.build().unwrap()), Arc::new(world.setup.server.build().unwrap()));
+        let address = ServerAddress::new(server_address().name, 8884);
         let mut pair = Pair::to(address, &client, &server, 9, terse_testkit::pair::at(1));
         pair.handshake().unwrap();
         assert!(!shows_session(&pair));
@@ -178,7 +182,7 @@ fn other_trust_of_the_client() {
     ends_sessions(|world, _| {
         let (pki, other) = (Pki::shared(CHAIN), Pki::named(CHAIN, "Other CA"));
         let anchors = [pki.root(), other.root()];
-        world.setup.client.trust = terse_tls::Trust::new(&terse_aws_lc::PROVIDER, &anchors).unwrap();
+        world.setup.client.trust(terse_tls::Trust::new(&anchors).unwrap());
     });
 }
 
@@ -187,15 +191,17 @@ fn another_certificate_of_the_client() {
     ends_sessions(|world, _| {
         let options = terse_pki::LeafOptions::new("sensor-18.plant.example", validity());
         let other = Pki::shared(CHAIN).authority.issue(&options).unwrap();
-        world.setup.client.credentials = vec![terse_testkit::pki::credential(&terse_aws_lc::PROVIDER, &other)];
+        world.setup.client.credentials(vec![terse_testkit::pki::credential(&terse_aws_lc::PROVIDER, &other)]);
     });
 }
 
 #[test]
 fn a_suite_that_was_switched_off() {
     ends_sessions(|world, _| {
-        world.setup.client.common.suites =
-            vec![CipherSuite::TLS_AES_256_GCM_SHA384, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384];
+        world
+            .setup
+            .client
+            .suites(vec![CipherSuite::TLS_AES_256_GCM_SHA384, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]);
     });
 }
 
@@ -204,7 +210,7 @@ fn a_version_that_was_switched_off() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
     for side in terse_testkit::pair::Side::BOTH {
-        world.setup.common(side).versions = vec![ProtocolVersion::TLS_1_2];
+        world.setup.common(side).set_versions(vec![ProtocolVersion::TLS_1_2]);
     }
     let mut pair = world.pair(1);
     pair.handshake().unwrap();

@@ -97,9 +97,9 @@ fn may_be_nothing_at_all() {
 #[test]
 fn works_byte_by_byte_in_compatibility_mode_and_with_small_records() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.client.compatibility_mode = true;
-    world.setup.client.common.record_size_limit = Some(64);
-    world.setup.server.common.record_size_limit = Some(64);
+    world.setup.client.compatibility_mode(true);
+    world.setup.client.record_size_limit(Some(64));
+    world.setup.server.record_size_limit(Some(64));
     let data = [7; 500];
     let (mut pair, taken) = resumed(&mut world, &data);
     assert_eq!(taken, 500);
@@ -115,10 +115,10 @@ fn works_byte_by_byte_in_compatibility_mode_and_with_small_records() {
 #[test]
 fn goes_in_records_as_large_as_the_server_took_before() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.client.common.record_size_limit = Some(0x1000);
-    world.setup.server.common.record_size_limit = Some(64);
+    world.setup.client.record_size_limit(Some(0x1000));
+    world.setup.server.record_size_limit(Some(64));
     world.connect(0);
-    world.setup.server.common.record_size_limit = None;
+    world.setup.server.record_size_limit(None);
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(&[7; 63 * 4]), Ok(63 * 4));
     let sent = records(&pair.transmit(Side::Client));
@@ -150,11 +150,11 @@ fn more_than_the_ticket_allows_is_refused() {
     let mut world = World::with_early_data(Kept::InTickets);
     let log = Arc::new(KeyLogLines::default());
     world.connect(0);
-    world.setup.client.common.key_log = Some(log.clone());
+    world.setup.client.key_log(log.clone());
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(&[1; EARLY_DATA as usize]), Ok(EARLY_DATA as usize));
     let mut flight = pair.transmit(Side::Client);
-    let suite = world.setup.client.common.provider.tls13_suites[0];
+    let suite = world.setup.client.config().common().provider().tls13_suites[0];
     let mut forge = Forge::new(suite, &log.secret("CLIENT_EARLY_TRAFFIC_SECRET"));
     forge.skip(1);
     flight.extend(forge.record(ContentType::APPLICATION_DATA, b"1"));
@@ -177,10 +177,10 @@ fn nothing_but_early_data_comes_under_its_key() {
         let mut world = World::with_early_data(Kept::InTickets);
         let log = Arc::new(KeyLogLines::default());
         world.connect(0);
-        world.setup.client.common.key_log = Some(log.clone());
+        world.setup.client.key_log(log.clone());
         let mut pair = world.pair(1);
         let mut flight = pair.transmit(Side::Client);
-        let suite = world.setup.client.common.provider.tls13_suites[0];
+        let suite = world.setup.client.config().common().provider().tls13_suites[0];
         flight.extend(Forge::new(suite, &log.secret("CLIENT_EARLY_TRAFFIC_SECRET")).record(content_type, &content));
         assert_eq!(deliver(&mut pair, Side::Server, flight).unwrap_err().error, error);
     }
@@ -201,7 +201,7 @@ fn garbage_is_fatal_once_it_is_accepted() {
 fn is_asked_for_by_the_application_on_both_sides() {
     // The server does not allow it.
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.server.early_data = None;
+    world.setup.server.early_data(None);
     let (mut pair, taken) = resumed(&mut world, b"early");
     assert_eq!(taken, 0);
     run(&mut pair).unwrap();
@@ -210,7 +210,9 @@ fn is_asked_for_by_the_application_on_both_sides() {
 
     // The client does not want it.
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.client.resumption.as_mut().unwrap().early_data = false;
+    let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+    resumption.early_data = false;
+    world.setup.client.resumption(resumption);
     world.connect(0);
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(b"early"), Err(ApiMisuse::NoEarlyData.into()));
@@ -235,9 +237,9 @@ fn there_is_none_without_a_session() {
 #[test]
 fn is_bounded_by_the_send_buffer() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.server.early_data = Some(ServerEarlyData::new(0x1_0000));
+    world.setup.server.early_data(Some(ServerEarlyData::new(0x1_0000)));
     world.connect(0);
-    world.setup.client.common.max_send_buffer = 0x4000;
+    world.setup.client.max_send_buffer(0x4000);
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(&[0; 0x1_0000]), Ok(0x4000));
     let mut received = run(&mut pair).unwrap().early.len();
@@ -251,9 +253,9 @@ fn a_server_of_tls_1_2_ends_the_connection() {
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
     for side in Side::BOTH {
-        world.setup.common(side).versions = vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2];
+        world.setup.common(side).set_versions(vec![ProtocolVersion::TLS_1_3, ProtocolVersion::TLS_1_2]);
     }
-    world.setup.server.common.versions = vec![ProtocolVersion::TLS_1_2];
+    world.setup.server.versions(vec![ProtocolVersion::TLS_1_2]);
     let mut pair = world.pair(1);
     let hello = records(&pair.transmit(Side::Client)).remove(0);
     deliver(&mut pair, Side::Server, hello).unwrap();

@@ -25,9 +25,9 @@ fn psk(name: &[u8], key: u8) -> ExternalPsk {
 /// Both sides have certificates as well, but do not resume.
 fn world(client: &[ExternalPsk], server: &[ExternalPsk]) -> World {
     let mut world = World::new(Kept::InTickets);
-    world.setup.client.resumption = None;
-    world.setup.client.psks = client.to_vec();
-    world.setup.server.psks = Some(Arc::new(MemoryPskStore::new(server.iter().cloned())));
+    world.setup.client.resumption(None);
+    world.setup.client.psks(client.to_vec());
+    world.setup.server.psks(Arc::new(MemoryPskStore::new(server.iter().cloned())));
     world
 }
 
@@ -49,8 +49,8 @@ fn stand_for_certificates_on_both_sides() {
         for psk in [psk(NAME, 1), psk(NAME, 1).imported(b"plant 4").unwrap()] {
             let mut world = world(slice::from_ref(&psk), slice::from_ref(&psk));
             let setup = Setup::mutual(providers[0], providers[1], CHAIN);
-            world.setup.client.common.provider = setup.client.common.provider;
-            world.setup.server.common.provider = setup.server.common.provider;
+            world.setup.client.common_mut().set_provider(*setup.client.config().common().provider());
+            world.setup.server.common_mut().set_provider(*setup.server.config().common().provider());
             let pair = world.connect(0);
             check(&pair, NAME);
             assert_eq!(pair.client.summary().signatures_verified, 0);
@@ -61,7 +61,7 @@ fn stand_for_certificates_on_both_sides() {
 #[test]
 fn need_no_certificates_at_all() {
     let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
-    world.setup.server.credentials.clear();
+    world.setup.server.credentials(vec![]);
     check(&world.connect(0), NAME);
     world.setup = world.setup.with_hello_retry(true);
     check(&world.connect(1), NAME);
@@ -71,33 +71,33 @@ fn need_no_certificates_at_all() {
 #[test]
 fn need_no_signatures_at_all() {
     let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
-    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
-    world.setup.client.credentials = Vec::new();
-    world.setup.server.credentials.clear();
-    world.setup.server.client_authentication = ClientAuthentication::None;
+    world.setup.client.trust(Trust::nobody());
+    world.setup.client.credentials(Vec::new());
+    world.setup.server.credentials(vec![]);
+    world.setup.server.client_authentication(ClientAuthentication::None);
     for side in Side::BOTH {
-        world.setup.common(side).signature_schemes.clear();
-        world.setup.common(side).provider.signatures.all = &[];
-        world.setup.common(side).provider.signatures.by_scheme = &[];
+        world.setup.common(side).edit_signature_schemes(|list| list.clear());
+        let none = terse_tls::crypto::SignatureAlgorithms::new(&[], &[]);
+        world.setup.common(side).edit_provider(|provider| *provider = provider.signatures(none));
     }
     let pair = world.connect(0);
     check(&pair, NAME);
     assert!(!hello_has(&pair, ExtensionType::SIGNATURE_ALGORITHMS));
-    world.setup.client.psks.clear();
-    assert!(matches!(world.setup.client.check(), Err(ApiMisuse::EmptyConfiguration(_))));
+    world.setup.client.psks(vec![]);
+    assert!(matches!(world.setup.client.build().map(drop), Err(ApiMisuse::EmptyConfiguration(_))));
 }
 
 /// Without certificates there is nothing to leave out: a cache that a firmware is configured with costs no byte.
 #[test]
 fn alone_need_no_cache() {
     let mut world = world(&[psk(NAME, 1)], &[psk(NAME, 1)]);
-    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    world.setup.client.trust(Trust::nobody());
     let without = world.connect(0).client.summary().sent.record_bytes;
     let (store, schemes) = (Arc::new(MemoryClientStore::new(4)), Schemes::COMPACT);
-    world.setup.client.cache = Some(ClientCache { store, schemes });
+    world.setup.client.cache(Some(ClientCache::new(store, schemes)));
     let pair = world.connect(1);
     check(&pair, NAME);
-    assert!(!hello_has(&pair, world.setup.client.common.compact_cache));
+    assert!(!hello_has(&pair, world.setup.client.config().common().compact_cache()));
     assert_eq!(pair.client.summary().sent.record_bytes, without);
 }
 
@@ -105,7 +105,7 @@ fn alone_need_no_cache() {
 #[test]
 fn that_are_all_a_client_has_must_be_known() {
     let mut world = world(&[psk(b"stranger", 1)], &[psk(NAME, 1)]);
-    world.setup.client.trust = Trust::nobody(&terse_aws_lc::PROVIDER);
+    world.setup.client.trust(Trust::nobody());
     let failed = world.refused(0);
     let error = PeerMisbehaved::MissingExtension(ExtensionType::SIGNATURE_ALGORITHMS);
     assert_eq!((failed.side, failed.error), (Side::Server, error.into()));
@@ -124,9 +124,9 @@ fn are_used_with_their_hash_only() {
             PskHash::Sha256 => |suite| *suite == CipherSuite::TLS_AES_256_GCM_SHA384,
             PskHash::Sha384 => |suite| *suite != CipherSuite::TLS_AES_256_GCM_SHA384,
         };
-        world.setup.server.common.suites.retain(other);
+        world.setup.server.edit_suites(|list| list.retain(other));
         assert_eq!(world.mode(1), Mode::Full, "no suite fits");
-        world.setup.client.common.suites.retain(other);
+        world.setup.client.edit_suites(|list| list.retain(other));
         let pair = world.connect(2);
         assert!(!hello_has(&pair, ExtensionType::PRE_SHARED_KEY), "not even offered");
     }
@@ -145,7 +145,7 @@ fn imported_serve_every_hash() {
         for hash in [PskHash::Sha256, PskHash::Sha384] {
             let key = psk(NAME, 1).with_hash(hash).imported(b"").unwrap();
             let mut world = world(slice::from_ref(&key), slice::from_ref(&key));
-            world.setup.server.common.suites = vec![suite];
+            world.setup.server.suites(vec![suite]);
             let pair = world.connect(0);
             check(&pair, NAME);
             assert_eq!(pair.server.summary().cipher_suite, Some(suite));
@@ -160,11 +160,11 @@ fn unknown_lead_to_certificates_or_to_nothing() {
     let mut world = world(&[psk(b"stranger", 1)], &[psk(NAME, 1)]);
     let pair = world.connect(0);
     assert_eq!((mode(&pair), &pair.server.summary().peer.psk_identity), (Mode::Full, &None));
-    world.setup.server.credentials.clear();
+    world.setup.server.credentials(vec![]);
     let unknown = world.refused(1);
     assert_eq!((unknown.side, &unknown.error), (Side::Server, &PeerIncompatible::NoCommonPsk.into()));
     // RFC 9846, F.6: nobody can find out which names exist.
-    world.setup.client.psks = vec![psk(NAME, 2)];
+    world.setup.client.psks(vec![psk(NAME, 2)]);
     let wrong_key = world.refused(2);
     assert_eq!(wrong_key.error, PeerMisbehaved::BadBinder.into());
     assert_eq!(wrong_key.error.alert(), Some(AlertDescription::DECRYPT_ERROR));
@@ -183,7 +183,7 @@ fn imported_on_one_side_only_are_unknown() {
     ] {
         let mut world = world(&[client], &[server]);
         assert_eq!(world.mode(0), Mode::Full);
-        world.setup.server.credentials.clear();
+        world.setup.server.credentials(vec![]);
         assert_eq!(world.refused(1).error, PeerIncompatible::NoCommonPsk.into());
     }
 }
@@ -209,7 +209,7 @@ fn a_server_does_not_look_up_names_without_end() {
     names.push(psk(NAME, 1));
     let mut world = world(&names, &[psk(NAME, 1)]);
     assert_eq!(world.mode(0), Mode::Full);
-    world.setup.client.psks.remove(0);
+    world.setup.client.edit_psks(|psks| psks.remove(0));
     assert_eq!(world.mode(1), Mode::Psk);
 }
 
@@ -218,15 +218,15 @@ fn come_after_the_session_and_make_none() {
     let mut world = world(&[psk(NAME, 1)], &[]);
     world.setup = world.setup.with_resumption();
     assert_eq!(world.mode(0), Mode::Full);
-    world.setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk(NAME, 1)])));
+    world.setup.server.psks(Arc::new(MemoryPskStore::new([psk(NAME, 1)])));
     let pair = world.connect(1);
     assert_eq!(mode(&pair), Mode::Resumed, "the session is preferred: it knows who the peers are");
     assert_eq!(shown_ticket(&pair).unwrap().len(), 70 + 24);
     assert_eq!(world.mode(2), Mode::Resumed);
     let sent = Arc::new(Sent::default());
-    world.setup.server.common.trace = Some(sent.clone());
+    world.setup.server.trace(sent.clone());
     let again = world.setup.clone().with_resumption();
-    world.setup.server.resumption = again.server.resumption;
+    world.setup.server.resumption(again.server.config().resumption().cloned());
     check(&world.connect(3), NAME);
     assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), [], "it would save nothing");
     check(&world.connect(4), NAME);
@@ -235,10 +235,10 @@ fn come_after_the_session_and_make_none() {
 #[test]
 fn without_a_hash_of_the_provider_are_refused_before_any_connection() {
     let mut world = world(&[psk(NAME, 1).with_hash(PskHash::Sha384)], &[]);
-    assert_eq!(world.setup.client.check(), Ok(()));
-    world.setup.client.common.provider.tls13_suites = &[];
-    world.setup.client.common.provider.tls12_suites = &[];
-    assert!(matches!(world.setup.client.check(), Err(terse_tls::ApiMisuse::Unsupported(_))));
+    assert_eq!(world.setup.client.build().map(drop), Ok(()));
+    let common = world.setup.client.common_mut();
+    common.edit_provider(|provider| *provider = provider.tls13_suites(&[]).tls12_suites(&[]));
+    assert!(matches!(world.setup.client.build().map(drop), Err(terse_tls::ApiMisuse::Unsupported(_))));
 }
 
 /// A client of another name must not use the key of this one.
@@ -258,14 +258,14 @@ fn a_binder_proves_the_key() {
 fn without_ecdhe_are_no_common_parameters() {
     for name in [NAME, b"stranger"] {
         let mut world = world(&[psk(name, 1)], &[psk(NAME, 1)]);
-        world.setup.server.credentials.clear();
-        world.setup.client.common.fault = Some(fault::first(HandshakeType::CLIENT_HELLO, |hello| {
+        world.setup.server.credentials(vec![]);
+        world.setup.client.fault(Some(fault::first(HandshakeType::CLIENT_HELLO, |hello| {
             let psk_ke = [1, 0];
             fault::edit_extensions(hello, |extensions| {
                 let modes = extensions.iter_mut().find(|(kind, _)| *kind == ExtensionType::PSK_KEY_EXCHANGE_MODES);
                 modes.expect("there are keys").1 = psk_ke.to_vec();
             });
-        }));
+        })));
         let refused = world.refused(0);
         assert_eq!((refused.side, &refused.error), (Side::Server, &PeerIncompatible::NoCommonPskMode.into()));
         assert_eq!(refused.error.alert(), Some(AlertDescription::HANDSHAKE_FAILURE));

@@ -36,7 +36,7 @@ fn after_a_hello_retry_request() {
         world.connect(0);
         world.setup = world.setup.with_hello_retry(cookie);
         is_rejected(world.pair(1), Mode::Resumed);
-        world.setup.client.compatibility_mode = true;
+        world.setup.client.compatibility_mode(true);
         is_rejected(world.pair(2), Mode::Resumed);
     }
 }
@@ -46,7 +46,7 @@ fn by_a_server_that_does_not_know_the_session() {
     for kept in Kept::BOTH {
         let mut world = World::with_early_data(kept);
         world.connect(0);
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
         is_rejected(world.pair(1), Mode::Full);
     }
 }
@@ -55,10 +55,10 @@ fn by_a_server_that_does_not_know_the_session() {
 #[test]
 fn by_a_server_that_never_heard_of_it() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.server.early_data = Some(ServerEarlyData::new(0x4000));
+    world.setup.server.early_data(Some(ServerEarlyData::new(0x4000)));
     world.connect(0);
-    world.setup.server.resumption = None;
-    world.setup.server.early_data = None;
+    world.setup.server.resumption(None);
+    world.setup.server.early_data(None);
     let mut pair = world.pair(1);
     for _ in 0..0x4000 / 64 {
         assert_eq!(pair.client.send_early_data(&[1; 64]), Ok(64));
@@ -71,10 +71,10 @@ fn by_a_server_that_never_heard_of_it() {
 #[test]
 fn up_to_what_was_promised() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.server.early_data = Some(ServerEarlyData::new(100_000));
+    world.setup.server.early_data(Some(ServerEarlyData::new(100_000)));
     world.connect(0);
     world.setup = world.setup.with_hello_retry(false);
-    world.setup.client.common.max_send_buffer = 200_000;
+    world.setup.client.max_send_buffer(200_000);
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(&[1; 100_000]), Ok(100_000));
     run(&mut pair).unwrap();
@@ -86,9 +86,9 @@ fn with_another_suite_of_the_same_hash() {
     for kept in Kept::BOTH {
         let mut world = World::with_early_data(kept);
         let suite = world.connect(0).client.summary().cipher_suite.unwrap();
-        world.setup.server.common.suites.retain(|other| *other != suite);
+        world.setup.server.edit_suites(|list| list.retain(|other| *other != suite));
         is_rejected(world.pair(1), Mode::Resumed);
-        world.setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
+        world.setup.server.suites(vec![CipherSuite::TLS_AES_256_GCM_SHA384]);
         is_rejected(world.pair(2), Mode::Full);
     }
 }
@@ -98,10 +98,10 @@ fn with_another_suite_of_the_same_hash() {
 fn with_another_application_protocol() {
     for kept in Kept::BOTH {
         let mut world = World::with_early_data(kept);
-        world.setup.client.common.alpn_protocols = vec![b"mqtt".to_vec(), b"coap".to_vec()];
-        world.setup.server.common.alpn_protocols = vec![b"mqtt".to_vec()];
+        world.setup.client.alpn_protocols(vec![b"mqtt".to_vec(), b"coap".to_vec()]);
+        world.setup.server.alpn_protocols(vec![b"mqtt".to_vec()]);
         world.connect(0);
-        world.setup.server.common.alpn_protocols = vec![b"coap".to_vec()];
+        world.setup.server.alpn_protocols(vec![b"coap".to_vec()]);
         let pair = world.pair(1);
         is_rejected(pair, Mode::Full);
     }
@@ -112,11 +112,11 @@ fn with_another_application_protocol() {
 fn a_client_without_the_application_protocol_sends_none() {
     let mut world = World::with_early_data(Kept::InTickets);
     for side in Side::BOTH {
-        world.setup.common(side).alpn_protocols = vec![b"mqtt".to_vec()];
+        world.setup.common(side).set_alpn_protocols(vec![b"mqtt".to_vec()]);
     }
     world.connect(0);
     for side in Side::BOTH {
-        world.setup.common(side).alpn_protocols = vec![b"coap".to_vec()];
+        world.setup.common(side).set_alpn_protocols(vec![b"coap".to_vec()]);
     }
     let mut pair = world.pair(1);
     assert_eq!(pair.client.send_early_data(b"early"), Ok(0));
@@ -150,7 +150,7 @@ fn when_it_is_not_fresh() {
 #[test]
 fn the_window_can_be_chosen() {
     let mut world = World::with_early_data(Kept::InTickets);
-    world.setup.server.early_data = Some(ServerEarlyData { max_size: EARLY_DATA, window_seconds: 60 });
+    world.setup.server.early_data(Some(ServerEarlyData::new(EARLY_DATA).window_seconds(60)));
     world.connect(0);
     let mut pair = world.pair(100);
     pair.client.send_early_data(b"early").unwrap();
@@ -160,7 +160,7 @@ fn the_window_can_be_chosen() {
 
 /// A first flight, and what a server with the same tickets or store makes of it when it is played again.
 fn replay(world: &World, flight: &[u8], now: Now) -> (Connection, Vec<u8>) {
-    let mut server = Connection::server(Arc::new(world.setup.server.clone()), now).unwrap();
+    let mut server = Connection::server(Arc::new(world.setup.server.build().unwrap()), now).unwrap();
     let (mut flight, mut rng, mut early) = (flight.to_vec(), SeededRng::new(99), Vec::new());
     let mut rest = &mut flight[..];
     while !rest.is_empty() {
@@ -231,7 +231,7 @@ impl ServerSessionStore for Raced {
 fn when_somebody_else_is_a_moment_faster() {
     let mut world = World::with_early_data(Kept::InStore);
     let store = Arc::new(Raced(MemorySessionStore::new(4)));
-    world.setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+    world.setup.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }));
     world.connect(0);
     is_rejected(world.pair(1), Mode::Full);
 }
@@ -246,14 +246,14 @@ fn of_the_second_key() {
         let session = world.sessions.take(&scope(&world)).unwrap();
         let secret = session.to_bytes()[16..48].to_vec(); // after format, suite, version, age, limits, length
         world.sessions.put(&scope(&world), session);
-        let hash = world.setup.client.common.provider.sha256;
-        world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, move |hello| {
+        let hash = world.setup.client.config().common().provider().sha256;
+        world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, move |hello| {
             add_unknown_key(hello);
             let truncated = hello.len() - (2 + 33 + 33);
             let binder = binder(hash, &secret, &hello[..truncated]);
             let at = hello.len() - 32;
             hello[at..].copy_from_slice(&binder);
-        }));
+        })));
         let mut pair = world.pair(1);
         assert_eq!(pair.client.send_early_data(b"early"), Ok(5));
         let flight = pair.transmit(Side::Client);
@@ -264,9 +264,10 @@ fn of_the_second_key() {
 }
 
 fn scope(world: &World) -> Scope {
-    let credential = world.setup.client.credentials.first().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
+    let credential =
+        world.setup.client.config().credentials().first().map(|own| own.fingerprint(ProtocolVersion::TLS_1_3));
     let server = ServerId::new(&server_address().name);
-    Scope { server, port: server_address().port, transport: Transport::Stream, credential }
+    Scope::new(server, server_address().port, Transport::Stream, credential)
 }
 
 /// Before the session stands a ticket that nobody knows, with some binder.
@@ -299,9 +300,9 @@ fn binder(hash: &dyn Hash, psk: &[u8], truncated: &[u8]) -> [u8; 32] {
 #[test]
 fn when_the_table_is_full() {
     let mut world = World::with_early_data(Kept::InTickets);
-    let aead = world.setup.server.common.provider.tls13_suites[0].aead;
+    let aead = world.setup.server.config().common().provider().tls13_suites[0].aead;
     let keys = |hellos| ServerResumption::Stateless(Arc::new(TicketKeys::new(aead, LIFETIME, hellos).unwrap()));
-    world.setup.server.resumption = Some(keys(1));
+    world.setup.server.resumption(Some(keys(1)));
     world.connect(0);
     let mut flights = Vec::new();
     for (seconds, expected) in [
@@ -321,7 +322,7 @@ fn when_the_table_is_full() {
     for flight in flights {
         assert_eq!(replay(&world, &flight, at(12)).1, b"");
     }
-    world.setup.server.resumption = Some(keys(0));
+    world.setup.server.resumption(Some(keys(0)));
     world.connect(20);
     is_rejected(world.pair(21), Mode::Resumed);
 }
@@ -331,13 +332,13 @@ fn when_the_table_is_full() {
 fn without_a_key() {
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
-    world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, |hello| {
+    world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, |hello| {
         // An unknown ticket of the same length, whose binder nobody looks at.
         terse_testkit::fault::edit_extensions(hello, |all| {
             let (_, body) = all.last_mut().unwrap();
             body[10] ^= 1;
         });
-    }));
+    })));
     is_rejected(world.pair(1), Mode::Full);
 }
 
@@ -346,12 +347,12 @@ fn without_a_key() {
 fn of_an_external_key() {
     let mut world = World::with_early_data(Kept::InTickets);
     let psk = terse_tls::resume::ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap();
-    world.setup.client.psks = vec![psk.clone()];
-    world.setup.server.psks = Some(Arc::new(terse_tls::resume::MemoryPskStore::new([psk])));
-    world.setup.client.psks.clear();
+    world.setup.client.psks(vec![psk.clone()]);
+    world.setup.server.psks(Arc::new(terse_tls::resume::MemoryPskStore::new([psk])));
+    world.setup.client.psks(vec![]);
     world.connect(0);
-    world.setup.client.psks = vec![terse_tls::resume::ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap()];
-    world.setup.server.resumption = Some(world.server_resumption(Kept::InTickets, LIFETIME));
+    world.setup.client.psks(vec![terse_tls::resume::ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap()]);
+    world.setup.server.resumption(Some(world.server_resumption(Kept::InTickets, LIFETIME)));
     is_rejected(world.pair(1), Mode::Psk);
 }
 
@@ -359,9 +360,9 @@ fn of_an_external_key() {
 fn an_announcement_that_does_not_parse_is_refused() {
     let mut world = World::with_early_data(Kept::InTickets);
     world.connect(0);
-    world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, |hello| {
+    world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, |hello| {
         set_extension(hello, ExtensionType::EARLY_DATA, &[0]);
-    }));
+    })));
     let mut pair = world.pair(1);
     let failed = run(&mut pair).unwrap_err();
     assert_eq!(failed.side, Side::Server);

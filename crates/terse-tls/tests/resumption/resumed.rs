@@ -133,16 +133,16 @@ fn connections_at_once_show_different_tickets_or_none() {
 fn who_does_not_resume_neither_asks_for_tickets_nor_gets_any() {
     let sent = Arc::new(Sent::default());
     let mut world = World::new(Kept::InTickets);
-    world.setup.server.common.trace = Some(sent.clone());
-    world.setup.client.resumption = None;
+    world.setup.server.trace(sent.clone());
+    world.setup.client.resumption(None);
     let pair = world.connect(0);
     assert!(!hello_has(&pair, ExtensionType::PSK_KEY_EXCHANGE_MODES));
     assert!(!hello_has(&pair, ExtensionType::PRE_SHARED_KEY) && !hello_has(&pair, ExtensionType::EARLY_DATA));
     assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
 
     let mut world = World::new(Kept::InTickets);
-    world.setup.server.common.trace = Some(sent.clone());
-    world.setup.server.resumption = None;
+    world.setup.server.trace(sent.clone());
+    world.setup.server.resumption(None);
     assert_eq!([world.mode(0), world.mode(1)], [Mode::Full; 2]);
     assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
 }
@@ -152,10 +152,10 @@ fn a_client_of_the_other_mode_gets_neither_ticket_nor_session() {
     let sent = Arc::new(Sent::default());
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
-    world.setup.server.common.trace = Some(sent.clone());
-    world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, |hello| {
+    world.setup.server.trace(sent.clone());
+    world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, |hello| {
         set_extension(hello, ExtensionType::PSK_KEY_EXCHANGE_MODES, &[1, 0]); // psk_ke
-    }));
+    })));
     assert_eq!(world.mode(1), Mode::Full);
     assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
 }
@@ -180,11 +180,11 @@ fn goes_on_with_another_suite_of_the_same_hash() {
         let mut world = World::new(kept);
         let suite = world.connect(0).client.summary().cipher_suite.unwrap();
         assert_ne!(suite, CipherSuite::TLS_AES_256_GCM_SHA384);
-        world.setup.server.common.suites.retain(|other| *other != suite);
+        world.setup.server.edit_suites(|list| list.retain(|other| *other != suite));
         let pair = world.connect(1);
         assert_eq!(mode(&pair), Mode::Resumed);
         assert_ne!(pair.client.summary().cipher_suite, Some(suite));
-        world.setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
+        world.setup.server.suites(vec![CipherSuite::TLS_AES_256_GCM_SHA384]);
         assert_eq!(world.mode(2), Mode::Full);
         assert_eq!(world.mode(3), Mode::Resumed, "with the other hash");
     }
@@ -195,8 +195,8 @@ fn goes_on_with_another_suite_of_the_same_hash() {
 fn the_session_chooses_the_suite() {
     let mut world = World::new(Kept::InTickets);
     let suite = world.connect(0).client.summary().cipher_suite.unwrap();
-    world.setup.server.common.suites.insert(0, CipherSuite::TLS_AES_256_GCM_SHA384);
-    world.setup.server.common.suites.dedup();
+    world.setup.server.edit_suites(|list| list.insert(0, CipherSuite::TLS_AES_256_GCM_SHA384));
+    world.setup.server.edit_suites(|list| list.dedup());
     let pair = world.connect(1);
     assert_eq!((mode(&pair), pair.client.summary().cipher_suite), (Mode::Resumed, Some(suite)));
 }
@@ -206,7 +206,7 @@ fn a_hello_retry_request_of_another_hash_leaves_the_session_out() {
     let mut world = World::new(Kept::InTickets);
     world.connect(0);
     world.setup = world.setup.with_hello_retry(false);
-    world.setup.server.common.suites = vec![CipherSuite::TLS_AES_256_GCM_SHA384];
+    world.setup.server.suites(vec![CipherSuite::TLS_AES_256_GCM_SHA384]);
     let pair = world.connect(1);
     assert_eq!((mode(&pair), pair.server.summary().round_trips), (Mode::Full, 2));
     let [first, second] = hellos(&pair).try_into().unwrap();
@@ -217,7 +217,7 @@ fn a_hello_retry_request_of_another_hash_leaves_the_session_out() {
 #[test]
 fn works_in_compatibility_mode_and_byte_by_byte() {
     let mut world = World::new(Kept::InStore);
-    world.setup.client.compatibility_mode = true;
+    world.setup.client.compatibility_mode(true);
     world.connect(0);
     let mut pair = world.pair(1);
     pair.stretch = 1;
@@ -229,7 +229,7 @@ fn works_in_compatibility_mode_and_byte_by_byte() {
 fn a_ticket_counts_after_the_handshake_only() {
     let sent = Arc::new(Sent::default());
     let mut world = World::new(Kept::InTickets);
-    world.setup.server.common.trace = Some(sent.clone());
+    world.setup.server.trace(sent.clone());
     for seconds in 0..2 {
         let pair = world.connect(seconds);
         let [client, server] = [pair.client.summary(), pair.server.summary()];

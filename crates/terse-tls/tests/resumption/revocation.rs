@@ -28,21 +28,24 @@ fn revoking(side: Side) -> CertificateRevocationListDer<'static> {
 }
 
 fn trust() -> Trust {
-    let provider = &terse_aws_lc::PROVIDER;
-    Pki::shared(CHAIN).trust(provider).with_crls(provider, &[nobody()]).unwrap()
+    Pki::shared(CHAIN).trust().with_crls(&[nobody()]).unwrap()
 }
 
 fn set_trust(world: &mut World, side: Side) {
     match side {
-        Side::Client => world.setup.client.trust = trust(),
-        Side::Server => world.setup.server.client_authentication = ClientAuthentication::Required(trust()),
+        Side::Client => {
+            world.setup.client.trust(trust());
+        }
+        Side::Server => {
+            world.setup.server.client_authentication(ClientAuthentication::Required(trust()));
+        }
     }
 }
 
 fn replace(world: &World, side: Side, crls: &[CertificateRevocationListDer<'_>]) {
     let trust = match side {
-        Side::Client => &world.setup.client.trust,
-        Side::Server => world.setup.server.client_authentication.trust().unwrap(),
+        Side::Client => world.setup.client.config().trust(),
+        Side::Server => world.setup.server.config().client_authentication().trust().unwrap(),
     };
     trust.revocation().unwrap().replace(crls).unwrap();
 }

@@ -15,8 +15,8 @@ use crate::world::{Kept, LIFETIME, VERSIONS, World, all, hello_extensions, mode}
 pub(crate) fn cached(version: ProtocolVersion, kept: Kept) -> World {
     let mut world = World::of(version, kept);
     let schemes = Schemes::BITHAC;
-    world.setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
-    world.setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
+    world.setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)));
+    world.setup.server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), schemes)));
     assert_eq!(world.mode(0), Mode::Full);
     world
 }
@@ -28,11 +28,8 @@ fn offer(pair: &Pair) -> [Option<Vec<u8>>; 2] {
 }
 
 fn without_session(world: &mut World) {
-    let resumption = world.setup.client.resumption.take();
-    world.setup.client.resumption = resumption.map(|mut resumption| {
-        resumption.store = Arc::new(terse_tls::resume::MemoryClientSessions::new(4));
-        resumption
-    });
+    let none = Arc::new(terse_tls::resume::MemoryClientSessions::new(4));
+    world.setup.client.edit_resumption(|resumption| resumption.store = none);
 }
 
 #[test]
@@ -59,8 +56,8 @@ fn rule_6_a_resumed_handshake_makes_no_entry() {
         world.connect(0);
         let (client, server) = (Arc::new(MemoryClientStore::new(4)), Arc::new(MemoryServerStore::new(4)));
         let schemes = Schemes::BITHAC;
-        world.setup.client.cache = Some(ClientCache { store: client.clone(), schemes });
-        world.setup.server.cache = Some(ServerCache { store: server.clone(), schemes });
+        world.setup.client.cache(Some(ClientCache::new(client.clone(), schemes)));
+        world.setup.server.cache(Some(ServerCache::new(server.clone(), schemes)));
         let mut pair = world.connect(1);
         assert_eq!(mode(&pair), Mode::Resumed);
         pair.close().unwrap();
@@ -73,12 +70,12 @@ fn rule_6_a_resumed_handshake_makes_no_entry() {
 fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
     let psk = || ExternalPsk::new(b"sensor-17", &[7; 32]).unwrap();
     let mut world = cached(ProtocolVersion::TLS_1_3, Kept::InTickets);
-    world.setup.client.resumption = None;
-    world.setup.client.psks = vec![psk()];
-    world.setup.server.psks = Some(Arc::new(MemoryPskStore::new([psk()])));
+    world.setup.client.resumption(None);
+    world.setup.client.psks(vec![psk()]);
+    world.setup.server.psks(Arc::new(MemoryPskStore::new([psk()])));
     let pair = world.connect(1);
     assert_eq!(mode(&pair), Mode::Psk);
-    world.setup.client.psks.clear();
+    world.setup.client.psks(vec![]);
     let pair = world.connect(2);
     assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac));
     let cached = &pair.client.summary().cached;
@@ -90,11 +87,11 @@ fn rule_6_an_external_key_makes_no_entry_and_gets_no_reply() {
 fn rule_6_a_session_that_is_declined_leads_to_a_full_handshake() {
     for (version, kept) in all() {
         let mut world = cached(version, kept);
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
         let pair = world.connect(1);
         assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
-        world.setup.server.resumption = None;
-        world.setup.client.resumption = None;
+        world.setup.server.resumption(None);
+        world.setup.client.resumption(None);
         assert_eq!(world.mode(2), Mode::Cached(Scheme::Bithac));
     }
 }
@@ -106,9 +103,9 @@ fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
         let mut world = World::of(version, kept);
         world.connect(0);
         let schemes = Schemes::BITHAC;
-        world.setup.client.cache = Some(ClientCache { store: Arc::new(MemoryClientStore::new(4)), schemes });
-        world.setup.server.cache = Some(ServerCache { store: Arc::new(MemoryServerStore::new(4)), schemes });
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        world.setup.client.cache(Some(ClientCache::new(Arc::new(MemoryClientStore::new(4)), schemes)));
+        world.setup.server.cache(Some(ServerCache::new(Arc::new(MemoryServerStore::new(4)), schemes)));
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
         let pair = world.connect(1);
         assert_eq!((mode(&pair), offer(&pair)), (Mode::Full, [None, Some(vec![])]));
         drop(pair);
@@ -124,12 +121,14 @@ fn rule_6_a_full_handshake_after_a_declined_session_makes_an_entry() {
 fn rule_6_objects_can_be_offered_beside_a_session() {
     for (version, kept) in all() {
         let mut world = cached(version, kept);
-        world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
+        let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+        resumption.offers_cached_objects = true;
+        world.setup.client.resumption(resumption);
         let pair = world.connect(1);
         assert_eq!(mode(&pair), Mode::Resumed);
         assert!(offer(&pair).iter().all(|body| body.as_ref().is_some_and(|body| !body.is_empty())));
         drop(pair);
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
         let pair = world.connect(2);
         assert_eq!(mode(&pair), Mode::Cached(Scheme::Bithac), "declined, but cached");
         let cached = &pair.client.summary().cached;
@@ -163,7 +162,9 @@ fn rule_6_a_session_from_a_cached_handshake_has_the_same_peers() {
 fn rule_6_a_resumed_connection_does_not_keep_others_from_their_ticket() {
     for version in VERSIONS {
         let mut world = cached(version, Kept::InTickets);
-        world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
+        let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+        resumption.offers_cached_objects = true;
+        world.setup.client.resumption(resumption);
         let resumed = world.connect(1);
         assert_eq!(mode(&resumed), Mode::Resumed);
         without_session(&mut world);

@@ -82,7 +82,7 @@ fn a_ticket_counts_after_the_handshake_only() {
     for kept in Kept::BOTH {
         let sent = Arc::new(Sent::default());
         let mut world = world(kept);
-        world.setup.server.common.trace = Some(sent.clone());
+        world.setup.server.trace(sent.clone());
         for seconds in 0..3 {
             let mut pair = world.pair(seconds);
             pair.handshake().unwrap();
@@ -110,8 +110,9 @@ fn every_suite_with_certificates() {
             let is_rsa = suite.key_exchange == Tls12KeyExchange::EcdheRsa;
             let (chain, server) = if is_rsa { ("rsa2048x2", PROVIDERS[0]) } else { (CHAIN, client) };
             let mut setup = Setup::new(server, server, chain);
-            setup.client = terse_tls::ClientConfig::new(client, Pki::shared(chain).trust(client));
-            setup.client.common.suites = vec![suite.id];
+            setup.client = terse_tls::ClientConfig::builder(client);
+            setup.client.trust(Pki::shared(chain).trust());
+            setup.client.suites(vec![suite.id]);
             let mut world = World::from(setup, kept).only(TLS12);
             let modes = [0, 1, 2].map(|seconds| world.mode(seconds));
             assert_eq!(modes, [Mode::Full, Mode::Resumed, Mode::Resumed], "{} {kept:?}", suite.id);
@@ -122,7 +123,7 @@ fn every_suite_with_certificates() {
 
 #[test]
 fn every_policy_of_client_authentication() {
-    let trust = || Pki::shared(CHAIN).trust(PROVIDERS[0]);
+    let trust = || Pki::shared(CHAIN).trust();
     type Policy = ClientAuthentication;
     for kept in Kept::BOTH {
         for (policy, has_certificate, name) in [
@@ -132,8 +133,8 @@ fn every_policy_of_client_authentication() {
             (Policy::Required(trust()), true, Some(CLIENT_NAME)),
         ] {
             let mut world = world(kept);
-            world.setup.server.client_authentication = policy;
-            world.setup.client.credentials.retain(|_| has_certificate);
+            world.setup.server.client_authentication(policy);
+            world.setup.client.edit_credentials(|own| own.retain(|_| has_certificate));
             for expected in [Mode::Full, Mode::Resumed, Mode::Resumed] {
                 let pair = world.connect(0);
                 let summary = pair.server.summary();
@@ -154,7 +155,7 @@ fn both_sides_have_new_keys() {
         let mut world = world(kept);
         let logs = Side::BOTH.map(|side| {
             let log = Arc::new(KeyLogLines::default());
-            world.setup.common(side).key_log = Some(log.clone());
+            world.setup.common(side).set_key_log(log.clone());
             log
         });
         let mut exported = Vec::new();
@@ -185,7 +186,7 @@ fn has_the_same_application_protocol() {
     for kept in Kept::BOTH {
         let mut world = world(kept);
         for side in Side::BOTH {
-            world.setup.common(side).alpn_protocols = vec![b"mqtt".to_vec()];
+            world.setup.common(side).set_alpn_protocols(vec![b"mqtt".to_vec()]);
         }
         for expected in [Mode::Full, Mode::Resumed, Mode::Resumed] {
             let pair = world.connect(0);

@@ -28,7 +28,7 @@ const FINISHED: HandshakeType = HandshakeType::FINISHED;
 fn with_session(kept: Kept) -> World {
     let mut world = World::of(ProtocolVersion::TLS_1_2, kept);
     for side in Side::BOTH {
-        world.setup.common(side).require_extended_master_secret = false;
+        world.setup.common(side).set_require_extended_master_secret(false);
     }
     world.connect(0);
     world
@@ -43,7 +43,7 @@ fn check(
     error: impl Into<Error>,
     alert: Alert,
 ) {
-    world.setup.common(victim.other()).fault = Some(first(kind, alter));
+    world.setup.common(victim.other()).set_fault(Some(first(kind, alter)));
     let mut pair = world.pair(1);
     let failed = pair.run().unwrap_err();
     check_refusal(&mut pair, victim, (failed.side, failed.error), error, alert);
@@ -84,8 +84,8 @@ fn a_client_hello_without_the_extended_master_secret() {
     // Without a session that is known it is an old client's.
     for kept in Kept::BOTH {
         let mut world = with_session(kept);
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
-        world.setup.client.common.fault = Some(first(CH, strip));
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
+        world.setup.client.fault(Some(first(CH, strip)));
         assert_eq!(world.mode(1), Mode::Full);
     }
 }
@@ -102,16 +102,16 @@ fn a_session_without_the_extended_master_secret() {
     for is_extended in [false, true] {
         let mut world = World::of(ProtocolVersion::TLS_1_2, Kept::InStore);
         for side in Side::BOTH {
-            world.setup.common(side).require_extended_master_secret = false;
+            world.setup.common(side).set_require_extended_master_secret(false);
         }
-        world.setup.server.resumption = None;
+        world.setup.server.resumption(None);
         let strip = move |m: &mut Vec<u8>| {
             if !is_extended {
                 remove_extension(m, Ext::EXTENDED_MASTER_SECRET);
             }
         };
-        world.setup.client.common.fault = Some(first(CH, strip));
-        world.setup.server.common.fault = Some(first(SH, |m| set_id(m, &[7; 32])));
+        world.setup.client.fault(Some(first(CH, strip)));
+        world.setup.server.fault(Some(first(SH, |m| set_id(m, &[7; 32]))));
         assert_eq!(world.mode(0), Mode::Full);
         assert_eq!(world.sessions.len(), usize::from(is_extended));
     }
@@ -140,7 +140,7 @@ fn a_client_hello_without_the_suite() {
     for kept in Kept::BOTH {
         let mut world = with_session(kept);
         let suite = world.connect(1).client.summary().cipher_suite.unwrap();
-        world.setup.client.common.fault = Some(first(CH, move |m| edit_suites(m, |all| all.retain(|id| *id != suite))));
+        world.setup.client.fault(Some(first(CH, move |m| edit_suites(m, |all| all.retain(|id| *id != suite)))));
         let pair = world.connect(2);
         assert_eq!(mode(&pair), Mode::Full);
         assert_ne!(pair.client.summary().cipher_suite, Some(suite));
@@ -163,20 +163,23 @@ fn a_server_hello_with_another_id() {
 #[test]
 fn a_server_hello_with_an_id_that_stands_for_no_session() {
     let mut world = World::of(ProtocolVersion::TLS_1_2, Kept::InTickets);
-    world.setup.client.common.versions.insert(0, ProtocolVersion::TLS_1_3);
-    world.setup.client.compatibility_mode = true;
+    world.setup.client.edit_versions(|list| list.insert(0, ProtocolVersion::TLS_1_3));
+    world.setup.client.compatibility_mode(true);
     let mut unaltered = world.pair(0);
     unaltered.handshake().unwrap();
     assert_eq!(shown12(&unaltered).0.len(), 32);
     world.sessions = Arc::new(MemoryClientSessions::new(4));
-    world.setup.client.resumption.as_mut().unwrap().store = world.sessions.clone();
+    let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+    resumption.store = world.sessions.clone();
+    world.setup.client.resumption(resumption);
     let mut pair = world.pair(1);
     let hello = pair.transmit(Side::Client);
     let id = hello[5 + 39..5 + 39 + 32].to_vec();
     drop(pair);
     // The same seed makes the same ClientHello.
-    world.setup.server.common.fault = Some(first(SH, move |m| set_id(m, &id)));
-    let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
+    world.setup.server.fault(Some(first(SH, move |m| set_id(m, &id))));
+    let (client, server) =
+        (Arc::new(world.setup.client.build().unwrap()), Arc::new(world.setup.server.build().unwrap()));
     let mut pair = Pair::at(&client, &server, 2, terse_testkit::pair::at(1));
     assert_eq!(pair.transmit(Side::Client), hello);
     pair.deliver(Side::Server, hello).unwrap();
@@ -232,7 +235,7 @@ fn a_ticket_that_was_not_announced() {
 #[test]
 fn a_ticket_that_nobody_asked_for() {
     let mut world = World::of(ProtocolVersion::TLS_1_2, Kept::InTickets);
-    world.setup.client.resumption = None;
+    world.setup.client.resumption(None);
     let error = PeerMisbehaved::UnsolicitedExtension(Ext::SESSION_TICKET);
     let announce = |m: &mut Vec<u8>| add_extension(m, Ext::SESSION_TICKET, b"");
     check(&mut world, Side::Client, SH, announce, error, Alert::UNSUPPORTED_EXTENSION);
@@ -246,13 +249,13 @@ fn a_ticket_that_is_renewed() {
         let mut world = with_session(Kept::InTickets);
         let old = shown12(&world.connect(1)).1.unwrap();
         let renewed = message(NST, &[&[0, 0, 1, 0, 0, ticket.len() as u8], ticket].concat());
-        world.setup.server.common.fault = Some(first(SH, move |m| {
+        world.setup.server.fault(Some(first(SH, move |m| {
             add_extension(m, Ext::SESSION_TICKET, b"");
             m.extend_from_slice(&renewed);
-        }));
+        })));
         let pair = world.connect(2);
         assert_eq!(mode(&pair), Mode::Resumed);
-        world.setup.server.common.fault = None;
+        world.setup.server.fault(None);
         let pair = world.connect(3);
         assert_eq!(shown12(&pair).1.unwrap(), if is_new { ticket.to_vec() } else { old });
         assert_eq!(mode(&pair), if is_new { Mode::Full } else { Mode::Resumed });
@@ -311,7 +314,9 @@ fn a_caching_reply_in_a_resumed_server_hello() {
             check(&mut world, Side::Client, SH, reply, error, Alert::UNSUPPORTED_EXTENSION);
             // Offered all the same, it still must not be answered.
             let mut world = crate::rule6::cached(ProtocolVersion::TLS_1_2, kept);
-            world.setup.client.resumption.as_mut().unwrap().offers_cached_objects = true;
+            let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+            resumption.offers_cached_objects = true;
+            world.setup.client.resumption(resumption);
             let reply = move |m: &mut Vec<u8>| add_extension(m, Ext::CACHED_INFO, body);
             let error = PeerMisbehaved::IllegalCachingReply;
             check(&mut world, Side::Client, SH, reply, error, Alert::ILLEGAL_PARAMETER);
@@ -329,7 +334,7 @@ fn poison(mut bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
 /// The world after a full handshake, and its master secret.
 fn with_secret(world: &mut World) -> Vec<u8> {
     let log = Arc::new(KeyLogLines::default());
-    world.setup.server.common.key_log = Some(log.clone());
+    world.setup.server.key_log(log.clone());
     world.connect(0);
     log.secret("CLIENT_RANDOM")
 }
@@ -342,7 +347,9 @@ fn another_master_secret_of_the_client() {
         let secret = with_secret(&mut world);
         let poisoned = poison(world.sessions.to_bytes().to_vec(), &secret);
         world.sessions = Arc::new(MemoryClientSessions::from_bytes(&poisoned, 4).unwrap());
-        world.setup.client.resumption.as_mut().unwrap().store = world.sessions.clone();
+        let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+        resumption.store = world.sessions.clone();
+        world.setup.client.resumption(resumption);
         let nothing = |_: &mut Vec<u8>| {};
         check(&mut world, Side::Client, SH, nothing, CryptoError::DecryptFailed, Alert::BAD_RECORD_MAC);
     }
@@ -373,9 +380,9 @@ impl ServerSessionStore for Poisoned {
 fn another_master_secret_of_the_server() {
     let mut world = World::of(ProtocolVersion::TLS_1_2, Kept::InStore);
     let log = Arc::new(KeyLogLines::default());
-    world.setup.client.common.key_log = Some(log.clone());
+    world.setup.client.key_log(log.clone());
     let store = Arc::new(Poisoned { store: MemorySessionStore::new(4), log });
-    world.setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+    world.setup.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }));
     world.connect(0);
     let nothing = |_: &mut Vec<u8>| {};
     check(&mut world, Side::Client, SH, nothing, CryptoError::DecryptFailed, Alert::BAD_RECORD_MAC);

@@ -24,7 +24,8 @@ fn world(kept: Kept) -> World {
 /// Replaces what the client keeps by nothing; what it kept.
 fn forget(world: &mut World) -> Arc<MemoryClientSessions> {
     let old = core::mem::replace(&mut world.sessions, Arc::new(MemoryClientSessions::new(4)));
-    world.setup.client.resumption.as_mut().expect("it resumes").store = world.sessions.clone();
+    let sessions = world.sessions.clone();
+    world.setup.client.edit_resumption(|resumption| resumption.store = sessions);
     old
 }
 
@@ -33,8 +34,8 @@ fn who_does_not_resume_keeps_nothing() {
     for kept in Kept::BOTH {
         let sent = Arc::new(Sent::default());
         let mut without = world(kept);
-        without.setup.server.common.trace = Some(sent.clone());
-        without.setup.client.resumption = None;
+        without.setup.server.trace(sent.clone());
+        without.setup.client.resumption(None);
         let modes = [0, 1].map(|seconds| {
             let pair = without.connect(seconds);
             assert_eq!(shown12(&pair), (vec![], None));
@@ -44,8 +45,8 @@ fn who_does_not_resume_keeps_nothing() {
         assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
 
         let mut without = world(kept);
-        without.setup.server.common.trace = Some(sent.clone());
-        without.setup.server.resumption = None;
+        without.setup.server.trace(sent.clone());
+        without.setup.server.resumption(None);
         assert_eq!([0, 1].map(|seconds| without.mode(seconds)), [Mode::Full; 2]);
         assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
         assert!(without.sessions.is_empty());
@@ -57,16 +58,17 @@ fn who_does_not_resume_keeps_nothing() {
 fn needs_a_clock() {
     for kept in Kept::BOTH {
         let mut world = world(kept);
-        world.setup.client.trust = world.setup.client.trust.accept_without_clock();
-        let trust = Pki::shared(CHAIN).trust(PROVIDERS[0]).accept_without_clock();
-        world.setup.server.client_authentication = ClientAuthentication::Required(trust);
+        world.setup.client.trust(world.setup.client.config().trust().clone().accept_without_clock());
+        let trust = Pki::shared(CHAIN).trust().accept_without_clock();
+        world.setup.server.client_authentication(ClientAuthentication::Required(trust));
         let connect = |world: &World, now: Now| {
-            let (client, server) = (Arc::new(world.setup.client.clone()), Arc::new(world.setup.server.clone()));
+            let (client, server) =
+                (Arc::new(world.setup.client.build().unwrap()), Arc::new(world.setup.server.build().unwrap()));
             let mut pair = Pair::at(&client, &server, 77, now);
             pair.handshake().unwrap();
             mode(&pair)
         };
-        let no_clock = Now { unix: None, ..at(0) };
+        let no_clock = Now::new(at(0).monotonic, None);
         assert_eq!(connect(&world, no_clock), Mode::Full);
         assert!(world.sessions.is_empty());
         assert_eq!(connect(&world, at(0)), Mode::Full);
@@ -82,21 +84,21 @@ fn nothing_is_kept_without_the_extended_master_secret() {
         let sent = Arc::new(Sent::default());
         let mut world = world(kept);
         for side in Side::BOTH {
-            world.setup.common(side).require_extended_master_secret = false;
+            world.setup.common(side).set_require_extended_master_secret(false);
         }
         let store = Arc::new(MemorySessionStore::new(4));
         if kept == Kept::InStore {
             let resumption = ServerResumption::Stateful { store: store.clone(), lifetime_seconds: LIFETIME };
-            world.setup.server.resumption = Some(resumption);
+            world.setup.server.resumption(Some(resumption));
         }
-        world.setup.server.common.trace = Some(sent.clone());
-        world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, |hello| {
+        world.setup.server.trace(sent.clone());
+        world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, |hello| {
             remove_extension(hello, ExtensionType::EXTENDED_MASTER_SECRET);
-        }));
+        })));
         assert_eq!(world.mode(0), Mode::Full);
         assert!(world.sessions.is_empty() && store.is_empty());
         assert_eq!(sent.of(HandshakeType::NEW_SESSION_TICKET), []);
-        world.setup.client.common.fault = None;
+        world.setup.client.fault(None);
         assert_eq!([1, 2].map(|seconds| world.mode(seconds)), [Mode::Full, Mode::Resumed]);
     }
 }
@@ -123,7 +125,7 @@ fn a_session_ends_with_its_lifetime() {
 fn a_session_ends_after_seven_days() {
     for kept in Kept::BOTH {
         let mut world = world(kept);
-        world.setup.server.resumption = Some(world.server_resumption(kept, MAX_LIFETIME));
+        world.setup.server.resumption(Some(world.server_resumption(kept, MAX_LIFETIME)));
         let modes = [0, DAY, 7 * DAY - 1, 7 * DAY].map(|seconds| world.mode(seconds));
         assert_eq!(modes, [Mode::Full, Mode::Resumed, Mode::Resumed, Mode::Full], "{kept:?}");
     }
@@ -136,8 +138,12 @@ fn a_session_ends_with_a_certificate() {
         let mut world = world(kept);
         let own = |leaf: &terse_pki::Credential| credential(PROVIDERS[0], leaf);
         match side {
-            Side::Client => world.setup.client.credentials = vec![short_lived(CHAIN, CLIENT_NAME, own)],
-            Side::Server => world.setup.server.credentials = vec![short_lived(CHAIN, SERVER_NAME, own)],
+            Side::Client => {
+                world.setup.client.credentials(vec![short_lived(CHAIN, CLIENT_NAME, own)]);
+            }
+            Side::Server => {
+                world.setup.server.credentials(vec![short_lived(CHAIN, SERVER_NAME, own)]);
+            }
         }
         let modes = [0, 3599, 3600].map(|seconds| world.mode(seconds));
         assert_eq!(modes, [Mode::Full, Mode::Resumed, Mode::Resumed]);
@@ -150,11 +156,13 @@ fn a_session_ends_with_a_certificate() {
 fn a_handle_that_the_store_gave_up() {
     let mut world = world(Kept::InStore);
     let store = Arc::new(MemorySessionStore::new(1));
-    world.setup.server.resumption = Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME });
+    world.setup.server.resumption(Some(ServerResumption::Stateful { store, lifetime_seconds: LIFETIME }));
     world.connect(0);
     let old = forget(&mut world);
     world.connect(1);
-    world.setup.client.resumption.as_mut().unwrap().store = old;
+    let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+    resumption.store = old;
+    world.setup.client.resumption(resumption);
     let pair = world.connect(2);
     assert!(shows_session(&pair));
     assert_eq!(mode(&pair), Mode::Full);
@@ -175,7 +183,9 @@ fn a_damaged_ticket_or_handle() {
             let mut damaged = stored.to_vec();
             damaged[byte] ^= 0x10;
             let damaged = MemoryClientSessions::from_bytes(&damaged, 4).unwrap();
-            world.setup.client.resumption.as_mut().unwrap().store = Arc::new(damaged);
+            let mut resumption = world.setup.client.config().resumption().unwrap().clone();
+            resumption.store = Arc::new(damaged);
+            world.setup.client.resumption(resumption);
             let mut pair = world.pair(2);
             pair.handshake().unwrap();
             assert!(shows_session(&pair));
@@ -192,8 +202,8 @@ fn versions_that_change() {
             for side in Side::BOTH {
                 let mut world = World::of(old, kept);
                 world.connect(0);
-                world.setup.common(side.other()).versions = vec![TLS13, TLS12];
-                world.setup.common(side).versions = vec![new];
+                world.setup.common(side.other()).set_versions(vec![TLS13, TLS12]);
+                world.setup.common(side).set_versions(vec![new]);
                 for expected in [Mode::Full, Mode::Resumed] {
                     let pair = world.connect(1);
                     assert_eq!((mode(&pair), pair.client.summary().version), (expected, Some(new)), "{side:?}");
@@ -210,9 +220,9 @@ fn versions_that_change() {
 fn a_server_that_learns_tls13() {
     for kept in Kept::BOTH {
         let mut world = world(kept);
-        world.setup.client.common.versions = vec![TLS13, TLS12];
+        world.setup.client.versions(vec![TLS13, TLS12]);
         world.connect(0);
-        world.setup.server.common.versions = vec![TLS13, TLS12];
+        world.setup.server.versions(vec![TLS13, TLS12]);
         let pair = world.connect(1);
         assert_eq!((mode(&pair), pair.client.summary().version), (Mode::Full, Some(TLS13)));
         assert!(shown_ticket(&pair).is_none() && shows_session(&pair));
@@ -231,14 +241,14 @@ fn a_ticket_of_tls13_in_its_place() {
         unused.transmit(Side::Client);
         let ticket = shown_ticket(&unused).unwrap();
         world = world.only(TLS12);
-        world.setup.client.common.fault = Some(first(HandshakeType::CLIENT_HELLO, move |hello| match kept {
+        world.setup.client.fault(Some(first(HandshakeType::CLIENT_HELLO, move |hello| match kept {
             Kept::InTickets => set_extension(hello, ExtensionType::SESSION_TICKET, &ticket),
             Kept::InStore => {
                 let id = [&[32][..], &ticket, &[0; 16]].concat();
                 hello.splice(38..39, id);
                 terse_testkit::fault::fix_length(hello);
             }
-        }));
+        })));
         assert_eq!(world.mode(2), Mode::Full, "{kept:?}");
     }
 }

@@ -67,18 +67,17 @@ impl World {
         let mut world =
             Self { setup: setup.with_resumption(), sessions: Arc::new(MemoryClientSessions::new(4)), connections: 0 }
                 .only(ProtocolVersion::TLS_1_3);
-        world.setup.server.resumption = Some(world.server_resumption(kept, LIFETIME));
-        if let Some(resumption) = &mut world.setup.client.resumption {
-            resumption.store = world.sessions.clone();
-        }
+        world.setup.server.resumption(Some(world.server_resumption(kept, LIFETIME)));
+        let sessions = world.sessions.clone();
+        world.setup.client.edit_resumption(|resumption| resumption.store = sessions);
         world
     }
 
     /// Where a client sends early data, and a server takes it.
     pub(crate) fn with_early_data(kept: Kept) -> Self {
         let mut world = Self::new(kept);
-        world.setup.server.early_data = Some(ServerEarlyData::new(EARLY_DATA));
-        world.setup.client.resumption.as_mut().expect("it resumes").early_data = true;
+        world.setup.server.early_data(Some(ServerEarlyData::new(EARLY_DATA)));
+        world.setup.client.edit_resumption(|resumption| resumption.early_data = true);
         world
     }
 
@@ -86,7 +85,7 @@ impl World {
     pub(crate) fn server_resumption(&self, kept: Kept, lifetime: u32) -> ServerResumption {
         match kept {
             Kept::InTickets => {
-                let aead = self.setup.server.common.provider.tls13_suites[0].aead;
+                let aead = self.setup.server.config().common().provider().tls13_suites[0].aead;
                 ServerResumption::Stateless(Arc::new(TicketKeys::new(aead, lifetime, 64).expect("a valid lifetime")))
             }
             Kept::InStore => {
@@ -98,7 +97,8 @@ impl World {
     /// A connection of which nothing was sent yet.
     pub(crate) fn pair(&mut self, seconds: u64) -> Pair {
         self.connections += 1;
-        let (client, server) = (Arc::new(self.setup.client.clone()), Arc::new(self.setup.server.clone()));
+        let (client, server) =
+            (Arc::new(self.setup.client.build().unwrap()), Arc::new(self.setup.server.build().unwrap()));
         Pair::at(&client, &server, self.connections, at(seconds))
     }
 
@@ -120,7 +120,8 @@ impl World {
     /// The client's sessions are those of a while ago.
     pub(crate) fn put_back(&mut self, sessions: &[u8]) {
         self.sessions = Arc::new(MemoryClientSessions::from_bytes(sessions, 4).expect("own encoding"));
-        self.setup.client.resumption.as_mut().expect("it resumes").store = self.sessions.clone();
+        let sessions = self.sessions.clone();
+        self.setup.client.edit_resumption(|resumption| resumption.store = sessions);
     }
 
     /// A connection that must fail.

@@ -80,9 +80,9 @@ fn required_and_missing() {
 fn a_client_that_need_not_have_a_certificate() {
     for protocol in PROTOCOLS {
         let mut setup = setup(protocol, Stapling::Off);
-        let trust = Pki::shared(CHAIN).trust(PROVIDER).with_stapling(PROVIDER, Stapling::Require);
-        setup.server.client_authentication = terse_tls::ClientAuthentication::Optional(trust);
-        setup.client.credentials = Vec::new();
+        let trust = Pki::shared(CHAIN).trust().with_stapling(Stapling::Require);
+        setup.server.client_authentication(terse_tls::ClientAuthentication::Optional(trust));
+        setup.client.credentials(Vec::new());
         connect(&setup, 7).result.unwrap();
     }
 }

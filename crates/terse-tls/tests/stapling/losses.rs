@@ -18,7 +18,7 @@ fn mutual(version: terse_tls::ProtocolVersion, max_datagram: usize, schemes: Sch
         server_asks(&mut setup, Stapling::Require);
     }
     for side in Side::BOTH {
-        setup.common(side).datagrams = Some(Datagrams { max_datagram, ..Datagrams::default() });
+        setup.common(side).set_datagrams(Some(Datagrams::default().max_datagram(max_datagram)));
     }
     if schemes == Schemes::OFF { setup } else { setup.with_frozen_cache(schemes) }
 }

@@ -7,9 +7,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::cache::Scheme;
 use terse_tls::cache::Schemes;
 use terse_tls::summary::{Mode, Staple};
-use terse_tls::{
-    AlertDescription, CertificateError, ClientConfig, Error, HandshakeType, StapleError, Stapling, Summary,
-};
+use terse_tls::{AlertDescription, CertificateError, Error, HandshakeType, StapleError, Stapling, Summary};
 
 use crate::staples::{CHAIN, PROTOCOLS, PROVIDER, SCHEMES, TLS12, TLS13, all, connect, good, own, setup};
 
@@ -154,11 +152,12 @@ fn every_algorithm() {
             let responder = pki.authority.issue(&responder).unwrap();
             for responder in [None, Some(&responder)] {
                 let mut setup = Setup::new(server, server, chain);
-                let trust = pki.trust(provider).with_stapling(provider, Stapling::Require);
-                setup.client = ClientConfig::new(provider, trust); // RSA keys do not sign with every provider
+                let trust = pki.trust().with_stapling(Stapling::Require);
+                setup.client = terse_tls::ClientConfig::builder(provider); // RSA keys do not sign with every provider
+                setup.client.trust(trust);
                 let options = OcspOptions { responder, ..options };
                 let response = pki.authority.ocsp_response(pki.server.leaf(), &options).unwrap();
-                setup.server.credentials[0].set_staple(server, Some(&response)).unwrap();
+                setup.server.config().credentials()[0].set_staple(server, Some(&response)).unwrap();
                 let done = connect(&setup, 7);
                 done.result.unwrap_or_else(|failed| panic!("{chain}: {failed:?}"));
                 assert_eq!(done.client.peer.staple, Staple::Good, "{chain}");

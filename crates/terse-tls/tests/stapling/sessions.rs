@@ -17,8 +17,8 @@ const LASTS: u64 = 1_800;
 
 /// One connection `seconds` after [`NOW`], with data, as the client and the server see it.
 fn connect(setup: &Setup, seconds: u64) -> [Summary; 2] {
-    let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
-    if setup.client.common.datagrams.is_some() {
+    let (client, server) = (Arc::new(setup.client.build().unwrap()), Arc::new(setup.server.build().unwrap()));
+    if setup.client.config().common().datagrams().is_some() {
         let mut pair = DatagramPair::at(&client, &server, seconds, at(seconds));
         pair.run_well().unwrap();
         pair.send(Side::Server, b"data").unwrap();

@@ -39,7 +39,7 @@ pub(crate) fn setup((version, datagrams): (ProtocolVersion, bool), stapling: Sta
         true => setup.over(version, Datagrams::default()),
         false => setup.only(version),
     };
-    setup.client.trust = setup.client.trust.with_stapling(PROVIDER, stapling);
+    setup.client.trust(setup.client.config().trust().clone().with_stapling(stapling));
     let pki = Pki::shared(CHAIN);
     own(&setup, Side::Server).set_staple(PROVIDER, Some(&good(pki.server.leaf()))).unwrap();
     own(&setup, Side::Client).set_staple(PROVIDER, Some(&good(pki.client.leaf()))).unwrap();
@@ -48,15 +48,15 @@ pub(crate) fn setup((version, datagrams): (ProtocolVersion, bool), stapling: Sta
 
 /// Has the server ask its clients.
 pub(crate) fn server_asks(setup: &mut Setup, stapling: Stapling) {
-    let trust = Pki::shared(CHAIN).trust(PROVIDER).with_stapling(PROVIDER, stapling);
-    setup.server.client_authentication = ClientAuthentication::Required(trust);
+    let trust = Pki::shared(CHAIN).trust().with_stapling(stapling);
+    setup.server.client_authentication(ClientAuthentication::Required(trust));
 }
 
 /// What `side` proves its identity with.
 pub(crate) fn own(setup: &Setup, side: Side) -> &Credential {
     match side {
-        Side::Client => &setup.client.credentials[0],
-        Side::Server => &setup.server.credentials[0],
+        Side::Client => &setup.client.config().credentials()[0],
+        Side::Server => &setup.server.config().credentials()[0],
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Done {
 
 /// A connection over the link that `setup` is for.
 pub(crate) fn connect(setup: &Setup, seed: u64) -> Done {
-    if setup.client.common.datagrams.is_some() {
+    if setup.client.config().common().datagrams().is_some() {
         let mut pair = setup.datagram_pair(seed);
         let result = pair.run_well();
         assert!(result.is_err() || (pair.client.is_connected() && pair.server.is_connected()));

@@ -124,8 +124,7 @@ fn work_is_bounded() {
     let counting: &'static dyn SignatureVerificationAlgorithm = Box::leak(Box::new(Counting(*ed25519)));
     let all: &'static [&'static dyn SignatureVerificationAlgorithm] = Box::leak(Box::new([counting]));
     let by_scheme = Box::leak(Box::new([(SignatureScheme::ED25519, all)]));
-    let mut counted = provider;
-    counted.signatures = SignatureAlgorithms { all, by_scheme };
+    let counted = provider.signatures(SignatureAlgorithms::new(all, by_scheme));
     for by in Side::BOTH {
         let root = Ca::good_root();
         let cas: Vec<_> = (0..12).map(|_| Ca::root("Hydra", good)).collect();
@@ -134,15 +133,19 @@ fn work_is_bounded() {
         let chain: Vec<_> = core::iter::once(leaf).chain(pairs).collect();
         assert_eq!(chain.len(), 145);
         let mut setup = Setup::mutual(&provider, &provider, KEYS).only(ProtocolVersion::TLS_1_3);
-        let trust = Trust::new(&provider, &[CertificateDer::from(root.der)]).unwrap();
+        let trust = Trust::new(&[CertificateDer::from(root.der)]).unwrap();
         match by {
-            Side::Server => setup.client.trust = trust,
-            Side::Client => setup.server.client_authentication = ClientAuthentication::Required(trust),
+            Side::Server => {
+                setup.client.trust(trust);
+            }
+            Side::Client => {
+                setup.server.client_authentication(ClientAuthentication::Required(trust));
+            }
         }
-        setup.common(by.other()).provider = counted;
-        setup.common(by.other()).signature_schemes = vec![SignatureScheme::ED25519];
+        setup.common(by.other()).set_provider(counted);
+        setup.common(by.other()).set_signature_schemes(vec![SignatureScheme::ED25519]);
         let shown = certificate(ProtocolVersion::TLS_1_3, &chain);
-        setup.common(by).fault = Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown)));
+        setup.common(by).set_fault(Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown))));
         VERIFIED.store(0, Ordering::Relaxed);
         let mut pair = setup.pair(1);
         pair.run().unwrap_err();

@@ -63,13 +63,17 @@ pub(crate) fn show_in(versions: &[ProtocolVersion], specimens: impl Fn(Side) -> 
 fn show_one(specimen: &Specimen, by: Side, version: ProtocolVersion, provider: &CryptoProvider) {
     let mut setup = Setup::mutual(provider, provider, KEYS).only(version).keeping();
     let anchors: Vec<_> = specimen.anchors.iter().map(|der| CertificateDer::from(der.clone())).collect();
-    let trust = Trust::new(provider, &anchors).unwrap();
+    let trust = Trust::new(&anchors).unwrap();
     match by {
-        Side::Server => setup.client.trust = trust,
-        Side::Client => setup.server.client_authentication = ClientAuthentication::Required(trust),
+        Side::Server => {
+            setup.client.trust(trust);
+        }
+        Side::Client => {
+            setup.server.client_authentication(ClientAuthentication::Required(trust));
+        }
     }
     let shown = certificate(version, &specimen.chain);
-    setup.common(by).fault = Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown)));
+    setup.common(by).set_fault(Some(first(HandshakeType::CERTIFICATE, move |message| message.clone_from(&shown))));
     let mut pair = setup.pair(1);
     let result = pair.run();
     let victim = by.other();

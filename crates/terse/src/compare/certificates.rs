@@ -94,8 +94,8 @@ pub(crate) fn made(
     let certified = Certified {
         server: credential(provider, &server_ca, server, SERVER)?,
         client: credential(provider, client_ca, client, CLIENT)?,
-        trust: trust(provider, &server_ca)?,
-        client_trust: trust(provider, client_ca)?,
+        trust: trust(&server_ca)?,
+        client_trust: trust(client_ca)?,
         name: SERVER.into(),
         schemes,
         suites: suites(server.algorithm()),
@@ -121,16 +121,17 @@ impl Files {
         let given = |path: &Option<PathBuf>| path.clone().ok_or_else(|| Failure::Usage("a file is missing".into()));
         let (ca, name) = (given(&self.ca)?, self.server_name.clone().unwrap_or_default());
         let client_ca = self.client_ca.clone().unwrap_or_else(|| ca.clone());
-        let all = ClientConfig::new(provider, Trust::nobody(provider)).common;
+        let all = ClientConfig::builder(provider);
+        let all = all.config().common();
         let certified = Certified {
             server: from_files(provider, &given(&self.cert)?, &given(&self.key)?)?,
             client: from_files(provider, &given(&self.client_cert)?, &given(&self.client_key)?)?,
-            trust: trust_in_file(provider, &ca)?,
-            client_trust: trust_in_file(provider, &client_ca)?,
+            trust: trust_in_file(&ca)?,
+            client_trust: trust_in_file(&client_ca)?,
             name,
-            schemes: all.signature_schemes,
-            suites: all.suites,
-            groups: all.groups,
+            schemes: all.signature_schemes().to_vec(),
+            suites: all.suites().to_vec(),
+            groups: all.groups().to_vec(),
             curve: None,
         };
         certified.parties(provider, algorithms)
@@ -139,27 +140,29 @@ impl Files {
 
 impl Certified {
     fn parties(self, provider: &'static CryptoProvider, algorithms: &Algorithms) -> Result<Parties, Failure> {
-        let mut client = ClientConfig::new(provider, self.trust);
-        client.credentials = vec![self.client];
-        let mut server = ServerConfig::new(provider, self.server);
-        server.client_authentication = ClientAuthentication::Required(self.client_trust);
-        for common in [&mut client.common, &mut server.common] {
-            common.suites = chosen(&algorithms.suites, &self.suites);
-            common.groups = chosen(&algorithms.groups, &self.groups);
-            common.signature_schemes = chosen(&algorithms.signature_schemes, &self.schemes);
+        let mut client = ClientConfig::builder(provider);
+        client.trust(self.trust);
+        client.credentials(vec![self.client]);
+        let mut server = ServerConfig::builder(provider);
+        server.credential(self.server);
+        server.client_authentication(ClientAuthentication::Required(self.client_trust));
+        for common in [client.common_mut(), server.common_mut()] {
+            common.set_suites(chosen(&algorithms.suites, &self.suites));
+            common.set_groups(chosen(&algorithms.groups, &self.groups));
+            common.set_signature_schemes(chosen(&algorithms.signature_schemes, &self.schemes));
         }
         let name = ServerName::try_from(self.name.clone())
             .map_err(|error| Failure::Usage(format!("--server-name {}: {error}", self.name)))?;
         let parties = Parties {
             client,
             server,
-            address: ServerAddress { name, port: 8883 },
+            address: ServerAddress::new(name, 8883),
             curve: self.curve,
             psk: ExternalPsk::new(b"sensor17", &[0x5a; 32]).map_err(failed)?,
             datagrams: Datagrams::default(),
             limits: EndpointLimits::default(),
         };
-        parties.client.check().and_then(|()| parties.server.check()).map_err(|error| {
+        parties.client.build().map(drop).and_then(|()| parties.server.build().map(drop)).map_err(|error| {
             Failure::Usage(format!("{error}; choose other values for --suite, --group or --sigalg, or leave them out"))
         })?;
         Ok(parties)
@@ -173,13 +176,13 @@ fn chosen<T: Clone>(chosen: &[T], otherwise: &[T]) -> Vec<T> {
 fn from_files(provider: &CryptoProvider, chain: &Path, key: &Path) -> Result<Credential, Failure> {
     let certificates = files::read_certificates(chain).map_err(cannot_read)?;
     let der = files::read_private_key(key, None).map_err(cannot_read)?;
-    let signing = (provider.load_key)(&der).map_err(|error| in_file(key, error))?;
-    Credential::new(provider, certificates, signing).map_err(|error| in_file(chain, error))
+    let signing = provider.load_key(&der).map_err(|error| in_file(key, error))?;
+    Credential::new(certificates, signing).map_err(|error| in_file(chain, error))
 }
 
-fn trust_in_file(provider: &CryptoProvider, path: &Path) -> Result<Trust, Failure> {
+fn trust_in_file(path: &Path) -> Result<Trust, Failure> {
     let certificates = files::read_certificates(path).map_err(cannot_read)?;
-    Trust::new(provider, &certificates).map_err(|error| in_file(path, error))
+    Trust::new(&certificates).map_err(|error| in_file(path, error))
 }
 
 fn cannot_read(error: impl core::fmt::Display) -> Failure {
@@ -248,8 +251,8 @@ fn credential(
             break issued;
         }
     };
-    let key = (provider.load_key)(issued.key()).map_err(failed)?;
-    Credential::new(provider, issued.chain().to_vec(), key).map_err(failed)
+    let key = provider.load_key(issued.key()).map_err(failed)?;
+    Credential::new(issued.chain().to_vec(), key).map_err(failed)
 }
 
 /// Whether the signatures of `certificates` are as long as most are: of ECDSA's every second is.
@@ -266,8 +269,8 @@ fn are_typical<'a>(
         .try_fold(true, |all, certificate| Ok(all && terse_pki::signature_len(certificate).map_err(failed)? == typical))
 }
 
-fn trust(provider: &CryptoProvider, authority: &Authority) -> Result<Trust, Failure> {
-    Trust::new(provider, core::slice::from_ref(authority.root())).map_err(failed)
+fn trust(authority: &Authority) -> Result<Trust, Failure> {
+    Trust::new(core::slice::from_ref(authority.root())).map_err(failed)
 }
 
 fn failed(error: impl core::fmt::Display) -> Failure {

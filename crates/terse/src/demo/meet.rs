@@ -7,7 +7,9 @@ use std::{io, thread};
 
 use terse_net::{DatagramClient, DatagramEvent, DatagramServer, NetError, OsRng, Stream, Timed, explain};
 use terse_tls::summary::Summary;
-use terse_tls::{CipherSuite, ClientConfig, Connection, Datagrams, EndpointLimits, Error, ServerAddress};
+use terse_tls::{
+    CipherSuite, ClientConfig, ConfigBuilder, Connection, Datagrams, EndpointLimits, Error, ServerAddress,
+};
 
 use super::{BROKER, Demo, SENSOR, failed};
 use crate::failure::Failure;
@@ -30,7 +32,7 @@ const ANSWER: &[u8] = b"noted";
 
 impl Demo {
     /// Over TCP: TLS 1.3, with the first suite that there is.
-    pub(super) fn meet_over_a_stream(&self, mut config: ClientConfig) -> Result<Outcome, Failure> {
+    pub(super) fn meet_over_a_stream(&self, mut config: ConfigBuilder<ClientConfig>) -> Result<Outcome, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = listener.local_addr().map_err(no_socket)?;
         // A connection is complete before it is accepted.
@@ -38,10 +40,12 @@ impl Demo {
         let (server_socket, _) = listener.accept().map_err(no_socket)?;
 
         // A device offers what it needs, and not everything that it could do.
-        config.common.suites = vec![CipherSuite::TLS_AES_128_GCM_SHA256];
-        config.common.groups.truncate(1);
-        let client = self.sensor(config)?;
-        let server = Connection::server(Arc::new(self.server.clone()), self.clock.now()).map_err(failed)?;
+        config.suites(vec![CipherSuite::TLS_AES_128_GCM_SHA256]);
+        let first = config.config().common().groups().first().copied();
+        config.groups(first.as_slice());
+        let client = self.sensor(&config)?;
+        let server =
+            Connection::server(Arc::new(self.server.build().map_err(failed)?), self.clock.now()).map_err(failed)?;
         let mut client = self.stream(client, client_socket).map_err(no_socket)?;
         let mut server = self.stream(server, server_socket).map_err(no_socket)?;
 
@@ -62,19 +66,20 @@ impl Demo {
     }
 
     /// Over UDP: DTLS 1.3.
-    pub(super) fn meet_over_datagrams(&self, mut config: ClientConfig) -> Result<Outcome, Failure> {
-        let datagrams = Datagrams { initial_timeout: PATIENCE, min_timeout: PATIENCE, ..Datagrams::default() };
+    pub(super) fn meet_over_datagrams(&self, mut config: ConfigBuilder<ClientConfig>) -> Result<Outcome, Failure> {
+        let datagrams = Datagrams::default().initial_timeout(PATIENCE).min_timeout(PATIENCE);
         let server_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
         let address = server_socket.local_addr().map_err(no_socket)?;
         let client_socket = UdpSocket::bind("127.0.0.1:0").map_err(no_socket)?;
         client_socket.connect(address).map_err(no_socket)?;
 
-        config.common.datagrams = Some(datagrams);
-        let mut client = DatagramClient::new(self.sensor(config)?, client_socket, self.clock);
+        config.datagrams(Some(datagrams));
+        let mut client = DatagramClient::new(self.sensor(&config)?, client_socket, self.clock);
         client.set_limit(TIME_LIMIT);
         let mut config = self.server.clone();
-        config.common.datagrams = Some(datagrams);
-        let server = DatagramServer::new(Arc::new(config), EndpointLimits::default(), server_socket, self.clock);
+        config.datagrams(Some(datagrams));
+        let config = Arc::new(config.build().map_err(failed)?);
+        let server = DatagramServer::new(config, EndpointLimits::default(), server_socket, self.clock);
         let mut server = server.map_err(failed)?;
 
         let mut server_summary = Summary::default();
@@ -86,10 +91,11 @@ impl Demo {
         Ok(Outcome { client: client.connection().summary().clone(), server: server_summary, problem })
     }
 
-    fn sensor(&self, config: ClientConfig) -> Result<Connection, Failure> {
+    fn sensor(&self, config: &ConfigBuilder<ClientConfig>) -> Result<Connection, Failure> {
         // The port is part of what the client caches for, and loopback picks a new one each time.
-        let address = ServerAddress { name: self.name.clone(), port: 8883 };
-        Connection::client(Arc::new(config), address, self.clock.now(), &mut OsRng).map_err(failed)
+        let address = ServerAddress::new(self.name.clone(), 8883);
+        let config = Arc::new(config.build().map_err(failed)?);
+        Connection::client(config, address, self.clock.now(), &mut OsRng).map_err(failed)
     }
 
     fn stream(&self, connection: Connection, socket: TcpStream) -> io::Result<Stream<Timed>> {

@@ -40,16 +40,17 @@ impl Server {
             Ok((socket, address))
         })?;
         let shared = &self.args.shared;
-        let mut config = self.config.clone();
-        config.common.datagrams = shared.datagrams(address.ip());
+        let mut config = self.config.to_builder();
+        config.datagrams(shared.datagrams(address.ip()));
         let trace = shared.verbose.then(|| Arc::new(TraceLog::new("")));
-        config.common.trace = trace.clone().map(|trace| -> Arc<dyn terse_tls::Trace> { trace });
-        let limits = EndpointLimits {
-            require_cookie: !self.args.no_cookie,
-            tickets_prove_addresses: !self.args.always_cookie,
-            ..EndpointLimits::default()
-        };
-        let server = DatagramServer::new(Arc::new(config), limits, socket, self.clock);
+        if let Some(trace) = &trace {
+            config.trace(trace.clone());
+        }
+        let config = Arc::new(config.build().map_err(failed)?);
+        let limits = EndpointLimits::default()
+            .require_cookie(!self.args.no_cookie)
+            .tickets_prove_addresses(!self.args.always_cookie);
+        let server = DatagramServer::new(config, limits, socket, self.clock);
         let mut server = server.map_err(failed)?.with_idle_timeout(self.args.idle_timeout());
         // Any datagram may begin a connection.
         let crl_files = self.crl_files.clone();

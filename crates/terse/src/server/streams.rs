@@ -86,11 +86,12 @@ impl Server {
         transport.set_limit(self.args.shared.timeout());
         self.staples.refresh();
         self.crl_files.iter().for_each(|files| files.refresh());
-        let mut config = self.config.clone();
+        let mut config = self.config.to_builder();
         if self.args.shared.verbose {
-            config.common.trace = Some(Arc::new(TraceLog::new(&peer.to_string())));
+            config.trace(Arc::new(TraceLog::new(&peer.to_string())));
         }
-        let connection = Connection::server(Arc::new(config), self.clock.now())?;
+        let connection =
+            Connection::server(Arc::new(config.build().map_err(terse_tls::Error::from)?), self.clock.now())?;
         Ok(Stream::new(connection, transport, self.clock))
     }
 

@@ -41,7 +41,7 @@ impl Drop for Disk {
 }
 
 fn commit(file: &CacheFile, n: u64) -> bool {
-    file.commit(Commit { ticket: ticket(n), row: example().1, parent: None, time: None }).is_ok()
+    file.commit(Commit::new(ticket(n), example().1, None, None)).is_ok()
 }
 
 /// What cannot be saved is told once, and the file that was there stays: then `mend` helps, and all that was learned

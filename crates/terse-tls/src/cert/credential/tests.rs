@@ -6,10 +6,9 @@ use core::iter::once;
 
 use terse_testkit::pki::Pki;
 
-use super::super::tests::{key_of, provider};
+use super::super::tests::key_of;
 use super::*;
 use crate::crypto::{CryptoError, Rng, Signing};
-use crate::test_crypto::SHA256;
 use crate::wire::SignatureScheme;
 
 /// A key that does not sign here.
@@ -35,23 +34,23 @@ const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::TLS_1_2, ProtocolVersio
 fn a_chain_has_one_fingerprint() {
     let pki = Pki::shared("p256x3");
     let key = key_of(pki.server.leaf());
-    let credential = Credential::new(&provider(), pki.server.chain().to_vec(), Arc::new(PublicHalf(key.clone())));
+    let credential = Credential::new(pki.server.chain().to_vec(), Arc::new(PublicHalf(key.clone())));
     let credential = credential.unwrap();
     assert_eq!(credential.certificate_type(), CertificateType::X509);
     assert_eq!(credential.public_key(), key);
     assert!(credential.cert_data().eq(pki.server.chain().iter().map(|certificate| certificate.as_ref())));
-    let fingerprint = Fingerprint::of_chain(SHA256, pki.server.chain().iter().map(AsRef::as_ref));
+    let fingerprint = Fingerprint::of_chain(pki.server.chain().iter().map(AsRef::as_ref));
     assert_eq!(VERSIONS.map(|version| credential.fingerprint(version)), [fingerprint; 2]);
 }
 
 #[test]
 fn a_raw_public_key_has_one_for_each_version() {
     let key = key_of(Pki::shared("p256x3").server.leaf());
-    let credential = Credential::raw_public_key(&provider(), Arc::new(PublicHalf(key.clone()))).unwrap();
+    let credential = Credential::raw_public_key(Arc::new(PublicHalf(key.clone()))).unwrap();
     assert_eq!(credential.certificate_type(), CertificateType::RAW_PUBLIC_KEY);
     assert_eq!(credential.public_key(), key);
     assert!(credential.chain().is_empty() && credential.cert_data().eq(once(key.as_ref())));
-    let expected = VERSIONS.map(|version| Fingerprint::of_raw_public_key(SHA256, version, &key));
+    let expected = VERSIONS.map(|version| Fingerprint::of_raw_public_key(version, &key));
     assert_eq!(VERSIONS.map(|version| credential.fingerprint(version)), expected);
     assert_ne!(expected[0], expected[1]);
     let debug = alloc::format!("{credential:?}");
@@ -62,7 +61,7 @@ fn a_raw_public_key_has_one_for_each_version() {
 fn a_key_that_does_not_parse_is_refused() {
     for malformed in [vec![], vec![0x30, 0], b"no key".to_vec()] {
         let key = Arc::new(PublicHalf(malformed.into()));
-        let error = Credential::raw_public_key(&provider(), key).err();
+        let error = Credential::raw_public_key(key).err();
         assert_eq!(error, Some(ApiMisuse::MalformedPublicKey));
         assert_eq!(ApiMisuse::MalformedPublicKey.to_string(), "a configured public key does not parse");
     }
@@ -73,7 +72,7 @@ fn a_key_that_does_not_parse_is_refused() {
 fn issuers_and_signatures_of_a_chain() {
     let pki = Pki::shared("p256x3");
     let key = Arc::new(PublicHalf(key_of(pki.server.leaf())));
-    let credential = |chain| Credential::new(&provider(), chain, key.clone()).unwrap();
+    let credential = |chain| Credential::new(chain, key.clone()).unwrap();
     let chain = pki.server.chain().to_vec();
     let names: Vec<Vec<u8>> =
         pki.authority.certificates().map(|ca| Fields::read(ca).unwrap().subject.to_vec()).collect();
@@ -97,7 +96,7 @@ fn issuers_and_signatures_of_a_chain() {
     assert!(credential(with_root).is_signed_with(count));
     assert_eq!(asked.get(), 2, "not the root's");
 
-    let raw = Credential::raw_public_key(&provider(), key).unwrap();
+    let raw = Credential::raw_public_key(key).unwrap();
     assert!(!raw.is_issued_by(names.iter().map(Vec::as_slice)));
     assert!(raw.is_signed_with(|_| false), "there is nothing signed");
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::*;
-use crate::test_crypto::SHA256;
+use crate::cert::sha256::sha256;
 use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, RawPublicKey12, Reader};
 
 /// The bytes of a published vector, from beside the workspace or from where `TERSE_VECTORS` points. Without them a test
@@ -39,7 +39,7 @@ fn the_published_fingerprint() {
     let (message, fingerprint) = (vector("rfc7924/certificate_message.hex"), vector("rfc7924/fingerprint.hex"));
     let Some((message, fingerprint)) = message.zip(fingerprint) else { return };
     let chain = certificate_list(&message);
-    assert_eq!(Fingerprint::of_chain(SHA256, chain.iter().copied()).0[..], fingerprint);
+    assert_eq!(Fingerprint::of_chain(chain.iter().copied()).0[..], fingerprint);
 
     // The same chain in TLS 1.3, with all that may stand around it.
     let status_request = [0, 7, 0, 5, 0, 3, 1, 2, 3];
@@ -49,13 +49,13 @@ fn the_published_fingerprint() {
     let encoded = certificate.to_vec().unwrap();
     let received = Certificate::parse_all(&encoded).unwrap();
     let entries: Vec<_> = received.certificate_list.iter().map(|entry| entry.cert_data).collect();
-    assert_eq!(Fingerprint::of_chain(SHA256, entries.into_iter()).0[..], fingerprint);
+    assert_eq!(Fingerprint::of_chain(entries.into_iter()).0[..], fingerprint);
 }
 
 #[test]
 fn a_chain_is_hashed_in_its_tls_1_2_form() {
-    let of = |chain: &[&[u8]]| Fingerprint::of_chain(SHA256, chain.iter().copied());
-    let expected = |message: &[u8]| Fingerprint::from_digest(SHA256.hash(&[message]));
+    let of = |chain: &[&[u8]]| Fingerprint::of_chain(chain.iter().copied());
+    let expected = |message: &[u8]| Fingerprint(sha256(&[message]));
     assert_eq!(of(&[]), expected(&[11, 0, 0, 3, 0, 0, 0]));
     assert_eq!(of(&[&[7]]), expected(&[11, 0, 0, 7, 0, 0, 4, 0, 0, 1, 7]));
     assert_eq!(of(&[&[7], &[8, 9]]), expected(&[11, 0, 0, 12, 0, 0, 9, 0, 0, 1, 7, 0, 0, 2, 8, 9]));
@@ -69,8 +69,8 @@ fn a_chain_is_hashed_in_its_tls_1_2_form() {
 /// RFC 7250, 3: without a list around it in TLS 1.2; RFC 9846, 4.5.1: in a list of one in TLS 1.3.
 #[test]
 fn a_raw_public_key_is_hashed_as_its_version_sends_it() {
-    let of = |version| Fingerprint::of_raw_public_key(SHA256, version, &[7, 8]);
-    let expected = |message: &[u8]| Fingerprint::from_digest(SHA256.hash(&[message]));
+    let of = |version| Fingerprint::of_raw_public_key(version, &[7, 8]);
+    let expected = |message: &[u8]| Fingerprint(sha256(&[message]));
     let body = RawPublicKey12(&[7, 8]).to_vec().unwrap();
     assert_eq!(of(ProtocolVersion::TLS_1_2), expected(&[&[11, 0, 0, 5][..], &body].concat()));
     assert_eq!(of(ProtocolVersion::TLS_1_3), expected(&[11, 0, 0, 8, 0, 0, 5, 0, 0, 2, 7, 8]));
@@ -80,11 +80,11 @@ fn a_raw_public_key_is_hashed_as_its_version_sends_it() {
 fn a_request_is_hashed_without_its_context() {
     let block = [0, 8, 0, 13, 0, 4, 0, 2, 4, 3];
     let extensions = Extensions::parse_all(&block).unwrap();
-    let expected = SHA256.hash(&[&[13, 0, 0, 10], &block]);
+    let expected = sha256(&[&[13, 0, 0, 10], &block]);
     for certificate_request_context in [&[][..], b"context"] {
         let request = CertificateRequest { certificate_request_context, extensions };
-        assert_eq!(Fingerprint::of_request(SHA256, &request), Fingerprint::from_digest(expected));
+        assert_eq!(Fingerprint::of_request(&request), Fingerprint(expected));
     }
     let none = CertificateRequest { certificate_request_context: &[], extensions: Extensions::EMPTY };
-    assert_eq!(Fingerprint::of_request(SHA256, &none), Fingerprint::from_digest(SHA256.hash(&[&[13, 0, 0, 2, 0, 0]])));
+    assert_eq!(Fingerprint::of_request(&none), Fingerprint(sha256(&[&[13, 0, 0, 2, 0, 0]])));
 }

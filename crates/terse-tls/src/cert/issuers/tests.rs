@@ -10,7 +10,6 @@ use terse_testkit::pki::{Pki, SERVER_NAME, unix_time, validity};
 use super::*;
 use crate::cert::tests::provider;
 use crate::cert::{PeerRole, Trust, VerifiedPeer};
-use crate::test_crypto::SHA256;
 
 const FINISHED: FinishedProof = FinishedProof::after_finished();
 
@@ -19,17 +18,17 @@ fn issuer(name: &str) -> Issuer {
 }
 
 fn table(anchors: &[&str]) -> IssuerTable {
-    IssuerTable::new(SHA256, anchors.iter().map(|name| issuer(name)), LearnedIssuers::new())
+    IssuerTable::new(anchors.iter().map(|name| issuer(name)), LearnedIssuers::new())
 }
 
 fn trust(pki: &Pki) -> Trust {
-    Trust::new(&provider(), &[pki.root()]).unwrap()
+    Trust::new(&[pki.root()]).unwrap()
 }
 
 /// The chain of the server of `pki`, verified with revocation.
 fn verified(pki: &Pki) -> VerifiedPeer {
     let crl = pki.authority.crl(1, &[], validity()).unwrap();
-    let trust = trust(pki).with_crls(&provider(), &[crl]).unwrap();
+    let trust = trust(pki).with_crls(&[crl]).unwrap();
     verify(pki, &trust)
 }
 
@@ -50,10 +49,10 @@ fn a_chain_has_a_link_for_each_certificate() {
     let issuers =
         [Issuer::new(leaf.issuer, intermediate.public_key, true), Issuer::new(root.issuer, root.public_key, true)];
     let serial_numbers = [leaf.serial_number, intermediate.serial_number];
-    let expected = issuers.iter().zip(serial_numbers).map(|(issuer, serial_number)| Link {
-        certificate: issuer.certificates(SHA256)(serial_number),
-        issuer: issuer.id(SHA256),
-    });
+    let expected = issuers
+        .iter()
+        .zip(serial_numbers)
+        .map(|(issuer, serial_number)| Link { certificate: issuer.certificates()(serial_number), issuer: issuer.id() });
     assert_eq!(issued.links, Links(expected.collect()));
     assert_eq!(issued.issuers, [issuers[0].clone()], "the root is known anyway");
 }
@@ -89,24 +88,24 @@ fn a_peer_comes_back_with_its_links_and_without_the_issuers() {
 #[test]
 fn each_part_makes_another_name() {
     let names = [
-        issuer("a").id(SHA256),
-        issuer("b").id(SHA256),
-        Issuer::new(b"a", &[8; 91], true).id(SHA256),
-        Issuer::new(b"a", &[7; 91], false).id(SHA256),
+        issuer("a").id(),
+        issuer("b").id(),
+        Issuer::new(b"a", &[8; 91], true).id(),
+        Issuer::new(b"a", &[7; 91], false).id(),
     ];
     for (index, name) in names.iter().enumerate() {
         assert!(!names[..index].contains(name));
     }
-    let certificates = [issuer("a").certificates(SHA256)(&[2, 1, 1]), issuer("a").certificates(SHA256)(&[2, 1, 2])];
+    let certificates = [issuer("a").certificates()(&[2, 1, 1]), issuer("a").certificates()(&[2, 1, 2])];
     assert_ne!(certificates[0], certificates[1]);
     // RFC 5280, 4.1.2.2: with its issuer, a serialNumber names a certificate, whatever else that issuer may do.
-    assert_eq!(Issuer::new(b"a", &[7; 91], false).certificates(SHA256)(&[2, 1, 1]), certificates[0]);
+    assert_eq!(Issuer::new(b"a", &[7; 91], false).certificates()(&[2, 1, 1]), certificates[0]);
 }
 
 #[test]
 fn anchors_are_known_and_others_are_learned() {
     let table = table(&["root"]);
-    let id = |name| issuer(name).id(SHA256);
+    let id = |name| issuer(name).id();
     assert!(table.find(id("root")).is_some_and(|known| *known == issuer("root")));
     assert!(table.find(id("a")).is_none());
     table.learn(&FINISHED, &[issuer("a"), issuer("root")]);
@@ -117,24 +116,24 @@ fn anchors_are_known_and_others_are_learned() {
 #[test]
 fn the_table_is_bounded_and_forgets_what_is_not_used() {
     let table = table(&["root"]);
-    let id = |n: usize| issuer(&format!("{n}")).id(SHA256);
+    let id = |n: usize| issuer(&format!("{n}")).id();
     for n in 0..2 * MAX_LEARNED {
         table.learn(&FINISHED, &[issuer(&format!("{n}"))]);
         assert!(table.find(id(0)).is_some(), "used each time");
     }
     assert_eq!(table.learned.len(), MAX_LEARNED);
     assert!(table.find(id(1)).is_none());
-    assert!(table.find(issuer("root").id(SHA256)).is_some());
+    assert!(table.find(issuer("root").id()).is_some());
     let large = Issuer::new(&[0; MAX_LEN], &[7], true);
     table.learn(&FINISHED, core::slice::from_ref(&large));
-    assert!(table.find(large.id(SHA256)).is_none());
+    assert!(table.find(large.id()).is_none());
 }
 
 /// What a cache file had: in the order of use, bounded, and by the names that the keys have.
 #[test]
 fn what_was_saved_is_known_again() {
     let table = table(&["root"]);
-    let id = |name| issuer(name).id(SHA256);
+    let id = |name| issuer(name).id();
     table.learn(&FINISHED, &["a", "b", "c"].map(issuer));
     assert!(table.find(id("a")).is_some(), "used last");
     let saved = table.learned.to_vec().unwrap();
@@ -155,15 +154,15 @@ fn a_key_under_another_name_is_forgotten() {
     let saved = |id: IssuerId| {
         let learned = LearnedIssuers::new();
         learned.0.lock().insert(id, Arc::new(issuer("planted")));
-        learned.0.lock().insert(issuer("a").id(SHA256), Arc::new(issuer("a")));
+        learned.0.lock().insert(issuer("a").id(), Arc::new(issuer("a")));
         LearnedIssuers::parse_all(&learned.to_vec().unwrap()).unwrap()
     };
-    let id = issuer("b").id(SHA256);
+    let id = issuer("b").id();
     let loaded = saved(id);
     let table = table(&["root"]).with_learned(loaded.clone());
-    assert!(table.find(id).is_none() && table.find(issuer("a").id(SHA256)).is_some());
+    assert!(table.find(id).is_none() && table.find(issuer("a").id()).is_some());
     assert_eq!(loaded.len(), 1);
-    assert_eq!(saved(issuer("planted").id(SHA256)).check(SHA256).len(), 2);
+    assert_eq!(saved(issuer("planted").id()).check().len(), 2);
 }
 
 #[test]

@@ -23,11 +23,11 @@ fn response(options: OcspOptions<'_>) -> Vec<u8> {
 }
 
 fn trusted() -> Trust {
-    Trust::new(&provider(), &[Pki::shared(CHAIN).root()]).unwrap()
+    Trust::new(&[Pki::shared(CHAIN).root()]).unwrap()
 }
 
 fn trust() -> Trust {
-    trusted().with_stapling(&provider(), Stapling::Require)
+    trusted().with_stapling(Stapling::Require)
 }
 
 fn server(trust: &Trust) -> VerifiedPeer {
@@ -67,7 +67,7 @@ fn no_byte_can_be_changed() {
 
 #[test]
 fn without_sha1() {
-    let without = CryptoProvider { sha1: None, ..provider() };
+    let without = provider().sha1(None);
     let other = Err(CertificateError::Staple(StapleError::OtherCertificate));
     assert_eq!(judge(&without, &response(good()), Some(0)), other);
     for by_key in [false, true] {
@@ -99,7 +99,7 @@ fn an_algorithm_that_is_not_accepted() {
 fn the_policy_is_part_of_what_a_cached_result_depends_on() {
     let name = ServerName::try_from(SERVER_NAME).unwrap();
     let id = |stapling| {
-        let trust = trusted().with_stapling(&provider(), stapling);
+        let trust = trusted().with_stapling(stapling);
         assert_eq!(trust.stapling(), stapling);
         trust.id(provider().sha256, PeerRole::Server(&name), &[])
     };

@@ -39,7 +39,7 @@ fn verify_chain(trust: &Trust) -> Result<(), CertificateError> {
 #[test]
 fn a_key_that_is_configured_is_believed() {
     let keys = keys();
-    let trust = Trust::raw_public_keys(&provider(), &keys[..2]).unwrap();
+    let trust = Trust::raw_public_keys(&keys[..2]).unwrap();
     for key in &keys[..2] {
         let peer = verify(&trust, key).unwrap();
         assert_eq!(peer.public_key(), key.as_ref());
@@ -60,14 +60,13 @@ fn a_key_that_is_configured_is_believed() {
 fn every_other_key_is_unknown() {
     let keys = keys();
     let root = Pki::shared("p256x3").root();
-    let [by_key, by_chain] =
-        [Trust::raw_public_keys(&provider(), &keys[..2]).unwrap(), Trust::new(&provider(), &[root]).unwrap()];
+    let [by_key, by_chain] = [Trust::raw_public_keys(&keys[..2]).unwrap(), Trust::new(&[root]).unwrap()];
     let mut changed = keys[0].to_vec();
     *changed.last_mut().unwrap() ^= 1;
     let longer = [keys[0].as_ref(), &[0]].concat();
     let shorter = &keys[0][..keys[0].len() - 1];
     for key in [keys[2].as_ref(), &changed, &longer, shorter, b"garbage", &[1, 2], &[]] {
-        for trust in [&by_key, &by_chain, &Trust::nobody(&provider())] {
+        for trust in [&by_key, &by_chain, &Trust::nobody()] {
             let error = verify(trust, key).unwrap_err();
             assert_eq!(error, CertificateError::UnknownPublicKey { sha256: Sha256::digest(key).into() });
             assert_eq!(Error::from(error).alert(), Some(AlertDescription::CERTIFICATE_UNKNOWN));
@@ -78,12 +77,12 @@ fn every_other_key_is_unknown() {
 #[test]
 fn a_key_is_of_a_kind_that_can_be_verified() {
     let keys = keys();
-    let trust = Trust::raw_public_keys(&provider(), &keys).unwrap();
+    let trust = Trust::raw_public_keys(&keys).unwrap();
     assert_eq!(trust.verify_raw_public_key(&keys[0], &[]), Err(CertificateError::UnsupportedAlgorithm));
 
     let configured = |key: &[u8]| {
         let keys = [keys[0].clone(), SubjectPublicKeyInfoDer::from(key)];
-        Trust::raw_public_keys(&provider(), &keys).err()
+        Trust::raw_public_keys(&keys).and_then(|trust| trust.check(&provider())).err()
     };
     // X25519 (RFC 8410, 4) agrees on keys and signs nothing.
     let x25519 = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 3, 0x21, 0][..], &[9; 32]].concat();
@@ -96,17 +95,17 @@ fn a_key_is_of_a_kind_that_can_be_verified() {
     }
     assert_eq!(configured(Pki::shared("p256x3").server.leaf()), Some(ApiMisuse::MalformedPublicKey));
     assert_eq!(configured(&keys[1]), None);
-    assert_eq!(Trust::raw_public_keys(&provider(), &[]).err(), Some(ApiMisuse::NoTrustAnchors));
+    assert_eq!(Trust::raw_public_keys(&[]).err(), Some(ApiMisuse::NoTrustAnchors));
 }
 
 #[test]
 fn keys_stand_beside_certificates_or_alone() {
     use CertificateType as Kind;
     let keys = keys();
-    let nobody = Trust::nobody(&provider());
-    let anchors = Trust::new(&provider(), &[Pki::shared("p256x3").root()]).unwrap();
-    let alone = Trust::raw_public_keys(&provider(), &keys).unwrap();
-    let both = anchors.clone().with_raw_public_keys(&provider(), &keys).unwrap();
+    let nobody = Trust::nobody();
+    let anchors = Trust::new(&[Pki::shared("p256x3").root()]).unwrap();
+    let alone = Trust::raw_public_keys(&keys).unwrap();
+    let both = anchors.clone().with_raw_public_keys(&keys).unwrap();
     let refused = Err(CertificateError::UnknownIssuer);
     for (trust, kinds, chain) in [
         (&nobody, &[][..], refused),
@@ -122,30 +121,30 @@ fn keys_stand_beside_certificates_or_alone() {
         assert_eq!(verify(trust, &keys[0]).is_ok(), kinds.contains(&Kind::RAW_PUBLIC_KEY));
     }
     let crl = Pki::shared("p256x3").authority.crl(1, &[], validity()).unwrap();
-    let revoking = both.with_crls(&provider(), &[crl]).unwrap();
+    let revoking = both.with_crls(&[crl]).unwrap();
     assert!(verify(&revoking, &keys[0]).is_ok(), "the keys are still there");
 }
 
 #[test]
 fn the_policy_depends_on_the_keys() {
     let keys = keys();
-    let of = |keys: &[Key]| Trust::raw_public_keys(&provider(), keys).unwrap();
-    let anchors = Trust::new(&provider(), &[Pki::shared("p256x3").root()]).unwrap();
+    let of = |keys: &[Key]| Trust::raw_public_keys(keys).unwrap();
+    let anchors = Trust::new(&[Pki::shared("p256x3").root()]).unwrap();
     let ids = [
-        id(&Trust::nobody(&provider())),
+        id(&Trust::nobody()),
         id(&anchors),
         id(&of(&keys[..1])),
         id(&of(&keys[1..2])),
         id(&of(&keys[..2])),
         id(&of(&keys)),
-        id(&anchors.with_raw_public_keys(&provider(), &keys).unwrap()),
+        id(&anchors.with_raw_public_keys(&keys).unwrap()),
     ];
     for (at, one) in ids.iter().enumerate() {
         assert!(!ids[at + 1..].contains(one), "{at}");
     }
     let [a, b, c] = keys.clone();
     assert_eq!(id(&of(&[c.clone(), a.clone(), b, a])), id(&of(&keys)), "neither on their order, nor on doubles");
-    let in_two_steps = of(&keys[1..]).with_raw_public_keys(&provider(), &keys[..1]).unwrap();
+    let in_two_steps = of(&keys[1..]).with_raw_public_keys(&keys[..1]).unwrap();
     assert_eq!(id(&in_two_steps), id(&of(&keys)));
     let server = ServerName::try_from(SERVER_NAME).unwrap();
     let as_server = of(&keys).id(SHA256, PeerRole::Server(&server), &[]);

@@ -147,8 +147,8 @@ impl World {
 
     /// Under the one list that is needed.
     fn trust(&self) -> Trust {
-        let trust = Trust::new(&provider(), core::slice::from_ref(&self.root)).unwrap();
-        trust.with_crls(&provider(), &[self.find(2, false)]).unwrap()
+        let trust = Trust::new(core::slice::from_ref(&self.root)).unwrap();
+        trust.with_crls(&[self.find(2, false)]).unwrap()
     }
 }
 
@@ -276,7 +276,7 @@ fn without_any_list_nobody_is_believed() {
     let trust = WORLD.trust();
     replace(&trust, &[]);
     assert_eq!(verify(&trust, &WORLD.chains[0]), Err(CertificateError::UnknownRevocationStatus));
-    let without = Trust::new(&provider(), core::slice::from_ref(&WORLD.root)).unwrap();
+    let without = Trust::new(core::slice::from_ref(&WORLD.root)).unwrap();
     assert!(without.revocation().is_none());
     assert!(verify(&without, &WORLD.chains[0]).is_ok(), "nothing was asked for");
 }

@@ -56,7 +56,7 @@ fn verify_counting_bytes(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result
 }
 
 fn trust(pki: &Pki) -> Trust {
-    Trust::new(&provider(), &[pki.root()]).unwrap()
+    Trust::new(&[pki.root()]).unwrap()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn each_signature_is_verified_once() {
     assert_eq!(verify(&trust(&pki), pki.server.chain()), (Ok(2), 2));
 
     let crl = pki.authority.crl(1, &[], validity()).unwrap();
-    let checked = trust(&pki).with_crls(&provider(), &[crl]).unwrap();
+    let checked = trust(&pki).with_crls(&[crl]).unwrap();
     assert_eq!(verify(&checked, pki.server.chain()), (Ok(2), 2 + 1), "those of the chain, and that of the CRL");
     assert_eq!(verify(&checked, pki.server.chain()), (Ok(2), 2), "which is known from then on");
 }
@@ -107,7 +107,7 @@ fn for_a_forged_chain_no_list_is_looked_at() {
     let of_leaf = Revocation::new(leaf, 1).unwrap();
     let list = pki.authority.crl(1, &others.chain([of_leaf]).collect::<Vec<_>>(), validity()).unwrap();
     let len = list.len();
-    let checked = trust(&pki).with_crls(&provider(), &[list]).unwrap();
+    let checked = trust(&pki).with_crls(&[list]).unwrap();
     let mut forged = leaf.to_vec();
     *forged.last_mut().unwrap() ^= 1;
     let issuer = &pki.server.chain()[1];

@@ -6,7 +6,7 @@ use pki_types::SubjectPublicKeyInfoDer;
 use terse_testkit::pki::Pki;
 
 use super::*;
-use crate::cert::tests::{key_of, provider};
+use crate::cert::tests::key_of;
 use crate::crypto::{CryptoError, Rng, Signing, SigningKey};
 
 /// A key that does not sign here.
@@ -29,7 +29,7 @@ impl SigningKey for PublicHalf {
 fn credentials(only_for_named: [bool; 4]) -> Vec<Credential> {
     let key = key_of(Pki::shared("p256x3").server.leaf());
     let make = |only| {
-        let own = Credential::raw_public_key(&provider(), Arc::new(PublicHalf(key.clone()))).unwrap();
+        let own = Credential::raw_public_key(Arc::new(PublicHalf(key.clone()))).unwrap();
         if only { own.only_for_named_authorities() } else { own }
     };
     only_for_named.into_iter().map(make).collect()

@@ -94,7 +94,7 @@ impl ExpectCertificate {
         let presented = certificate::presented(message, types.server)?.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let is_kept = output.cache.is_some() && self.agreed.extended_master_secret;
-        let fingerprint = is_kept.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2));
+        let fingerprint = is_kept.then(|| presented.fingerprint(ProtocolVersion::TLS_1_2));
         Ok((fingerprint, peer))
     }
 }

@@ -109,7 +109,6 @@ impl ExpectServerHelloDone {
             let request: CertificateRequest12<'_> = message.expect(HandshakeType::CERTIFICATE_REQUEST)?;
             let accepts = |scheme: &SignatureScheme| request.accepts(scheme.client_certificate_type());
             let ClientConfig { common, credentials, .. } = &*self.agreed.config;
-            let sha256 = common.provider.sha256;
             let has_cache = output.cache.is_some();
             let SignatureAlgorithms(schemes) = &request.signature_algorithms;
             let authorities = Some(request.certificate_authorities);
@@ -117,7 +116,7 @@ impl ExpectServerHelloDone {
                 signature_algorithms: schemes.iter().filter(accepts).collect(),
                 asks_status: false, // there is no way to answer
                 suited: credentials::suited(common, credentials, authorities, schemes),
-                fingerprint: has_cache.then(|| Fingerprint::of_body(sha256, message.kind, message.body)),
+                fingerprint: has_cache.then(|| Fingerprint::of_body(message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
             }
         };

@@ -137,7 +137,7 @@ impl ExpectCertificate {
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
         stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // which a client cannot send
-        let fingerprint = cache.as_ref().map(|_| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2));
+        let fingerprint = cache.as_ref().map(|_| presented.fingerprint(ProtocolVersion::TLS_1_2));
         Ok(Some(Client { peer, fingerprint }))
     }
 }

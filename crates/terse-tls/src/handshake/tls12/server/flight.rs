@@ -219,8 +219,7 @@ fn select_cached(
     request: Option<&[u8]>,
     output: &mut Output<'_>,
 ) -> Selected {
-    let sha256 = config.common.provider.sha256;
-    let fingerprint = request.map(|body| || Fingerprint::of_body(sha256, HandshakeType::CERTIFICATE_REQUEST, body));
+    let fingerprint = request.map(|body| || Fingerprint::of_body(HandshakeType::CERTIFICATE_REQUEST, body));
     let version = ProtocolVersion::TLS_1_2;
     let own = OwnObjects {
         certificate: credential.fingerprint(version),

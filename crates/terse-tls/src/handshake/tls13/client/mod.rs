@@ -272,8 +272,7 @@ impl ExpectCertificate {
         let suited = credentials::suited(&config.common, &config.credentials, authorities, of_chains);
         let signature_algorithms = schemes.iter().collect();
         let asks_status = request.extensions.get::<StatusRequested>()?.is_some();
-        let sha256 = config.common.provider.sha256;
-        let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(sha256, request));
+        let fingerprint = output.cache.as_ref().map(|_| Fingerprint::of_request(request));
         let length = u16::try_from(message.bytes.len()).unwrap_or(u16::MAX);
         Ok(Request { signature_algorithms, asks_status, suited, fingerprint, length })
     }
@@ -374,7 +373,7 @@ impl ExpectCertificate {
         let presented = presented.ok_or(PeerMisbehaved::EmptyServerCertificate)?;
         let peer = presented.verify(&config.trust, PeerRole::Server(&server.name), &config.common, output)?;
         let has_cache = output.cache.is_some();
-        let fingerprint = has_cache.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3));
+        let fingerprint = has_cache.then(|| presented.fingerprint(ProtocolVersion::TLS_1_3));
         Ok((fingerprint, peer))
     }
 }

@@ -197,7 +197,7 @@ impl ExpectCertificate {
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
         let has_cache = self.handshaking.cache.is_some();
-        let fingerprint = has_cache.then(|| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_3));
+        let fingerprint = has_cache.then(|| presented.fingerprint(ProtocolVersion::TLS_1_3));
         stapling::check(Some(trust), &mut peer, staple, &config.common, output)?;
         let (handshaking, client) = (self.handshaking, Client { peer, fingerprint });
         Ok(State::CertificateVerify(Box::new(ExpectCertificateVerify { handshaking, client })))

@@ -48,8 +48,7 @@ pub(super) fn send(
     let request = request
         .as_ref()
         .map(|extensions| CertificateRequest { certificate_request_context: &[], extensions: extensions.extensions() });
-    let sha256 = config.common.provider.sha256;
-    let fingerprint = request.as_ref().map(|request| || Fingerprint::of_request(sha256, request));
+    let fingerprint = request.as_ref().map(|request| || Fingerprint::of_request(request));
     let version = ProtocolVersion::TLS_1_3;
     let staple = stapling::current(&credential, offer.asks_status, output);
     let own = OwnObjects {
