@@ -309,7 +309,7 @@ impl ReadEpoch {
         let record = record.get_mut(..header.record_len()).ok_or(Refused::Malformed)?;
         let (head, body) = record.split_at_mut(header.header_len());
         let number = &mut head[header.number_at()..][..header.number_len];
-        self.protection.mask(number, body).ok_or(Refused::NotAuthentic)?; // not a forgery under this key, so not counted
+        self.protection.mask(number, body).ok_or(Refused::NotAuthentic)?; // not counted as a forgery
         let number = self.reconstruct(number);
         let Ok(len) = self.protection.key.open(&nonce(&self.protection.iv, number), head, body) else {
             self.forged += 1; // below the limit before
