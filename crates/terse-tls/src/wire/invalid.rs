@@ -1,10 +1,10 @@
-//! Bytes that do not parse.
+//! The errors of parsing.
 
 use core::fmt;
 
 use super::AlertDescription;
 
-/// Bytes that do not parse. Each is a `decode_error`, but for those that RFC 9846 gives an alert of its own.
+/// The reasons why bytes do not parse. The alert is `decode_error` unless RFC 9846 requires another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
