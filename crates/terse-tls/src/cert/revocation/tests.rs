@@ -213,7 +213,7 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
             (list.issuer, list.is_impostors, list.has_scope) == (2, false, false)
                 && (list.revokes, list.number) == (revokes, number)
         };
-        WORLD.lists.iter().filter(fits).nth(usize::from(!is_current)).unwrap().der.clone() // the current list comes first
+        WORLD.lists.iter().filter(fits).nth(usize::from(!is_current)).unwrap().der.clone() // the current one first
     };
     for (lists, full, cached) in [
         ([find(true, false, 1), find(true, true, 200)], Err(CertificateError::Revoked), Err(Unchecked::Revoked)),
