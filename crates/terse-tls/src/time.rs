@@ -2,12 +2,12 @@
 
 use pki_types::UnixTime;
 
-/// A point on the caller's monotonic clock, in milliseconds since a start that the caller chooses.
+/// A time of the caller's monotonic clock, in milliseconds since a start that the caller chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// Milliseconds from `earlier` to here; 0 if `earlier` is later.
+    /// Returns the milliseconds since `earlier`; 0 if `earlier` is later.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -16,14 +16,14 @@ impl Instant {
 /// The time of a call, on both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// For timers and durations.
+    /// The monotonic time, for timers and durations.
     pub monotonic: Instant,
-    /// Wall-clock time, for certificates; `None` on a device that does not know it.
+    /// The wall-clock time, for certificates; `None` on a device that does not know it.
     pub unix: Option<UnixTime>,
 }
 
 impl Now {
-    /// Wall-clock time in seconds since 1970, where one day in 2106 is as good as a later one; 0 if it is not known.
+    /// Returns the wall-clock time in seconds since 1970, at most 2^32 - 1 (in 2106); 0 if it is not known.
     pub(crate) fn seconds(&self) -> u32 {
         self.unix.map_or(0, |time| u32::try_from(time.as_secs()).unwrap_or(u32::MAX))
     }
