@@ -44,7 +44,7 @@ pub enum PeerMisbehaved {
     /// The server supports a newer version than the selected one: an attacker has changed the ClientHello (RFC 9846,
     /// 4.2.3).
     Downgrade,
-    /// The client fell back to an older version, although both sides have a newer one (RFC 7507).
+    /// The client fell back to an older version, although this side supports a newer one (RFC 7507).
     InappropriateFallback,
     /// The server resumed a session with another cipher suite, or without its extended master secret (RFC 5246,
     /// 7.4.1.3; RFC 7627, 5.3).
@@ -77,7 +77,8 @@ pub enum PeerMisbehaved {
     EmptyServerCertificate,
     /// The peer sent more than one raw public key (RFC 9846, 4.5.1).
     SeveralRawPublicKeys,
-    /// A `certificate_request_context` is not that of this side, or must be empty (RFC 9846, 4.4.2, 4.5.1).
+    /// A `certificate_request_context` is not the value that this side has chosen, or not empty where it must be (RFC
+    /// 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
     /// A caching reply contradicts the offer: an unoffered object, an index out of range, undefined bits, or unexpected
     /// content.
@@ -181,8 +182,8 @@ pub enum PeerIncompatible {
     NoCommonSignatureScheme,
     /// The client of TLS 1.2 does not support the curve of this side's key (RFC 8422, 5.3).
     NoCommonCurve(NamedGroup),
-    /// No CA that the peer names has issued a certificate of this side, which only shows them to peers that name their
-    /// CA (RFC 9846, 4.3.4).
+    /// No CA that the client names has issued a certificate of this side, which are only for clients that name their CA
+    /// (RFC 9846, 4.3.4).
     NoCommonAuthority,
     /// The peer does not support the extended master secret, which is required (RFC 7627, 5.2).
     NoExtendedMasterSecret,
