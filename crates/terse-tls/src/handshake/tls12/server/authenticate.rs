@@ -22,7 +22,7 @@ use crate::wire::{
     HandshakeType, ProtocolVersion,
 };
 
-/// The client was asked for a certificate.
+/// The state of a server that has requested a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
@@ -30,14 +30,14 @@ pub(crate) struct ExpectCertificate {
     pub(super) client_type: CertificateType,
 }
 
-/// The client's Certificate came, in full or under a ticket, and is believed; or none was asked for.
+/// The state after the client's Certificate was verified, full or by a ticket, or if none was requested.
 pub(crate) struct ExpectClientKeyExchange {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
     pub(super) client: Option<Client>,
 }
 
-/// The client's share came; it is still to sign.
+/// The state that expects the client's signature.
 pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
     client: Client,
@@ -91,7 +91,7 @@ impl ExpectCertificate {
         self.verified_before(entry, output)
     }
 
-    /// Whether the client's Certificate is left out, and what comes is what follows it.
+    /// Whether the client's Certificate is omitted, and `kind` is the message that follows it.
     pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.left_out().is_some() && kind == HandshakeType::CLIENT_KEY_EXCHANGE
     }
@@ -112,7 +112,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
-    /// The client's Certificate is known: the transcript takes its fingerprint.
+    /// Uses the client's cached Certificate, and adds its fingerprint to the transcript.
     fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let mut peer = entry.shared_peer();
@@ -136,14 +136,14 @@ impl ExpectCertificate {
         let trust = config.client_authentication.trust();
         let trust = trust.ok_or(PeerMisbehaved::UnexpectedHandshakeMessage(HandshakeType::CERTIFICATE))?;
         let mut peer = presented.verify(trust, PeerRole::Client, &config.common, output)?;
-        stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // which a client cannot send
+        stapling::check(Some(trust), &mut peer, None, &config.common, output)?; // a client of TLS 1.2 cannot send one
         let fingerprint = cache.as_ref().map(|_| presented.fingerprint(&config.common, ProtocolVersion::TLS_1_2));
         Ok(Some(Client { peer, fingerprint }))
     }
 }
 
 impl ExpectClientKeyExchange {
-    /// RFC 5246, 7.4.7; RFC 8422, 5.7
+    /// Handles ClientKeyExchange, and derives the master secret (RFC 5246, 7.4.7; RFC 8422, 5.7).
     #[inline(never)]
     pub(super) fn client_key_exchange(
         self: Box<Self>,
@@ -166,7 +166,7 @@ impl ExpectClientKeyExchange {
 }
 
 impl Handshaking {
-    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2).
+    /// Returns the premaster secret of a ClientKeyExchange (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2).
     fn premaster_secret(
         &self,
         ecdhe: Option<Ecdhe>,
@@ -205,7 +205,7 @@ impl Handshaking {
 }
 
 impl ExpectCertificateVerify {
-    /// RFC 5246, 7.4.8: signs all messages so far.
+    /// Verifies CertificateVerify, the signature of all messages so far (RFC 5246, 7.4.8).
     #[inline(never)]
     pub(super) fn certificate_verify(
         mut self: Box<Self>,
