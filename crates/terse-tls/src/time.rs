@@ -1,4 +1,4 @@
-//! Time as an argument: the engine has no clock.
+//! The time, which callers pass as an argument: the engine has no clock.
 
 use pki_types::UnixTime;
 

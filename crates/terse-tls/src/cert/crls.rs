@@ -185,7 +185,7 @@ impl CrlFields<'_> {
     }
 }
 
-/// Whether the key of `issuer` made the signature, as path validation decides it.
+/// Whether the key of `issuer` made the signature, decided as in path validation.
 fn is_signed(fields: &CrlFields<'_>, issuer: &Issuer, algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
     let Ok((key_algorithm, key)) = split_public_key(issuer.public_key()) else { return false };
     let mut fitting = algorithms.iter().filter(|algorithm| {

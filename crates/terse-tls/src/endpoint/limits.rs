@@ -49,7 +49,7 @@ pub enum AddressChange {
     Follow,
 }
 
-/// Defences that are left out.
+/// The defences that are left out.
 #[cfg(terse_testing)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Undefended {

@@ -55,7 +55,7 @@ pub enum CertificateError {
     UnsupportedAlgorithm,
     /// An RSA key has fewer than 2,048 bits.
     ShortRsaKey {
-        /// Which certificate of the chain; one more than it has for that of a trust anchor.
+        /// The index of the certificate in the chain; for the key of a trust anchor, the length of the chain.
         depth: usize,
         /// The length of the modulus.
         bits: usize,

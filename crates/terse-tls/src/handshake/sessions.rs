@@ -78,7 +78,7 @@ impl Lineage {
             signatures: peer.signatures,
             links: peer.links().into(),
         });
-        // The last second of a validity counts (RFC 5280, 4.1.2.5).
+        // A validity includes its last second (RFC 5280, 4.1.2.5).
         let validity = peer.map_or(u64::MAX, |peer| peer.validity_with_staple().not_after.saturating_add(1));
         Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
     }

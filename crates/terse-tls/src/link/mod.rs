@@ -154,7 +154,7 @@ pub(crate) trait Link {
     /// Returns the limits of the records that are sent from now on.
     fn limits(&mut self) -> &mut RecordLimits;
 
-    /// Sends an alert after which more follows.
+    /// Sends an alert that does not close the connection.
     fn alert(&mut self, alert: Alert) -> Result<(), Error>;
 
     /// Turns on compatibility mode, because the client uses it (RFC 9846, E.4).
@@ -317,11 +317,11 @@ pub(crate) trait Outgoing: Link + Send + Sync {
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error>;
 }
 
-/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of
-/// its decryption. Larger ones are given back at once, since the next record may be long in coming.
+/// Buffers up to this size in bytes are kept for the next record: allocating takes half as long as decrypting a small
+/// record. Larger ones are freed at once, since the next record may come much later.
 const KEPT_BUFFER: usize = 256;
 
-/// Empties a buffer.
+/// Empties a buffer, and frees it if it is large.
 fn empty(buffer: &mut Vec<u8>) {
     if buffer.capacity() > KEPT_BUFFER {
         *buffer = Vec::new();

@@ -15,7 +15,7 @@ use crate::schedule::tls12::RecordKeys;
 #[cfg(test)]
 mod tests;
 
-/// The type and version of a record, as its header has them.
+/// The type and version in the header of a record.
 pub(super) type Kind = [u8; 3];
 
 /// The protection of one direction under one key.

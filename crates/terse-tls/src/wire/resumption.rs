@@ -1,7 +1,7 @@
 //! Resumption and pre-shared keys: the extensions `pre_shared_key`, `psk_key_exchange_modes` and `early_data`, the
 //! message NewSessionTicket (RFC 9846, 4.3.9 to 4.3.11 and 4.7.1), and `session_ticket` of TLS 1.2 (RFC 5077).
 //!
-//! What must always hold: there is one binder for each identity, and at least one of each.
+//! What must always hold: `pre_shared_key` has one binder for each identity, and at least one identity.
 
 use super::InvalidMessage;
 use super::codec::{Encode, EncodeError, List, Parse, Reader, Writer, empty, non_empty};

@@ -76,7 +76,7 @@ impl ExpectServerHello {
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
-        // RFC 9846, E.4: for TLS 1.3 only, and not over datagrams (RFC 9147, 5)
+        // RFC 9846, E.4: a session ID is only sent for TLS 1.3, and not over datagrams (RFC 9147, 5).
         let is_stream = output.link.transport() == Transport::Stream;
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];

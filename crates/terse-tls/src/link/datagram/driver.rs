@@ -19,7 +19,7 @@ pub(crate) struct Driver {
 /// What the peer has acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acknowledged {
-    /// Nothing.
+    /// Nothing that was sent and is not yet acknowledged.
     Nothing,
     /// A part of the sent records, or all of those that are not the last flight.
     Something,

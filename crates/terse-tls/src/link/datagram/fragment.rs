@@ -263,7 +263,7 @@ struct Partial {
 }
 
 impl Partial {
-    /// With exactly the room that `fragment` needs.
+    /// Creates a message with exactly the capacity that `fragment` needs.
     fn new(fragment: FragmentHeader, budget: usize) -> Result<Self, DropCause> {
         let header = FragmentHeader::whole(fragment.kind, fragment.message_seq, fragment.length);
         let end = fragment.range().end;

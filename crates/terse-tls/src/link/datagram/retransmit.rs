@@ -17,7 +17,7 @@ use crate::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// How the timer behaves. All times are in milliseconds.
+/// The parameters of the timer. All times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The value before the first measurement.

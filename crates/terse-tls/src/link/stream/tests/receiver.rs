@@ -310,7 +310,7 @@ fn records_that_bring_nothing_are_counted() {
     }
 }
 
-/// RFC 9846, 5.1: a record of type alert has exactly one message. Its level says nothing.
+/// RFC 9846, 5.1: a record of type alert has exactly one message. Its level has no meaning.
 #[test]
 fn alerts_come_whole_and_alone() {
     for level in [0, 1, 2, 255] {

@@ -291,7 +291,7 @@ fn no_change_cipher_spec_follows_the_last_alert() {
     assert_eq!(transmitted(&mut sender), plaintext(ContentType::ALERT, &[2, 40]));
 }
 
-/// RFC 8449, 4: unprotected records are not subject to it.
+/// RFC 8449, 4: unprotected records are not subject to the limit.
 #[test]
 fn record_size_limit_leaves_the_flight_before_new_keys_whole() {
     let mut sender = Sender::new(false);
