@@ -84,15 +84,15 @@ pub(crate) fn choose(
     ours.find(|scheme| scheme.signs_handshakes_of(version) && accepts(*scheme))
 }
 
-/// Says that the peer's signature of this handshake was verified. [`verify`] alone makes one; a state that believes a
-/// certificate cannot be made without it.
+/// The proof that the peer's signature of this handshake was verified. Only [`verify`] makes one; a state with an
+/// authenticated peer cannot be made without it.
 #[derive(Debug)]
 pub(crate) struct HandshakeSignatureValid(());
 
-/// A peer that proved who it is: its chain or raw public key is believed, and it signed this handshake with that key.
+/// An authenticated peer: its chain or raw public key was verified, and it has signed this handshake with that key.
 pub(crate) struct ProvenPeer {
     pub(crate) peer: Arc<VerifiedPeer>,
-    /// The fingerprint of its Certificate, where there is a cache.
+    /// The fingerprint of the peer's Certificate, if there is a cache.
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
@@ -106,7 +106,7 @@ impl ProvenPeer {
     }
 }
 
-/// Checks the peer's signature of `content` with the key of its certificate, which was sent or is cached.
+/// Verifies the peer's signature of `content` with the key of its certificate, which was sent or is cached.
 #[inline(never)]
 pub(crate) fn verify(
     common: &Common,

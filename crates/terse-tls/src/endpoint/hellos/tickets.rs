@@ -29,7 +29,7 @@ impl Tickets {
     /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, the ticket is spent.
     pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
         let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
-        // What is malformed is refused once its address is known.
+        // A malformed extension is refused later, once the address is validated.
         let mut tickets = first_tickets(cache.schemes, hello.extensions, config.common.caching_code_points());
         tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
     }

@@ -44,7 +44,7 @@ pub(crate) struct ExpectServerHello {
     legacy_cookie: Vec<u8>,
     /// How many HelloVerifyRequests came.
     verify_requests: u8,
-    /// Of TLS 1.3.
+    /// The key share of TLS 1.3.
     agreement: Option<OfferedAgreement>,
     psks: OfferedPsks,
     /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
@@ -232,7 +232,7 @@ impl ExpectServerHello {
         Ok(Handshake::Client(self))
     }
 
-    /// RFC 9846, 4.2.4
+    /// Handles a HelloRetryRequest, and sends the second ClientHello (RFC 9846, 4.2.4).
     fn hello_retry_request(
         mut self: Box<Self>,
         hello: &ServerHello<'_>,
@@ -270,7 +270,7 @@ impl ExpectServerHello {
         Ok(Handshake::Client(self))
     }
 
-    /// RFC 9846, 4.2.3
+    /// Handles a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
     #[inline(never)]
     fn server_hello(
         self,

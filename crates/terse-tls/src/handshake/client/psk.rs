@@ -43,7 +43,8 @@ pub(crate) enum PskSource {
     External(Vec<u8>),
 }
 
-/// Early data that is offered, and what it depends on (RFC 9846, 4.3.10). It goes under the first key.
+/// The offered early data, and the values that it depends on (RFC 9846, 4.3.10). It is protected with keys of the first
+/// pre-shared key.
 pub(crate) struct OfferedEarlyData {
     suite: &'static Tls13Suite,
     application_protocol: Option<Box<[u8]>>,
@@ -53,7 +54,7 @@ pub(crate) struct OfferedEarlyData {
 
 /// The key that the server selected.
 pub(crate) struct SelectedPsk {
-    /// The early data that was offered under this key.
+    /// The early data that was offered with this key.
     pub(crate) early_data: Option<OfferedEarlyData>,
     pub(crate) early_secret: EarlySecret,
     pub(crate) source: PskSource,
@@ -189,7 +190,7 @@ impl OfferedPsks {
         self.psks.retain(|psk| PskHash::of(psk.early_secret.hash()) == PskHash::of(suite.hash));
     }
 
-    /// RFC 9846, 4.3.11
+    /// Takes the key that the server has selected by its index (RFC 9846, 4.3.11).
     pub(super) fn select(mut self, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error> {
         let index = usize::from(index);
         if self.psks.len() <= index {
@@ -231,7 +232,7 @@ impl OfferedEarlyData {
         possible.then_some(Self { suite, application_protocol, max_size: max_early_data_size, record_limit })
     }
 
-    /// Whether the server may take it, which selected this `suite` and `application_protocol`.
+    /// Whether a server that has selected this `suite` and `application_protocol` may accept the early data.
     pub(crate) fn belongs_to(&self, suite: CipherSuite, application_protocol: Option<&[u8]>) -> bool {
         self.suite.id == suite && self.application_protocol.as_deref() == application_protocol
     }

@@ -104,7 +104,7 @@ pub(super) struct Agreed {
 /// The objects of the server, full or cached.
 #[derive(Default)]
 pub(super) struct Learned {
-    /// Who it is; with a pre-shared key nobody with a certificate.
+    /// The authenticated server; `None` with a pre-shared key.
     server: Option<ProvenPeer>,
     request: Option<Request>,
 }

@@ -26,7 +26,7 @@ use crate::wire::{
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
-    /// What its Certificate may carry.
+    /// The type of the client's certificate.
     pub(super) client_type: CertificateType,
 }
 
@@ -44,10 +44,10 @@ pub(crate) struct ExpectCertificateVerify {
     master_secret: MasterSecret,
 }
 
-/// What a client says to be, and is still to prove.
+/// A client whose Certificate was verified, but not its signature.
 pub(super) struct Client {
     peer: Arc<VerifiedPeer>,
-    /// The fingerprint of its Certificate, where there is a cache.
+    /// The fingerprint of the client's Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
 

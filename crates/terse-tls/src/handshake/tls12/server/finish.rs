@@ -26,7 +26,7 @@ pub(crate) struct Finish {
 /// The state that expects the client's Finished.
 pub(crate) struct ExpectFinished {
     handshaking: Handshaking,
-    /// The client, if it has proven a certificate.
+    /// The client, if it has authenticated with a certificate.
     client: Option<ProvenPeer>,
     master_secret: MasterSecret,
     /// The keys for sending.

@@ -44,17 +44,17 @@ struct PartialFlight {
     leaves_out: bool,
 }
 
-/// The CertificateRequest.
+/// The CertificateRequest of the flight.
 struct Request {
-    /// The whole body.
+    /// The full body.
     body: Vec<u8>,
-    /// Its fingerprint, if that is sent in its place, or nothing at all.
+    /// The fingerprint, if the fingerprint, or nothing, is sent instead.
     fingerprint: Option<Fingerprint>,
-    /// What the client's Certificate may carry.
+    /// The type of the client's certificate.
     client_type: CertificateType,
 }
 
-/// The server's half of the key exchange.
+/// The server's half of an ECDHE key exchange.
 pub(super) struct Ecdhe {
     group: NamedGroup,
     key_exchange: Box<dyn KeyExchange>,
