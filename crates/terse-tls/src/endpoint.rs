@@ -1,4 +1,4 @@
-//! A server for datagrams: which connection a datagram belongs to, and what becomes of those that belong to none.
+//! A server for datagrams: assigns each datagram to its connection, and begins new connections.
 //!
 //! ```text
 //! datagram ─┬─ with a connection ID ──────────────> its connection (RFC 9146)
@@ -7,10 +7,9 @@
 //!           └─ anything else ─────────────────────> the connection of its address
 //! ```
 //!
-//! What must always hold: a client that has not shown that it is where it says costs no memory but a place in a bounded
-//! table, for the fragments of its first message, and is sent no more than three times what it sent (RFC 6347, 4.2.1);
-//! nobody moves a connection to another address but who has its keys, and not with a record that came before (RFC 9146,
-//! 6).
+//! What must always hold: a client whose address is not validated takes no memory but an entry in a bounded table, for
+//! the fragments of its first message, and is sent at most three times as many bytes as it has sent (RFC 6347, 4.2.1);
+//! only a new record that is protected with a connection's keys moves it to another address (RFC 9146, 6).
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -45,43 +44,43 @@ pub use limits::{AddressChange, EndpointLimits};
 use paths::{DatagramOrigin, Outcome};
 use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
 
-/// A connection of an [`Endpoint`]. It is not used again for another one.
+/// The handle of a connection of an [`Endpoint`]. Handles are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionHandle(u64);
 
-/// What [`Endpoint::poll_event`] reports of a connection.
+/// An event of a connection, which [`Endpoint::poll_event`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndpointEvent {
     /// The handshake is complete.
     Connected,
-    /// Application data, of one datagram.
+    /// The application data of one datagram came.
     Data(Vec<u8>),
-    /// Early data, of one datagram: maybe not sent now, and maybe not for the first time
-    /// ([`Connection::recv_early_data`]). A cookie costs the client its early data (RFC 9846, 4.3.10), so it comes only
-    /// without [`EndpointLimits::require_cookie`], or if a ticket stood for it.
+    /// The early data of one datagram came, which may be a replay ([`Connection::recv_early_data`]). A request for a
+    /// cookie rejects early data (RFC 9846, 4.3.10), so it only comes without [`EndpointLimits::require_cookie`], or if
+    /// a ticket replaced the cookie.
     EarlyData(Vec<u8>),
-    /// The private key answered [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
+    /// The private key returned [`crate::crypto::Signing::Pending`]: see [`Connection::signature_request`].
     NeedSignature,
-    /// The store answered [`core::task::Poll::Pending`]: see [`Connection::store_request`] and
+    /// The store returned [`core::task::Poll::Pending`]: see [`Connection::store_request`] and
     /// [`Endpoint::provide_store_answer`].
     NeedStore,
-    /// The peer sent `close_notify`: it sends nothing more.
+    /// The peer sent close_notify: it sends nothing more.
     PeerClosed,
-    /// The peer is somewhere else now (RFC 9146, 6): see [`AddressChange`].
+    /// The peer has another address now (RFC 9146, 6): see [`AddressChange`].
     AddressChanged {
-        /// Where it was.
+        /// The old address.
         from: SocketAddr,
-        /// Where it is.
+        /// The new address.
         to: SocketAddr,
     },
-    /// The connection is over.
+    /// The connection has failed.
     Failed(Error),
-    /// The same address began another connection, with a cookie: the peer has lost this one, which is gone (RFC 6347,
-    /// 4.2.8).
+    /// A client at the same address began another connection, with a cookie. This connection, which the peer has lost,
+    /// was removed (RFC 6347, 4.2.8).
     Replaced,
-    /// The connection has made room for another one before its handshake was complete, and is gone. This comes only
-    /// where early data came before it.
+    /// The connection was removed to make room for another one before its handshake was complete. This is only reported
+    /// if early data was reported before.
     Evicted,
 }
 
@@ -89,39 +88,39 @@ pub enum EndpointEvent {
 ///
 /// # Order of calls
 ///
-/// 1. Hand every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
-/// 2. After each call, also of [`Endpoint::connection`], send what [`Endpoint::poll_transmit`] gives, until it gives
-///    `None`, and look at [`Endpoint::poll_event`], until it gives `None`.
-/// 3. When [`Endpoint::poll_timeout`] says so, call [`Endpoint::handle_timeout`].
-/// 4. [`Endpoint::remove`] connections that have failed or are not wanted any more: they stay until then, but for those
-///    that never became complete, of which the oldest makes room for a new one.
+/// 1. Pass every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
+/// 2. After each call, also of [`Endpoint::connection`], send the datagrams of [`Endpoint::poll_transmit`] until it
+///   returns `None`, and handle the events of [`Endpoint::poll_event`] until it returns `None`.
+/// 3. At the time of [`Endpoint::poll_timeout`], call [`Endpoint::handle_timeout`].
+/// 4. Call [`Endpoint::remove`] for connections that have failed or are not needed any more. They stay until then; only
+///   connections whose handshake is not complete are removed, the oldest first, to make room for new ones.
 ///
-/// Nothing that comes in is an error or makes a call panic. What is kept is bounded by [`EndpointLimits`].
+/// No datagram causes an error or a panic. The memory is bounded by [`EndpointLimits`].
 pub struct Endpoint {
     config: Arc<ServerConfig>,
     limits: EndpointLimits,
     hellos: Hellos,
-    /// Boxed, since the map has room for more entries than are there.
+    /// The entries are boxed, since the map has spare capacity.
     connections: ByHandle<Box<Entry>>,
     by_address: ByAddress,
     by_cid: Keyed<Box<[u8]>, ConnectionHandle>,
-    /// Those whose handshake is not complete, the oldest first.
+    /// The connections whose handshake is not complete, the oldest first.
     half_open: BTreeSet<ConnectionHandle>,
     timers: BTreeSet<(Instant, ConnectionHandle)>,
-    /// Those that may have something to send, or another timer.
+    /// The connections that may have something to send, or another timer.
     touched: Vec<ConnectionHandle>,
-    /// HelloVerifyRequests.
+    /// Replies that belong to no connection, and return routability checks.
     replies: VecDeque<(SocketAddr, Vec<u8>)>,
     events: Events,
     next_handle: u64,
     counters: EndpointCounters,
 }
 
-/// HelloVerifyRequests that wait to be sent at most.
+/// The most replies that wait to be sent.
 const MAX_REPLIES: usize = 64;
 
 impl Endpoint {
-    /// A server of `config`, which must be for datagrams ([`crate::ConfigBuilder::datagrams`]).
+    /// Creates a server with `config`, which must be for datagrams ([`crate::Common::datagrams`]).
     pub fn new(config: Arc<ServerConfig>, limits: EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
         limits.check()?;
         if config.common.datagrams.is_none() {
@@ -145,7 +144,7 @@ impl Endpoint {
         })
     }
 
-    /// Takes a datagram that came from `from`. It is decrypted in place.
+    /// Handles a datagram that came from `from`. It is decrypted in place.
     pub fn handle_datagram(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         if datagram.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
             return self.handle_dtls13(now, rng, from, datagram);
@@ -172,7 +171,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a datagram that begins with a protected record of DTLS 1.3.
+    /// Handles a datagram that begins with a protected record of DTLS 1.3.
     fn handle_dtls13(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(header) = datagram13::Header::parse(datagram, self.cid_len()) else {
             self.counters.malformed += 1;
@@ -189,8 +188,8 @@ impl Endpoint {
         }
     }
 
-    /// Writes the next datagram to `out`, which should have room for [`crate::Datagrams::max_datagram`] bytes. Returns where
-    /// it goes, and its length.
+    /// Writes the next datagram to `out`, which should have room for [`crate::Datagrams::max_datagram`] bytes. Returns
+    /// its destination and its length.
     pub fn poll_transmit(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)> {
         while let Some((address, reply)) = self.replies.pop_front() {
             if let Some(place) = out.get_mut(..reply.len()) {
@@ -212,7 +211,7 @@ impl Endpoint {
         None
     }
 
-    /// What happened since the last call, each thing once.
+    /// Returns the next event. Each event is returned once.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
         while let Some((handle, event)) = self.events.pop() {
             match self.connections.get_mut(&handle) {
@@ -228,13 +227,13 @@ impl Endpoint {
         None
     }
 
-    /// When [`Endpoint::handle_timeout`] wants to be called. Ask again after each other call, once
-    /// [`Endpoint::poll_transmit`] gives nothing.
+    /// Returns when to call [`Endpoint::handle_timeout`]. The time may change with each other call: ask again once
+    /// [`Endpoint::poll_transmit`] returns `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.first().map(|(time, _)| *time)
     }
 
-    /// Time has passed.
+    /// Handles the timers that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
         while let Some((time, handle)) = self.timers.first().copied().filter(|(time, _)| *time <= now.monotonic) {
             self.timers.remove(&(time, handle));
@@ -251,16 +250,15 @@ impl Endpoint {
         }
     }
 
-    /// A connection, to send on it, to close it, to ask what it did.
+    /// Returns a connection, to send on it, to close it, or to inspect it.
     pub fn connection(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
         let entry = self.connections.get_mut(&handle)?;
         touch(&mut self.touched, handle);
         Some(&mut entry.connection)
     }
 
-    /// Sends `message` in one datagram, of at most [`Connection::max_message`] bytes: all of it is taken, or nothing and
-    /// the call fails. With [`ApiMisuse::SendBufferFull`] it may be made again later: the peer has to answer first, and
-    /// nobody waits for it here.
+    /// Sends `message`, of at most [`Connection::max_message`] bytes, in one datagram. It is taken as a whole, or the
+    /// call fails. After [`ApiMisuse::SendBufferFull`] the call may be repeated once the peer has answered.
     pub fn send(&mut self, handle: ConnectionHandle, message: &[u8]) -> Result<(), Error> {
         let connection = self.connection(handle).ok_or(ApiMisuse::Closed)?;
         if connection.send(message)? < message.len() {
@@ -270,8 +268,9 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The answer to the [`Connection::store_request`] of a connection: its handshake goes on. If that fails, it is
-    /// reported as any failure; an error here says that nobody waits for this answer (any more).
+    /// Continues the handshake of a connection with the answer to its [`Connection::store_request`]. If the handshake
+    /// fails, this is reported as an event; an error of this call means that the connection does not wait for this
+    /// answer.
     pub fn provide_store_answer(
         &mut self,
         now: Now,
@@ -284,18 +283,18 @@ impl Endpoint {
         match entry.connection.provide_store_answer(now, rng, answer) {
             Err(Error::ApiMisuse(misuse)) => return Err(misuse.into()),
             Err(error) => self.failed(handle, error),
-            Ok(()) => self.feed(handle, now, rng, from, &mut []), // what came ahead of its keys
+            Ok(()) => self.feed(handle, now, rng, from, &mut []), // records that came before their keys
         }
         touch(&mut self.touched, handle);
         Ok(())
     }
 
-    /// Where the peer of a connection is, or seems to be: see [`AddressChange`].
+    /// Returns the address of a connection's peer, which may not be validated: see [`AddressChange`].
     pub fn address(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.connections.get(&handle).map(|entry| entry.address)
     }
 
-    /// The application knows that the peer is where it says ([`AddressChange::Limited`]).
+    /// Confirms that the peer is at its current address, which the application knows ([`AddressChange::Limited`]).
     pub fn confirm_address(&mut self, handle: ConnectionHandle) {
         if self.connections.get(&handle).is_some_and(|entry| entry.check.as_ref().is_none_or(|check| !check.is_kept()))
         {
@@ -303,7 +302,7 @@ impl Endpoint {
         }
     }
 
-    /// Forgets a connection, and what it did not send yet.
+    /// Removes a connection, and all that it has not sent yet.
     pub fn remove(&mut self, handle: ConnectionHandle) {
         let Some(entry) = self.connections.remove(&handle) else { return };
         if let Some(time) = entry.timer {
@@ -320,7 +319,7 @@ impl Endpoint {
         self.events.bury(entry.waiting as usize, |handle| self.connections.contains_key(handle));
     }
 
-    /// Forgets a connection that makes room, and tells the application if it has heard of it.
+    /// Removes a connection that makes room, and reports that if the application knows the connection.
     fn remove_known(&mut self, handle: ConnectionHandle, event: EndpointEvent) {
         let is_complete = !self.half_open.contains(&handle);
         let has_early_data = self.connections.get(&handle).is_some_and(|entry| entry.has_early_data);
@@ -330,17 +329,17 @@ impl Endpoint {
         }
     }
 
-    /// How many connections there are, and how many of them have not completed their handshake.
+    /// Returns how many connections there are, and how many of them have not completed their handshake.
     pub fn connections(&self) -> (usize, usize) {
         (self.connections.len(), self.half_open.len())
     }
 
-    /// What was dropped and refused so far.
+    /// Returns what was dropped and refused so far.
     pub fn counters(&self) -> &EndpointCounters {
         &self.counters
     }
 
-    /// How long the connection IDs are that clients get, if they get any.
+    /// Returns the length of the connection IDs for clients, if they are negotiated.
     fn connection_id(&self) -> Option<u8> {
         self.config.common.datagrams.as_ref().and_then(|settings| settings.connection_id)
     }
@@ -349,7 +348,7 @@ impl Endpoint {
         self.connection_id().unwrap_or(0).into()
     }
 
-    /// A ClientHello is there as a whole.
+    /// Handles a complete ClientHello.
     fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: WholeClientHello) {
         let known = self.by_address.find(from);
         if let Some(handle) = known
@@ -364,12 +363,12 @@ impl Endpoint {
         if let Some(entry) = known.and_then(|handle| self.connections.get_mut(&handle))
             && !entry.connection.is_connected()
         {
-            entry.limit(&self.limits, 0); // it may be another client: what is sent unasked would meet it
+            entry.limit(&self.limits, 0); // it may be another client, which must get nothing unrequested
         }
-        // A connection that has an ID is not known by its address, which somebody else may have got since.
+        // A connection with an ID is not identified by its address, which another client may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
-        // RFC 9147, 5.11: who saw a ticket ends no connection with it.
+        // RFC 9147, 5.11: an observed ticket must not end a connection.
         let takes_tickets = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
         let is_replaced = replaced.is_some();
         let proof = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
@@ -394,7 +393,7 @@ impl Endpoint {
         self.accept(now, rng, from, &hello, proof);
     }
 
-    /// Begins a connection.
+    /// Begins a new connection.
     fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &WholeClientHello, proof: AddressProof) {
         let is_full = self.connections.len() >= self.limits.max_connections;
         if (is_full || self.half_open.len() >= self.limits.max_half_open)
@@ -426,7 +425,7 @@ impl Endpoint {
         self.feed(handle, now, rng, from, &mut []);
     }
 
-    /// Hands a datagram to a connection.
+    /// Passes a datagram to a connection.
     fn feed(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, from: SocketAddr, datagram: &mut [u8]) {
         let Some(entry) = self.connections.get_mut(&handle).filter(|entry| !entry.has_failed) else { return };
         touch(&mut self.touched, handle);
@@ -444,7 +443,7 @@ impl Endpoint {
             } else if !data.is_empty() {
                 if !is_early && entry.connection.is_connected() && self.half_open.remove(&handle) {
                     self.hellos.forget(&entry.address);
-                    entry.tell(&mut self.events, handle, EndpointEvent::Connected); // before the data that came with it
+                    entry.tell(&mut self.events, handle, EndpointEvent::Connected); // before the data
                 }
                 entry.has_early_data |= is_early;
                 let event = if is_early { EndpointEvent::EarlyData(data) } else { EndpointEvent::Data(data) };
@@ -455,12 +454,12 @@ impl Endpoint {
             }
         }
         let arrivals = entry.connection.take_arrivals();
-        let len = arrivals.bytes; // RFC 9853, 2: what was discarded does not count
+        let len = arrivals.bytes; // RFC 9853, 2: discarded bytes do not count
         if from == entry.address && len > 0 {
             entry.add_budget(&self.limits, len);
         }
         if from == entry.address && arrivals.is_newer && !entry.connection.is_connected() {
-            entry.proven(); // who has keys got the ServerHello
+            entry.proven(); // a peer with keys has received the ServerHello
         }
         let is_elsewhere = from != entry.address && (arrivals.is_from_path || self.limits.moves_on_any_record());
         let (has_checks, is_asked) = (entry.connection.has_checks(), entry.connection.wanted_ids().is_some());
@@ -476,7 +475,7 @@ impl Endpoint {
         }
     }
 
-    /// Reports that a connection is over.
+    /// Reports that a connection has failed.
     fn failed(&mut self, handle: ConnectionHandle, error: Error) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         if !core::mem::replace(&mut entry.has_failed, true) {
@@ -486,7 +485,7 @@ impl Endpoint {
     }
 }
 
-/// The timer of a connection may have changed.
+/// Updates the timer of a connection, which may have changed.
 fn set_timer(timers: &mut BTreeSet<(Instant, ConnectionHandle)>, handle: ConnectionHandle, entry: &mut Entry) {
     let timer = entry.timeout();
     if timer == entry.timer {
@@ -500,20 +499,20 @@ fn set_timer(timers: &mut BTreeSet<(Instant, ConnectionHandle)>, handle: Connect
     }
 }
 
-/// Notes that a connection may have something to send: most often it is the one that was noted last.
+/// Notes that a connection may have something to send. Most often it is the one that was noted last.
 fn touch(touched: &mut Vec<ConnectionHandle>, handle: ConnectionHandle) {
     if touched.last() == Some(&handle) {
         return;
     }
     if touched.len() == touched.capacity() {
-        touched.sort_unstable(); // before it grows, each is noted once
+        touched.sort_unstable(); // duplicates are removed before it grows
         touched.dedup();
     }
     touched.push(handle);
 }
 
 impl EndpointEvent {
-    /// Whether it is of a connection that is gone, and tells of that.
+    /// Whether the event reports that its connection was removed.
     const fn outlives_connection(&self) -> bool {
         matches!(self, Self::Replaced | Self::Evicted)
     }

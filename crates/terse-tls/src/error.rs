@@ -1,4 +1,4 @@
-//! Errors, by who is to blame, and the alerts that they map to (RFC 9846, 6.2), each kind beside its errors.
+//! Errors, grouped by who is to blame, and their alerts (RFC 9846, 6.2).
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub use misuse::ApiMisuse;
 pub use peer::{PeerIncompatible, PeerMisbehaved};
 pub use staple::StapleError;
 
-/// Why a connection is over, or a call was refused.
+/// Why a connection has failed, or a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,7 +24,7 @@ pub enum Error {
     InvalidMessage(InvalidMessage),
     /// The peer sent something well-formed that the protocol forbids.
     PeerMisbehaved(PeerMisbehaved),
-    /// The peer is honest, but has nothing in common with this side.
+    /// The peer follows the protocol, but has nothing in common with this side.
     PeerIncompatible(PeerIncompatible),
     /// The peer's certificate is missing or was not accepted.
     Certificate(CertificateError),
@@ -32,16 +32,17 @@ pub enum Error {
     AlertReceived(AlertDescription),
     /// A cryptographic operation of this side failed.
     Crypto(CryptoError),
-    /// The caller broke the contract of a call; the connection is as it was.
+    /// The caller broke the contract of a call; the connection has not changed.
     ApiMisuse(ApiMisuse),
-    /// The peer closed the transport without `close_notify`: what it sent may be cut short (RFC 9846, 6.1).
+    /// The peer closed the transport without close_notify: its data may be truncated (RFC 9846, 6.1).
     Truncated,
-    /// The peer did not answer, however often a flight was sent again ([`crate::Datagrams::max_retransmissions`]).
+    /// The peer did not answer, although a flight was retransmitted ([`crate::Datagrams::max_retransmissions`]).
     TimedOut,
 }
 
 impl Error {
-    /// The alert that tells the peer, if one is due; in TLS 1.2 `handshake_failure` stands for `certificate_required`.
+    /// Returns the alert for the peer, if one is sent. TLS 1.2 uses `handshake_failure` instead of
+    /// `certificate_required`.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(error) => error.alert(),
@@ -55,8 +56,8 @@ impl Error {
         })
     }
 
-    /// The alert for a peer of `version`, which may not know the alerts of TLS 1.3: RFC 5246, 7.4.6 for the missing
-    /// certificate, RFC 7627, 5.2 and 5.3 for the missing extension.
+    /// Returns the alert for a peer of `version`, which may not know the alerts of TLS 1.3 (RFC 5246, 7.4.6 for the
+    /// missing certificate; RFC 7627, 5.2 and 5.3 for the missing extension).
     pub(crate) fn alert_in(&self, version: Option<ProtocolVersion>) -> Option<AlertDescription> {
         match (self.alert()?, version) {
             (
@@ -133,7 +134,7 @@ impl From<ApiMisuse> for Error {
     }
 }
 
-/// Only a configured value can be too long for its field; what a peer sent is bounded by the field it came in.
+/// Converts the error of a value that is too long for its field, which only a configured value can be.
 impl From<EncodeError> for Error {
     fn from(_: EncodeError) -> Self {
         Self::ApiMisuse(ApiMisuse::NameTooLong)

@@ -1,18 +1,18 @@
-//! A map of bounded size that forgets what was not used for longest: under the stores of sessions in memory.
+//! A map of bounded size that drops the least recently used value, for stores in memory.
 //!
-//! What must always hold: never more than `capacity` values.
+//! What must always hold: there are at most `capacity` values.
 
 use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
 
-/// A map of bounded size that forgets what was not used for longest.
+/// A map of bounded size that drops the least recently used value.
 pub(crate) struct Lru<K, V> {
     capacity: usize,
-    /// Values, with the time of their last use.
+    /// The values, with the time of their last use.
     values: BTreeMap<K, (u64, V)>,
-    /// The same keys by the time of their last use.
+    /// The keys by the time of their last use.
     by_use: BTreeMap<u64, K>,
-    /// Counts uses. It does not come round in 500 years of one use each nanosecond.
+    /// Counts uses. It does not overflow in 500 years of one use each nanosecond.
     clock: u64,
 }
 
@@ -25,12 +25,12 @@ impl<K: Ord + Clone, V> Lru<K, V> {
         self.values.len()
     }
 
-    /// The value, which stays as old as it is.
+    /// Returns the value without counting as a use.
     pub(crate) fn peek(&mut self, key: &K) -> Option<&mut V> {
         self.values.get_mut(key).map(|(_, value)| value)
     }
 
-    /// The value, which becomes the most recently used.
+    /// Returns the value, which becomes the most recently used one.
     pub(crate) fn touch(&mut self, key: &K) -> Option<&mut V> {
         let (used, value) = self.values.get_mut(key)?;
         self.by_use.remove(used);

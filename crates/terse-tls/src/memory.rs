@@ -1,8 +1,8 @@
-//! How much heap a connection can take, so that a device can set it aside.
+//! The maximum heap of a connection, so that a device can reserve it.
 //!
-//! What must always hold: whatever the peer sends, one connection takes no more than [`Memory::heap`] says
-//! (`tests/memory.rs` floods connections under a counting allocator). Its own size, that of [`crate::Connection`], and
-//! what all connections share (configuration, caches, stores) come on top.
+//! What must always hold: whatever the peer sends, one connection takes at most [`Memory::heap`] (`tests/memory.rs`
+//! floods connections under a counting allocator). The size of [`crate::Connection`] itself, and what all connections
+//! share (configuration, caches, stores), are not included.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::config::Common;
 use crate::link::datagram::ACKS;
 use crate::wire::ProtocolVersion;
 
-/// What bounds the heap of one connection. All sizes are in bytes.
+/// The parameters that bound the heap of one connection. All sizes are in bytes.
 ///
 /// ```
 /// use terse_tls::Memory;
@@ -27,13 +27,14 @@ pub struct Memory {
     pub max_record: usize,
     /// [`crate::ConfigBuilder::max_send_buffer`].
     pub max_send_buffer: usize,
-    /// The longest flight that this side sends: its chain, what is stapled to it, and about 500 more.
+    /// The longest flight that this side sends: its chain, a stapled OCSP response, and about 500 bytes more.
     pub own_flight: usize,
-    /// Whether TLS 1.2 is enabled. It signs the handshake's messages, not their hash, so they are kept until then.
+    /// Whether TLS 1.2 is enabled. Its CertificateVerify signs all handshake messages, not their hash, so they are kept
+    /// until then.
     pub tls12: bool,
-    /// Whether it runs over datagrams ([`crate::ConfigBuilder::datagrams`]).
+    /// Whether the connection runs over datagrams ([`Common::datagrams`]).
     pub datagrams: bool,
-    /// What the provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
+    /// The most heap that the crypto provider takes at once: [`Self::ELLIPTIC_CURVES`] or [`Self::RSA`].
     pub cryptography: usize,
 }
 
@@ -83,11 +84,11 @@ impl Memory {
     /// For [`Self::cryptography`], where keys and certificates are on elliptic curves.
     pub const ELLIPTIC_CURVES: usize = 4_096;
 
-    /// For [`Self::cryptography`], where certificates may have RSA keys, of 8,192 bits at most.
+    /// The value of [`Self::cryptography`] if certificates may have RSA keys, of at most 8,192 bits.
     pub const RSA: usize = 24_576;
 
-    /// The smallest that is of use: TLS 1.3 with certificates on elliptic curves, records of 1 kB, messages of 2 kB.
-    /// The configuration must say the same, with `record_size_limit`, so that peers know.
+    /// The smallest useful parameters: TLS 1.3 with certificates on elliptic curves, records of 1 kB, messages of 2 kB.
+    /// The configuration must have the same values, and `record_size_limit`, which tells peers.
     pub const DEVICE: Self = Self {
         max_handshake_message: 2_048,
         max_record: 1_024,
@@ -98,7 +99,7 @@ impl Memory {
         cryptography: Self::ELLIPTIC_CURVES,
     };
 
-    /// What `common` says, for a side whose longest flight has `own_flight` bytes.
+    /// Returns the parameters of `common`, for a side whose longest flight has `own_flight` bytes.
     pub fn of(common: &Common, own_flight: usize, cryptography: usize) -> Self {
         Self {
             max_handshake_message: common.max_handshake_message,
@@ -111,57 +112,58 @@ impl Memory {
         }
     }
 
-    /// The most heap that one connection takes at once.
+    /// Returns the most heap that one connection takes at once.
     pub const fn heap(&self) -> usize {
         let message = self.max_handshake_message + 4;
         let record = self.max_record + OVERHEAD;
-        // A record, the messages before it, and both together while they are joined.
+        // A received record, the message before it, and the copy of both while they are joined.
         let received = 2 * (message + record);
-        // Records that wait: a vector that grows has up to twice what it needs, and moves.
+        // Records that wait to be sent. A growing vector has up to twice the capacity that it needs, and is copied.
         let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
         let kept = if self.tls12 { 2 * (MESSAGES_KEPT * message + 2 * self.own_flight) } else { 0 };
         let datagrams = if self.datagrams { self.of_datagrams() } else { 0 };
         received + sent + kept + datagrams + self.cryptography + STATE
     }
 
-    /// What datagrams take beyond that: a stream has one message at a time, and gives its flights away.
+    /// Returns the heap that datagrams take in addition: a stream has one message at a time, and does not keep flights.
     const fn of_datagrams(&self) -> usize {
         // Messages that came too early beside the one that is due, all in as many pieces as they may be.
         let early = self.max_handshake_message + MESSAGES * (MESSAGE_STATE + PIECES * PIECE) + PIECES * PIECE;
-        // The flight is kept until it is answered. A record of application data waits in a buffer of its own.
+        // The flight is kept until it is answered. Records of application data wait in a queue.
         let flight = 2 * self.own_flight;
         let queue = 2 * (self.max_send_buffer / LEAST_RECORD + 1) * size_of::<Vec<u8>>();
         early + flight + queue + ACKS + HELD + IDS
     }
 }
 
-/// What a record has besides its content: a header, a type, and what an AEAD may add (RFC 9846, 5.2).
+/// The most bytes of a record beside its content: a header, a type, and the expansion of an AEAD (RFC 9846, 5.2).
 const OVERHEAD: usize = 5 + 1 + 255;
 
 /// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, CertificateStatus, ServerKeyExchange,
 /// CertificateRequest.
 const MESSAGES_KEPT: usize = 5;
 
-/// How many messages are put together at once over datagrams.
+/// How many messages are reassembled at once over datagrams.
 const MESSAGES: usize = 9;
 
-/// What is known of each, and its header.
+/// The state of a message that is reassembled, and its header.
 const MESSAGE_STATE: usize = 128;
 
-/// In how many pieces each may be.
+/// In how many pieces a message may be.
 const PIECES: usize = 64;
 
-/// Where a piece begins and ends.
+/// The size of a piece's start and end.
 const PIECE: usize = 2 * size_of::<usize>();
 
-/// What overtook a change of keys: 1,500 bytes in records of 13 at least, and where they are, which moves as it grows.
+/// Records that wait for their keys: 1,500 bytes in records of at least 13, and their queue, which is copied as it
+/// grows.
 const HELD: usize = 1_500 + 3 * (1_500 / 13 + 1) * 2 * size_of::<usize>();
 
-/// Connection IDs as long as they may be, eight of this side and four of the peer.
+/// The longest connection IDs, eight of this side and four of the peer.
 const IDS: usize = 12 * (255 + size_of::<Vec<u8>>());
 
-/// The shortest record of application data: a header, a byte, and a tag of 8.
+/// The shortest record of application data: a header, one byte, and a tag of 8 bytes.
 const LEAST_RECORD: usize = 13 + 1 + 8;
 
-/// The states of a handshake, with what they know of the peer, and the summary.
+/// The states of a handshake with the data of the peer, and the summary.
 const STATE: usize = 4_096;

@@ -1,30 +1,32 @@
-//! What a peer is called, for people: in reports, logs and messages. No name of one kind prints like one of another kind,
-//! whatever a peer had written into its certificate.
+//! The name of a peer for people: in reports, logs and messages. A name of one kind never prints like one of another
+//! kind, whatever the peer's certificate contains.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
-/// What a peer is called. As text, each kind is told apart from all others by how it begins.
+/// The name of a peer. The beginning of its text identifies its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerName {
-    /// The first dNSName of its certificate (RFC 5280, 4.2.1.6) of letters, digits, hyphens, underscores, dots and
-    /// asterisks. Printed as it is.
+    /// The first dNSName of the certificate (RFC 5280, 4.2.1.6) that consists of letters, digits, hyphens, underscores,
+    /// dots and asterisks. It is printed as it is.
     DnsName(String),
-    /// Without such a dNSName: the subject, as RFC 4514 writes it. Printed as `CN=sensor-17,O=Plant`.
+    /// The subject in the format of RFC 4514, if there is no such dNSName. It is printed as `CN=sensor-17,O=Plant`.
     Subject(String),
-    /// Without a subject either: the first uniformResourceIdentifier (RFC 5280, 4.2.1.6). Printed as `URI:urn:dev:17`.
+    /// The first uniformResourceIdentifier (RFC 5280, 4.2.1.6), if there is no subject either. It is printed as
+    /// `URI:urn:dev:17`.
     Uri(String),
-    /// Without one: the first iPAddress (RFC 5280, 4.2.1.6). Printed as `IP:192.0.2.17`.
+    /// The first iPAddress (RFC 5280, 4.2.1.6), if there is no uniformResourceIdentifier either. It is printed as
+    /// `IP:192.0.2.17`.
     IpAddress(core::net::IpAddr),
-    /// Its certificate has none of these. Printed as `(unnamed)`.
+    /// The certificate has none of these names. It is printed as `(unnamed)`.
     Unnamed,
-    /// The SHA-256 of its raw public key, a DER SubjectPublicKeyInfo. Printed as `raw public key sha256:` with 64
+    /// The SHA-256 of the raw public key, a DER SubjectPublicKeyInfo. It is printed as `raw public key sha256:` with 64
     /// hexadecimal digits.
     RawPublicKey([u8; 32]),
 }
 
-/// What would move the cursor of a terminal or begin a line of a log is escaped.
+/// Prints the name. Characters that would move the cursor of a terminal, or begin a line of a log, are escaped.
 impl fmt::Display for PeerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,7 +42,7 @@ impl fmt::Display for PeerName {
     }
 }
 
-/// Escapes what a terminal or a log would obey: a peer chose its names.
+/// Escapes control characters for terminals and logs, since a peer chooses its names.
 struct Printable<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl fmt::Write for Printable<'_, '_> {

@@ -1,13 +1,13 @@
-//! Time as an argument: the engine has no clock.
+//! The time, which callers pass as an argument: the engine has no clock.
 
 use pki_types::UnixTime;
 
-/// A point on the caller's monotonic clock, in milliseconds since a start that the caller chooses.
+/// A time of the caller's monotonic clock, in milliseconds since a start that the caller chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// Milliseconds from `earlier` to here; 0 if `earlier` is later.
+    /// Returns the milliseconds since `earlier`; 0 if `earlier` is later.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -17,9 +17,9 @@ impl Instant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Now {
-    /// For timers and durations.
+    /// The monotonic time, for timers and durations.
     pub monotonic: Instant,
-    /// Wall-clock time, for certificates; `None` on a device that does not know it.
+    /// The wall-clock time, for certificates; `None` on a device that does not know it.
     pub unix: Option<UnixTime>,
 }
 

@@ -1,9 +1,9 @@
-//! Revocation lists (RFC 5280, 5): as path validation takes them, and as what is cached is matched against them, by the
-//! same 8 bytes of a hash that an entry keeps of each certificate.
+//! Certificate revocation lists (RFC 5280, 5), for path validation and for cached entries. An entry is matched by the 8
+//! bytes of a hash that it keeps of each certificate.
 //!
-//! What must always hold: a certificate counts as not revoked only under lists whose signatures were verified with the
-//! key of its issuer, each of that issuer's name, and of several with one scope only under the newest; what any of them
-//! revokes is revoked. Full and cached handshakes go by the same [`Findings`].
+//! What must always hold: a certificate counts as not revoked only by lists of its issuer whose signatures were
+//! verified with the issuer's key, and only by the newest list of each scope; a certificate that any list revokes is
+//! revoked. Full and cached handshakes use the same [`Findings`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -22,35 +22,35 @@ use crate::lru::Lru;
 /// The revocation lists that are in force.
 pub(super) struct Crls {
     lists: Box<[Crl]>,
-    /// What they say of issuers that were asked about. It ends with the lists.
+    /// A cache of the findings about issuers. It is dropped with the lists.
     findings: Mutex<Lru<IssuerId, Arc<Findings>>>,
 }
 
 pub(super) struct Crl {
     der: CertificateRevocationListDer<'static>,
-    /// For path validation.
+    /// The parsed list, for path validation.
     parsed: CertRevocationList<'static>,
 }
 
-/// What all lists of one issuer say together.
+/// The combined statements of all lists of one issuer.
 pub(super) struct Findings {
-    /// In order.
+    /// The revoked certificates, sorted.
     revoked: Box<[CertificateId]>,
-    /// The newest list of each scope, by its place among all: those that say who is not revoked.
+    /// The indices of the newest list of each scope. Only these say which certificates are not revoked.
     newest: Vec<usize>,
-    /// Seconds since 1970: the earliest nextUpdate of those. It counts for all of them, since an entry does not know
-    /// which of them path validation would take.
+    /// The earliest nextUpdate of the newest lists, in seconds since 1970. It counts for all of them, since an entry
+    /// does not know which of them path validation would use.
     next_update: u64,
-    /// Whether one of those is about all certificates of the issuer.
+    /// Whether one of the newest lists covers all certificates of the issuer.
     is_complete: bool,
-    /// What the signatures were verified with.
+    /// The algorithms that the signatures were verified with.
     algorithms: Vec<Algorithm>,
 }
 
-/// Of a signature and of its key.
+/// The algorithm identifiers of a signature and of its key.
 type Algorithm = (AlgorithmIdentifier, AlgorithmIdentifier);
 
-/// How many issuers' findings are kept. One more costs the verification of a signature.
+/// How many issuers' findings are kept. Findings that were dropped cost the verification of a signature.
 const MAX_FINDINGS: usize = 64;
 
 impl Crls {
@@ -59,17 +59,18 @@ impl Crls {
         Ok(Self { lists, findings: Mutex::new(Lru::new(MAX_FINDINGS)) })
     }
 
-    /// How many there are.
+    /// Returns the number of lists.
     pub(super) const fn len(&self) -> usize {
         self.lists.len()
     }
 
-    /// The lists that say which certificates of an issuer are not revoked.
+    /// Returns the lists that say which certificates of an issuer are not revoked.
     pub(super) fn newest(&self, findings: &Findings) -> impl Iterator<Item = &Crl> {
         findings.newest.iter().filter_map(|place| self.lists.get(*place))
     }
 
-    /// What the lists of `issuer` say, with signatures verified by `algorithms`. `None`: there is none.
+    /// Returns the findings in the lists of `issuer`, with signatures verified by `algorithms`; `None` if there is no
+    /// list.
     pub(super) fn of(
         &self,
         id: IssuerId,
@@ -118,23 +119,24 @@ impl Findings {
         self.revoked.binary_search(&link.certificate).is_ok()
     }
 
-    /// Whether a list of the issuer is signed by it.
+    /// Whether at least one list has a valid signature of the issuer.
     pub(super) const fn are_signed(&self) -> bool {
         !self.newest.is_empty()
     }
 
-    /// Whether every list that counts is believed at `time`; without a clock as path validation does it, which ignores nextUpdate.
+    /// Whether no list that counts is past its nextUpdate at `time`. Without a clock nextUpdate is ignored, as in path
+    /// validation.
     pub(super) fn is_due_after(&self, time: Option<UnixTime>) -> bool {
         time.is_none_or(|time| time.as_secs() < self.next_update)
     }
 
     /// Whether a certificate of the issuer that is in no list is not revoked. A list with an IssuingDistributionPoint
-    /// (RFC 5280, 5.2.5) is about some certificates only, and an entry does not know whether its own is one of them.
+    /// (RFC 5280, 5.2.5) covers only some certificates, and an entry does not know whether it covers its own.
     pub(super) const fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Whether these are the algorithms that it was found with.
+    /// Whether the findings were made with these algorithms.
     fn is_of(&self, algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
         algorithms.iter().copied().map(ids).eq(self.algorithms.iter().copied())
     }
@@ -147,12 +149,12 @@ impl Crl {
         Some(Self { der: CertificateRevocationListDer::from(der.to_vec()), parsed })
     }
 
-    /// For path validation.
+    /// Returns the parsed list, for path validation.
     pub(super) const fn parsed(&self) -> &CertRevocationList<'static> {
         &self.parsed
     }
 
-    /// What is signed, and the signature.
+    /// Returns the signed bytes, and the signature.
     pub(super) fn signed(&self) -> Option<(&[u8], &[u8])> {
         self.fields().map(|fields| (fields.tbs_cert_list, fields.signature))
     }
@@ -168,15 +170,15 @@ impl Crl {
 }
 
 impl CrlFields<'_> {
-    /// Of two lists of one issuer and scope, the one with the greater value is the newer one (RFC 5280, 5.2.3).
+    /// Returns a value that is greater for the newer one of two lists with the same issuer and scope (RFC 5280, 5.2.3).
     fn age(&self) -> (usize, &[u8], u64) {
         let leading = self.crl_number.iter().take_while(|byte| **byte == 0).count();
-        let number = &self.crl_number[leading..]; // at most all
+        let number = &self.crl_number[leading..]; // at most the whole length
         (number.len(), number, self.this_update)
     }
 }
 
-/// Whether the key of `issuer` made the signature, as path validation decides it.
+/// Whether the key of `issuer` made the signature, decided as in path validation.
 fn is_signed(fields: &CrlFields<'_>, issuer: &Issuer, algorithms: &[&dyn SignatureVerificationAlgorithm]) -> bool {
     let Ok((key_algorithm, key)) = split_public_key(issuer.public_key()) else { return false };
     let mut fitting = algorithms.iter().filter(|algorithm| {

@@ -1,6 +1,7 @@
 //! The fields of a certificate that `rustls-webpki` does not expose (RFC 5280, 4.1): serialNumber, signature, issuer,
-//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two halves of a SubjectPublicKeyInfo; and of a CRL
-//! who issued it, when it ends, and its signature. Read in place; nothing is decided here.
+//! validity, the whole subjectPublicKeyInfo, subjectAltName, keyUsage, and the two parts of a SubjectPublicKeyInfo; and
+//! the issuer, dates, number, scope and signature of a CRL. The fields are parsed in place, and nothing is decided
+//! here.
 
 use pki_types::alg_id::RSA_ENCRYPTION;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
@@ -22,7 +23,7 @@ const ISSUING_DISTRIBUTION_POINT: ObjectIdentifier = ObjectIdentifier::new_unwra
 /// id-ce-keyUsage (RFC 5280, 4.2.1.3).
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 
-/// What is read of a certificate.
+/// The fields that are read from a certificate.
 pub(super) struct Fields<'a> {
     /// The contents of a DER INTEGER.
     pub(super) serial_number: &'a [u8],
@@ -38,9 +39,9 @@ pub(super) struct Fields<'a> {
     pub(super) not_before: u64,
     /// Seconds since 1970.
     pub(super) not_after: u64,
-    /// Value of the extension, DER; empty if there is none.
+    /// The value of the extension, DER; empty if there is none.
     pub(super) subject_alt_name: &'a [u8],
-    /// `None` if there is no such extension: then the key is for everything.
+    /// The key usage; `None` if there is no such extension, so that any usage is allowed.
     pub(super) key_usage: Option<KeyUsage>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Fields<'a> {
         let mut tbs = reader(tbs_certificate)?;
         let mut serial_number = tlv(&mut tbs)?;
         if serial_number.first() == Some(&0xa0) {
-            serial_number = tlv(&mut tbs)?; // the version came first
+            serial_number = tlv(&mut tbs)?; // this was the version
         }
         let signature_algorithm = sequence(tlv(&mut tbs)?)?;
         let issuer = tlv(&mut tbs)?;
@@ -82,19 +83,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What is read of a CRL (RFC 5280, 5.1).
+/// The fields that are read from a CRL (RFC 5280, 5.1).
 pub(super) struct CrlFields<'a> {
-    /// What is signed.
+    /// The signed part, `tbsCertList`.
     pub(super) tbs_cert_list: &'a [u8],
     /// A DER `Name`.
     pub(super) issuer: &'a [u8],
-    /// When this version was made (5.1.2.4), in seconds since 1970.
+    /// When this list was issued (5.1.2.4), in seconds since 1970.
     pub(super) this_update: u64,
     /// The contents of the DER INTEGER, which is not negative (5.2.3); empty if there is none.
     pub(super) crl_number: &'a [u8],
     /// The value of the IssuingDistributionPoint, DER (5.2.5); empty if there is none.
     pub(super) scope: &'a [u8],
-    /// When the next version is due (5.1.2.5), in seconds since 1970.
+    /// When the next list will be issued at the latest (5.1.2.5), in seconds since 1970.
     pub(super) next_update: u64,
     /// The contents of the AlgorithmIdentifier, as `pki-types` compares them.
     pub(super) signature_algorithm: &'a [u8],
@@ -127,7 +128,8 @@ impl<'a> CrlFields<'a> {
     }
 }
 
-/// The contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the key.
+/// Returns the contents of the AlgorithmIdentifier (without its outer header, as `pki-types` compares them) and the
+/// key.
 pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), CertificateError> {
     let mut fields = reader(sequence(spki)?)?;
     let algorithm = sequence(tlv(&mut fields)?)?;
@@ -135,7 +137,7 @@ pub(crate) fn split_public_key(spki: &[u8]) -> Result<(&[u8], &[u8]), Certificat
     Ok((algorithm, key.as_bytes().ok_or(CertificateError::Malformed)?))
 }
 
-/// How many bits the modulus of an RSA key has.
+/// Returns how many bits the modulus of an RSA key has.
 pub(super) fn rsa_bits(spki: &[u8]) -> Option<usize> {
     let (_, key) = split_public_key(spki).ok().filter(|(kind, _)| *kind == RSA_ENCRYPTION.as_ref())?;
     let modulus = AnyRef::from_der(tlv(&mut reader(sequence(key).ok()?).ok()?).ok()?).ok()?.value();
@@ -143,7 +145,8 @@ pub(super) fn rsa_bits(spki: &[u8]) -> Option<usize> {
     Some(8 * significant.len() - significant.first().map_or(0, |byte| byte.leading_zeros() as usize))
 }
 
-/// Calls `read` with the extnID and the extnValue of each extension, which stand under this context-specific tag.
+/// Calls `read` with the extnID and the extnValue of each extension, which are in a field with this context-specific
+/// tag.
 fn for_each_extension<'a>(
     tbs: &mut SliceReader<'a>,
     number: TagNumber,
@@ -161,7 +164,7 @@ fn for_each_extension<'a>(
             let id = ObjectIdentifier::from_der(tlv(&mut extension)?).map_err(malformed)?;
             let mut value = tlv(&mut extension)?;
             if !extension.is_finished() {
-                value = tlv(&mut extension)?; // `critical` came first
+                value = tlv(&mut extension)?; // this was `critical`
             }
             read(id, <&OctetStringRef>::from_der(value).map_err(malformed)?.as_bytes())?;
         }
@@ -173,12 +176,12 @@ pub(super) fn reader(bytes: &[u8]) -> Result<SliceReader<'_>, CertificateError> 
     SliceReader::new(bytes).map_err(malformed)
 }
 
-/// The next element, header and all.
+/// Returns the next element, including its header.
 pub(super) fn tlv<'a>(reader: &mut SliceReader<'a>) -> Result<&'a [u8], CertificateError> {
     reader.tlv_bytes().map_err(malformed)
 }
 
-/// The contents of a SEQUENCE that fills `bytes`.
+/// Returns the contents of a SEQUENCE that fills `bytes`.
 pub(super) fn sequence(bytes: &[u8]) -> Result<&[u8], CertificateError> {
     let mut reader = reader(bytes)?;
     let header = Header::decode(&mut reader).map_err(malformed)?;

@@ -1,7 +1,7 @@
-//! Fingerprints of handshake messages (RFC 7924, 5): what a cached object is named by.
+//! Fingerprints of handshake messages (RFC 7924, 5), which identify cached objects.
 //!
-//! What must always hold: SHA-256 in full, over the message with its 4-byte TLS header. A chain has one form that
-//! stands for it in every version; a raw public key and a CertificateRequest have one for each version.
+//! What must always hold: a fingerprint is the whole SHA-256 over the message with its 4-byte TLS header. A chain is
+//! hashed in the same form in every version; a raw public key and a CertificateRequest have one form for each version.
 
 use core::iter::once;
 
@@ -30,7 +30,7 @@ impl Fingerprint {
         Self(context.finish())
     }
 
-    /// Of a TLS 1.2 message, with the 4-byte header of TLS, over datagrams too.
+    /// Returns the fingerprint of a TLS 1.2 message, with the 4-byte header of TLS even over datagrams.
     pub(crate) fn of_body(kind: HandshakeType, body: &[u8]) -> Self {
         let mut header = [0; 4];
         let mut writer = Writer::new(&mut header);
@@ -39,8 +39,8 @@ impl Fingerprint {
         Self(sha256(&[&header, body]))
     }
 
-    /// Of a Certificate message with a raw public key: in TLS 1.2 the key alone (RFC 7250, 3), in TLS 1.3 the chain of
-    /// one that RFC 9846, 4.5.1 makes of it.
+    /// Returns the fingerprint of a Certificate message with a raw public key: the key alone in TLS 1.2 (RFC 7250, 3),
+    /// a list of one entry in TLS 1.3 (RFC 9846, 4.5.1).
     pub(crate) fn of_raw_public_key(version: ProtocolVersion, key: &[u8]) -> Self {
         if version != ProtocolVersion::TLS_1_2 {
             return Self::of_chain(once(key));
@@ -53,7 +53,7 @@ impl Fingerprint {
         Self(sha256(&[&header, key]))
     }
 
-    /// Of a TLS 1.3 CertificateRequest without its context: type, length, extensions.
+    /// Returns the fingerprint of a TLS 1.3 CertificateRequest without its context: type, length, extensions.
     pub(crate) fn of_request(request: &CertificateRequest<'_>) -> Self {
         let extensions = request.extensions.as_bytes();
         let mut header = [0; 6];

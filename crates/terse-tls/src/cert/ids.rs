@@ -1,4 +1,4 @@
-//! The names of what was verified: messages by their fingerprints, and policies.
+//! The identifiers of handshake messages and of trust policies.
 
 use core::fmt;
 
@@ -20,12 +20,12 @@ impl fmt::Debug for Fingerprint {
 pub struct TrustId(pub [u8; 8]);
 
 impl TrustId {
-    /// The first bytes of `digest`.
+    /// Creates an identifier from the first bytes of `digest`.
     pub(crate) fn from_digest(digest: Digest) -> Self {
         Self(first(digest))
     }
 
-    /// What a record has, which is filled up with zeros.
+    /// Creates an identifier from the field of a record, which is padded with zeros.
     pub(crate) fn from_shared(value: [u8; 32]) -> Self {
         let mut bytes = [0; 8];
         bytes.iter_mut().zip(value).for_each(|(to, from)| *to = from);
@@ -33,7 +33,7 @@ impl TrustId {
     }
 }
 
-/// The first `N` bytes of a digest. Every hash here has at least 32.
+/// Returns the first `N` bytes of a digest, which has at least 32.
 pub(crate) fn first<const N: usize>(digest: Digest) -> [u8; N] {
     let mut bytes = [0; N];
     for (to, from) in bytes.iter_mut().zip(digest.as_ref()) {

@@ -2,8 +2,8 @@
 //! staples; and of each certificate the 8 bytes by which a revocation finds it (`caching`, "Objects, fingerprints, what
 //! is kept").
 //!
-//! What must always hold: [`IssuerTable`] has the trust anchors, and beyond them only CAs of chains that led to one in
-//! a handshake whose Finished was verified; and never more than [`MAX_LEARNED`] of those.
+//! What must always hold: beside the trust anchors, [`IssuerTable`] has only CAs of chains that were verified in a
+//! handshake whose Finished was verified; and at most [`MAX_LEARNED`] of those.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -23,7 +23,7 @@ use crate::wire::{Encode, Parse, Reader, Writer};
 #[cfg(test)]
 mod tests;
 
-/// A CA, as far as it signs: its name, its key, and what it may do with it.
+/// The name and the key of a CA, and whether it may sign CRLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Issuer {
     name: Box<[u8]>,
@@ -31,72 +31,73 @@ pub(crate) struct Issuer {
     signs_crls: bool,
 }
 
-/// Names an [`Issuer`]: 8 bytes of a SHA-256 over all of it.
+/// The identifier of an [`Issuer`]: 8 bytes of SHA-256 over its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct IssuerId([u8; 8]);
 
-/// Names a certificate: 8 bytes of SHA-256(issuer name || issuer key || serialNumber).
+/// The identifier of a certificate: 8 bytes of SHA-256(issuer name || issuer key || serialNumber).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CertificateId([u8; 8]);
 
-/// A certificate of a verified chain, and who issued it.
+/// A certificate of a verified chain, and its issuer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) certificate: CertificateId,
     pub(crate) issuer: IssuerId,
 }
 
-/// The certificates of a verified chain, leaf first. Empty where revocation is not checked, and for a raw public key.
+/// The certificates of a verified chain, leaf first. The list is empty if revocation is not checked, and for a raw
+/// public key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links(Box<[Link]>);
 
-/// Who issued a chain.
+/// The issuers of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
     pub(super) links: Links,
-    /// The CAs between leaf and trust anchor, from a chain that was just verified: to be learned, and then dropped.
+    /// The CAs between leaf and trust anchor of a chain that was just verified. They are learned, and then dropped.
     pub(super) issuers: Vec<Issuer>,
 }
 
-/// The CAs that are known here: the trust anchors, and those learned.
+/// The known CAs: the trust anchors, and those that were learned.
 pub(crate) struct IssuerTable {
     anchors: Arc<[(IssuerId, Arc<Issuer>)]>,
     learned: LearnedIssuers,
 }
 
-/// Who issued the chains that were verified: CAs between leaf and trust anchor, with their keys, 64 at most, of which
-/// the least recently used goes first. Clones are one and the same.
+/// The intermediate CAs of chains that were verified, with their keys. At most 64 are kept; the least recently used one
+/// is dropped first. Clones share the same table.
 ///
-/// Each [`Trust`](crate::Trust) that needs them has its own, which end with the process, unless
-/// [`Trust::with_issuers`](crate::Trust::with_issuers) gives it those that are saved with a cache
-/// ([`snapshot`](crate::cache::snapshot)). They are no trust: they name who signs CRLs and OCSP responses, and each
-/// link of a chain that was verified says which of them it means.
+/// Each [`Trust`](crate::Trust) that needs them has its own table, which ends with the process, unless
+/// [`Trust::with_issuers`](crate::Trust::with_issuers) gives it the table that is saved with a cache
+/// ([`snapshot`](crate::cache::snapshot)). The CAs are not trust anchors: they only verify CRLs and OCSP responses, and
+/// each link of a verified chain refers to one of them.
 #[derive(Clone)]
 pub struct LearnedIssuers(Arc<Mutex<Lru<IssuerId, Arc<Issuer>>>>, Arc<AtomicU32>);
 
-/// How many CAs between leaves and trust anchors are remembered. One that is forgotten costs a full handshake.
+/// How many intermediate CAs are remembered. A forgotten one costs a full handshake.
 const MAX_LEARNED: usize = 64;
 
-/// The longest name and key of one together: room for any ML-DSA key.
+/// The most bytes of a CA's name and key together, which is enough for any ML-DSA key.
 const MAX_LEN: usize = 0x1000;
 
 impl Issuer {
-    /// A CA with this DER `Name` and DER SubjectPublicKeyInfo; whether it may sign CRLs says its keyUsage.
+    /// Creates a CA with this DER `Name` and DER SubjectPublicKeyInfo. Its keyUsage tells whether it may sign CRLs.
     pub(crate) fn new(name: &[u8], public_key: &[u8], signs_crls: bool) -> Self {
         Self { name: name.into(), public_key: public_key.into(), signs_crls }
     }
 
-    /// The DER `Name`.
+    /// Returns the DER `Name`.
     pub(crate) const fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// The DER SubjectPublicKeyInfo.
+    /// Returns the DER SubjectPublicKeyInfo.
     pub(crate) const fn public_key(&self) -> &[u8] {
         &self.public_key
     }
 
-    /// RFC 5280, 4.2.1.3, cRLSign.
+    /// Whether the CA may sign CRLs (cRLSign of RFC 5280, 4.2.1.3).
     pub(crate) const fn signs_crls(&self) -> bool {
         self.signs_crls
     }
@@ -105,7 +106,8 @@ impl Issuer {
         IssuerId(short(sha256(&[&self.name, &self.public_key, &[self.signs_crls.into()]])))
     }
 
-    /// The certificates that it issued, by their serialNumbers, which are the contents of DER INTEGERs.
+    /// Returns a function from a serialNumber, the contents of a DER INTEGER, to the identifier of the certificate that
+    /// this CA issued.
     pub(crate) fn certificates(&self) -> impl Fn(&[u8]) -> CertificateId {
         let mut issuer = Context::new();
         issuer.update(&self.name);
@@ -122,7 +124,7 @@ impl Issuer {
     }
 }
 
-/// The first bytes of a SHA-256.
+/// Returns the first bytes of a SHA-256.
 const fn short(digest: [u8; 32]) -> [u8; 8] {
     let [a, b, c, d, e, f, g, h, ..] = digest;
     [a, b, c, d, e, f, g, h]
@@ -139,7 +141,7 @@ impl Links {
 }
 
 impl Issued {
-    /// A chain of `certificates`, leaf first, that ends at `anchor`.
+    /// Returns the issuers of a chain of `certificates`, leaf first, that ends at `anchor`.
     pub(super) fn new(certificates: &[Fields<'_>], anchor: Issuer) -> Self {
         let issuer_of = |fields: &Fields<'_>, issuer: &Fields<'_>| {
             Issuer::new(fields.issuer, issuer.public_key, issuer.key_usage.is_none_or(|usage| usage.crl_sign()))
@@ -160,18 +162,18 @@ impl IssuerTable {
         Self { anchors, learned: learned.check() }
     }
 
-    /// The same with others that were learned.
+    /// Returns a table with the same anchors and other learned CAs.
     pub(super) fn with_learned(&self, learned: LearnedIssuers) -> Self {
         Self { anchors: self.anchors.clone(), learned: learned.check() }
     }
 
-    /// The CA of this name, if it is known.
+    /// Returns the CA with this identifier, if it is known.
     pub(crate) fn find(&self, id: IssuerId) -> Option<Arc<Issuer>> {
         let anchor = self.anchors.iter().find(|(known, _)| *known == id).map(|(_, issuer)| issuer.clone());
         anchor.or_else(|| self.learned.0.lock().touch(&id).map(|issuer| issuer.clone()))
     }
 
-    /// Remembers the CAs of a chain that was verified in a handshake that the peer finished.
+    /// Remembers the CAs of a chain, once the peer's Finished was verified.
     pub(crate) fn learn(&self, _: &FinishedProof, issuers: &[Issuer]) {
         for issuer in issuers.iter().filter(|issuer| issuer.fits()) {
             let id = issuer.id();
@@ -184,27 +186,28 @@ impl IssuerTable {
 }
 
 impl LearnedIssuers {
-    /// None yet.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Lru::new(MAX_LEARNED))), Arc::default())
     }
 
-    /// How many were learned so far, modulo 2^32, also those that are forgotten: whether there are others than before.
+    /// Returns how many CAs were learned so far, modulo 2^32 and including forgotten ones. A change of the number says
+    /// that the table has changed.
     pub fn learned(&self) -> u32 {
         self.1.load(Ordering::SeqCst)
     }
 
-    /// How many there are.
+    /// Returns how many CAs are in the table.
     pub fn len(&self) -> usize {
         self.0.lock().len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets what came from a file under another name than its own.
+    /// Forgets CAs from a file whose identifier is wrong.
     fn check(self) -> Self {
         let mut issuers = self.0.lock();
         let wrong = |(id, issuer): (&IssuerId, &Arc<Issuer>)| (issuer.id() != *id).then_some(*id);
@@ -229,7 +232,7 @@ impl fmt::Debug for LearnedIssuers {
     }
 }
 
-/// `count(1)`, then of each, least recently used first, `id(8) || signs_crls(1) || name<0..2^16-1> ||
+/// Parses `count(1)`, and then for each CA, least recently used first, `id(8) || signs_crls(1) || name<0..2^16-1> ||
 /// public_key<0..2^16-1>`.
 impl Parse<'_> for LearnedIssuers {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
@@ -255,7 +258,7 @@ impl Parse<'_> for LearnedIssuers {
 impl Encode for LearnedIssuers {
     fn encode(&self, writer: &mut Writer<'_>) {
         let issuers = self.0.lock();
-        writer.u8(issuers.len() as u8); // there are not more
+        writer.u8(issuers.len() as u8); // at most MAX_LEARNED
         for (id, issuer) in issuers.oldest_first() {
             writer.bytes(&id.0);
             writer.u8(issuer.signs_crls.into());
@@ -277,7 +280,7 @@ impl fmt::Debug for IssuerTable {
     }
 }
 
-/// `links<0..255>`, each `certificate(8) || issuer(8)`.
+/// Parses `links<0..255>`, each `certificate(8) || issuer(8)`.
 impl Parse<'_> for Links {
     fn parse(reader: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let mut links = Reader::new(reader.vec8()?);

@@ -1,5 +1,4 @@
-//! Certificates and raw public keys: what is trusted, what a side proves its identity with, and what is kept of a
-//! verified one.
+//! Certificates and raw public keys: the trust policy, the credentials of a side, and what is kept of a verified peer.
 
 mod credential;
 mod crls;

@@ -1,4 +1,4 @@
-//! What a certificate or a raw public key calls its owner.
+//! The name of a peer, from its certificate or raw public key.
 
 use alloc::string::ToString;
 use core::fmt;
@@ -13,7 +13,7 @@ use super::peer::{CertificateIdentity, PeerIdentity};
 use super::sha256::sha256;
 use crate::peer_name::PeerName;
 
-/// What names a raw public key.
+/// Returns the hash that names a raw public key.
 pub(super) fn sha256_of(key: &[u8]) -> [u8; 32] {
     sha256(&[key])
 }
@@ -54,7 +54,7 @@ fn ip_address(octets: &[u8]) -> Option<core::net::IpAddr> {
 }
 
 impl PeerIdentity {
-    /// What the peer is called.
+    /// Returns the name of the peer.
     pub fn name(&self) -> PeerName {
         match self {
             Self::Certificate(identity) => of_certificate(identity),
@@ -63,7 +63,7 @@ impl PeerIdentity {
     }
 }
 
-/// The peer's name.
+/// Prints the name of the peer.
 impl fmt::Display for PeerIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name().fmt(f)

@@ -1,9 +1,9 @@
-//! Stapled OCSP responses (RFC 6066, 8; RFC 6960): whether one shows that a certificate is good, and what a side
-//! staples to its own.
+//! OCSP stapling (RFC 6066, 8; RFC 6960): checks whether a response shows that a certificate is good, and keeps the
+//! response for a side's own certificate.
 //!
-//! What must always hold: a response counts only if it is about the certificate in question, signed by its issuer or by
-//! a responder that the issuer certified for that, and current; and it counts in the handshake in which it came, never
-//! later.
+//! What must always hold: a response counts only if it is about the certificate in question, is signed by its issuer or
+//! by a responder that the issuer has certified for that, and is current; and it counts only in the handshake in which
+//! it came.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -23,30 +23,30 @@ use response::{BasicResponse, CertId, CertIdHash, CertStatus, ResponderId, Singl
 #[cfg(test)]
 mod tests;
 
-/// What is asked of a peer beside its certificate: an OCSP response that shows that it is good.
+/// Whether a peer must prove by a stapled OCSP response that its certificate is good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stapling {
-    /// Nothing.
+    /// No response is requested.
     #[default]
     Off,
-    /// It is asked for a response, and goes on without one; a response that comes must be good.
+    /// A response is requested, but not required. A response that comes must be good.
     Ask,
-    /// It is asked for a response, and refused without a good one.
+    /// A response is requested, and the peer is refused without a good one.
     Require,
 }
 
-/// What judges a response.
+/// Checks OCSP responses.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     pub(super) provider: &'a CryptoProvider,
     pub(super) algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
-    /// `None`: what depends on the time is not checked.
+    /// The current time; with `None` the dates of a response are not checked.
     pub(super) time: Option<UnixTime>,
 }
 
 impl Judge<'_> {
-    /// Whether `response` shows that the certificate that `issuer` gave a serial number that `is_it` is good. Returns
-    /// the last second at which it counts.
+    /// Checks that `response` shows that a certificate of `issuer` is good, whose serial number `is_it` accepts.
+    /// Returns the last second at which the response is valid.
     #[inline(never)]
     pub(super) fn check(
         &self,
@@ -82,7 +82,7 @@ impl Judge<'_> {
         }
     }
 
-    /// RFC 6960, 3.2: by the issuer, or by whom it certified.
+    /// Checks that the issuer, or a responder that it has certified, signed the response (RFC 6960, 3.2).
     fn check_signature(&self, response: &BasicResponse<'_>, issuer: &Issuer) -> Result<(), StapleError> {
         if self.may_be(response.responder, issuer.name(), issuer.public_key()) {
             return self.verify(response, issuer.public_key());
@@ -100,7 +100,7 @@ impl Judge<'_> {
         self.verify(response, responder.public_key)
     }
 
-    /// Whether `responder` has this name or key. Without SHA-1 a key can be anybody's, which the signature will show.
+    /// Whether `responder` has this name or key. Without SHA-1 a key cannot be compared, so the signature decides.
     fn may_be(&self, responder: ResponderId<'_>, name: &[u8], public_key: &[u8]) -> bool {
         match (responder, self.provider.sha1) {
             (ResponderId::ByName(wanted), _) => wanted == name,
@@ -121,8 +121,9 @@ impl Judge<'_> {
         algorithm.verify_signature(key, response.signed, response.signature).map_err(|_| StapleError::NotFromIssuer)
     }
 
-    /// RFC 6960, 4.2.2.2: issued by the same CA as the certificate in question, directly, with id-kp-OCSPSigning. Its
-    /// own status cannot be had here (4.2.2.2.1 leaves that open): such certificates are short-lived.
+    /// Checks that the CA that issued the certificate in question also issued the responder's, directly and with
+    /// id-kp-OCSPSigning (RFC 6960, 4.2.2.2). The responder's own revocation is not checked, which 4.2.2.2.1 allows:
+    /// such certificates are short-lived.
     #[inline(never)]
     fn check_responder(&self, responder: &CertificateDer<'_>, issuer: &Issuer) -> Option<()> {
         let end_entity = EndEntityCert::try_from(responder).ok()?;
@@ -140,12 +141,12 @@ impl Judge<'_> {
 }
 
 impl SingleResponse<'_> {
-    /// The last second at which it counts.
+    /// Returns the last second at which the response is valid.
     fn end(&self) -> u64 {
         self.next_update.unwrap_or(self.this_update.saturating_add(MAX_AGE))
     }
 
-    /// RFC 6960, 4.2.2.1
+    /// Checks that the response is valid at `time` (RFC 6960, 4.2.2.1).
     fn current_at(&self, time: UnixTime) -> Result<(), StapleError> {
         if time.as_secs() < self.this_update {
             return Err(StapleError::NotYetValid(seconds(self.this_update)));
@@ -161,14 +162,13 @@ impl SingleResponse<'_> {
 #[derive(Clone)]
 pub(super) struct Staple {
     response: Arc<[u8]>,
-    /// When it counts, in seconds since 1970.
+    /// The first second at which the response is valid, since 1970.
     from: u64,
     to: u64,
 }
 
 impl Staple {
-    /// Checks that `response` is about `leaf`, as far as that can be said without the issuer's key. What it says is for
-    /// the peer to judge.
+    /// Checks that `response` is about `leaf`, as far as possible without the issuer's key. The peer checks the rest.
     pub(super) fn new(provider: &CryptoProvider, leaf: &[u8], response: &[u8]) -> Result<Self, ApiMisuse> {
         if response.len() > MAX_STAPLE {
             return Err(ApiMisuse::MalformedStaple);
@@ -186,20 +186,20 @@ impl Staple {
         Ok(Self { response: response.into(), from: single.this_update, to: single.end() })
     }
 
-    /// Whatever it is: what a hostile side may staple.
+    /// Creates a staple without checks, as a hostile side may send it.
     #[cfg(terse_testing)]
     pub(super) fn of_anything(response: &[u8]) -> Self {
         Self { response: response.into(), from: 0, to: u64::MAX }
     }
 
-    /// The response, if it counts at `time`: an old one is worse than none for peers that only ask.
+    /// Returns the response, if it is valid at `time`. A peer that does not require a response would refuse an old one.
     pub(super) fn current_at(&self, time: Option<UnixTime>) -> Option<Arc<[u8]>> {
         let is_current = time.is_none_or(|time| (self.from..=self.to).contains(&time.as_secs()));
         is_current.then(|| self.response.clone())
     }
 }
 
-/// Whether a side with this leaf would staple `response`.
+/// Whether a side with the certificate `leaf` would staple `response`.
 #[cfg(terse_testing)]
 pub(crate) fn can_staple(provider: &CryptoProvider, leaf: &[u8], response: &[u8]) -> bool {
     Staple::new(provider, leaf, response).is_ok()
@@ -209,15 +209,15 @@ fn seconds(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
-/// How long a response without nextUpdate counts, in seconds. Newer ones are always there, it says (RFC 6960, 2.4); so
-/// a day is long.
+/// How long a response without nextUpdate is valid, in seconds. It says that newer information is always available (RFC
+/// 6960, 2.4), so a day is enough.
 const MAX_AGE: u64 = 86_400;
 
-/// How many certificates of a response are looked at. There is one, if any.
+/// How many certificates of a response are examined. There is usually at most one.
 const MAX_CERTS: usize = 4;
 
-/// The longest response to be stapled: it must fit into an extension with room to spare.
+/// The longest response that is stapled, which fits into an extension.
 const MAX_STAPLE: usize = 0x4000;
 
-/// id-kp-OCSPSigning, 1.3.6.1.5.5.7.3.9 (RFC 6960, 4.2.2.2), as webpki takes it.
+/// id-kp-OCSPSigning, 1.3.6.1.5.5.7.3.9 (RFC 6960, 4.2.2.2), in the encoding of webpki.
 const OCSP_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 9];

@@ -1,9 +1,9 @@
-//! Public keys as a cache keeps them: a well-known kind is one byte, and then only what differs from key to key. The
-//! points of certificates are compressed (SEC 1, 2.3.3): who has the other half of a point has proven the key before,
-//! and finds it again by a square root. Any other SubjectPublicKeyInfo is kept as it is.
+//! The packed format of public keys in caches. A well-known kind of key is one byte, followed by the bytes that differ
+//! between keys. The elliptic-curve points of certificates are compressed (SEC 1, 2.3.3). Any other
+//! SubjectPublicKeyInfo is kept unchanged.
 //!
-//! What must always hold: what is read back is the same key, and each key has one form. A raw public key, which the
-//! application sees, is read back byte by byte.
+//! What must always hold: the same key is read back, and each key has exactly one packed form. A raw public key, which
+//! the application sees, is read back byte for byte.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,17 +11,17 @@ use alloc::vec::Vec;
 use crate::error::InvalidMessage;
 use crate::wire::{Reader, Writer};
 
-/// A SubjectPublicKeyInfo between a head and a tail that all keys of the kind have.
+/// A kind of key, whose SubjectPublicKeyInfo has the same head and tail for all keys.
 struct Kind {
-    /// Not to be changed: files have it.
+    /// The number of the kind in files, which must not be changed.
     number: u8,
     head: &'static [u8],
-    /// How many bytes of a key are its own.
+    /// How many bytes between head and tail differ between keys.
     len: usize,
     tail: &'static [u8],
 }
 
-/// Writes `spki`, which is of a certificate, or a raw public key.
+/// Writes `spki`, which is from a certificate, or a raw public key.
 pub(super) fn encode(spki: &[u8], is_raw: bool, writer: &mut Writer<'_>) {
     let raw = if is_raw { RAW } else { 0 };
     let found = KINDS.iter().find_map(|kind| Some((kind, kind.own_bytes(spki)?)));
@@ -65,13 +65,14 @@ impl Kind {
         Self { number, head, len, tail }
     }
 
-    /// The bytes that are this key's own, if it is of the kind.
+    /// Returns the bytes between head and tail, if the key is of this kind.
     fn own_bytes<'a>(&self, spki: &'a [u8]) -> Option<&'a [u8]> {
         let own = spki.strip_prefix(self.head)?.strip_suffix(self.tail)?;
         (own.len() == self.len).then_some(own)
     }
 
-    /// For a kind of whole points: the number of the points compressed with an even y. The next one is for an odd y.
+    /// Returns, for a kind with uncompressed points, the number of the kind with compressed points whose y is even. The
+    /// next number is for an odd y.
     const fn compressed(&self) -> Option<u8> {
         match self.number {
             P256 => Some(P256_EVEN),
@@ -81,7 +82,7 @@ impl Kind {
     }
 }
 
-/// Beside the number of the kind: this is a raw public key.
+/// The bit beside the number of the kind that marks a raw public key.
 const RAW: u8 = 0x80;
 const VERBATIM: u8 = 0;
 const P256_EVEN: u8 = 1;
@@ -95,8 +96,8 @@ const RSA_2048: u8 = 8;
 const RSA_3072: u8 = 9;
 const RSA_4096: u8 = 10;
 
-/// id-ecPublicKey with secp256r1 or secp384r1 (RFC 5480, 2.1.1), id-Ed25519 (RFC 8410, 3), rsaEncryption with the
-/// exponent 65537 (RFC 8017, A.1.1), up to where the keys begin to differ.
+/// The well-known kinds: id-ecPublicKey with secp256r1 or secp384r1 (RFC 5480, 2.1.1), id-Ed25519 (RFC 8410, 3),
+/// rsaEncryption with the exponent 65537 (RFC 8017, A.1.1).
 const KINDS: [Kind; 10] = [
     Kind::new(P256_EVEN, b"\x30\x39\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x22\x00\x02", 32, &[]),
     Kind::new(P256_ODD, b"\x30\x39\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x22\x00\x03", 32, &[]),

@@ -1,7 +1,9 @@
-//! A path from a leaf to a trust anchor (RFC 5280, 6): built by `rustls-webpki`, and only then checked for revocation.
+//! Certification paths from a leaf to a trust anchor (RFC 5280, 6). `rustls-webpki` builds a path, which is then
+//! checked for revocation.
 //!
-//! What must always hold: a revocation list is looked at only for a path whose certificate signatures were verified, so
-//! that who has none costs no work that grows with our lists; and each list's signature is verified once.
+//! What must always hold: revocation lists are only searched for a path whose certificate signatures were verified, so
+//! that a peer with a forged chain causes no work that grows with the lists; and each list's signature is verified
+//! once.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,33 +22,33 @@ use super::trust::{anchor_as_issuer, check_key_size, named_error};
 use super::{Revocation, Validity};
 use crate::error::CertificateError;
 
-/// What a path is built from.
+/// The inputs of path building.
 pub(super) struct PathBuilder<'a> {
     pub(super) anchors: &'a [TrustAnchor<'static>],
     pub(super) chain: &'a [CertificateDer<'a>],
     pub(super) algorithms: &'a [&'a dyn SignatureVerificationAlgorithm],
     pub(super) at: UnixTime,
     pub(super) usage: KeyUsage,
-    /// Who issued what, where revocation or staples are checked.
+    /// The known issuers, if revocation or staples are checked.
     pub(super) issuers: Option<&'a IssuerTable>,
 }
 
-/// What is kept of a path.
+/// A verified path.
 pub(super) struct Path<'a> {
-    /// When all of it is valid.
+    /// When all certificates of the path are valid.
     pub(super) validity: Validity,
-    /// How many signatures it has.
+    /// How many signatures the path has.
     pub(super) signatures: u8,
-    /// Where revocation or staples are checked.
+    /// The issuers of the path, if revocation or staples are checked.
     pub(super) issued: Option<Issued>,
-    /// Leaf first.
+    /// The certificates of the path, leaf first.
     certificates: Vec<CertificateDer<'a>>,
     anchor: Option<Issuer>,
 }
 
 impl<'a> PathBuilder<'a> {
-    /// A path whose signatures all are verified, and none of whose certificates is revoked. `time` is that of the clock,
-    /// if there is one.
+    /// Builds a path whose signatures are all verified, and none of whose certificates is revoked. `time` is that of
+    /// the clock, if there is one.
     pub(super) fn verify(
         &self,
         end_entity: &EndEntityCert<'a>,
@@ -74,7 +76,7 @@ impl<'a> PathBuilder<'a> {
             .map_err(|error| named_error(&error, self.chain))?;
         let place = |der: &[u8]| self.chain.iter().position(|certificate| certificate.as_ptr() == der.as_ptr());
         let places = path.intermediate_certificates().map(|issuer| place(&issuer.der())).collect::<Option<Vec<_>>>();
-        let places = [0].into_iter().chain(places.ok_or(CertificateError::Invalid)?); // they all are of the chain
+        let places = [0].into_iter().chain(places.ok_or(CertificateError::Invalid)?); // all are of the chain
         let certificates: Vec<_> = places.map(|place| CertificateDer::from(self.chain[place].as_ref())).collect();
         let mut validity = Validity::UNBOUNDED;
         let mut signatures = 0_u8;
@@ -92,7 +94,8 @@ impl<'a> PathBuilder<'a> {
         Ok(Path { validity, signatures, issued, certificates, anchor })
     }
 
-    /// A signature by a key that is too short is called wrong.
+    /// Replaces the error about a bad signature, if a key of the chain is too short: webpki reports that in the same
+    /// way.
     fn explain(&self, error: CertificateError) -> CertificateError {
         if error != CertificateError::BadSignature {
             return error;
@@ -106,9 +109,8 @@ impl<'a> PathBuilder<'a> {
         of_chain.chain(of_anchors).find_map(Result::err).unwrap_or(error)
     }
 
-    /// Whether no certificate of `path` is revoked: the leaf must be in the scope of a current list, and those above it
-    /// are looked up where their issuer has one. What cached handshakes are judged by is the same: see
-    /// [`Findings`].
+    /// Checks that no certificate of `path` is revoked. A current list must cover the leaf; the certificates above it
+    /// are looked up if their issuer has a list. Cached handshakes are checked against the same [`Findings`].
     fn check_revocation(
         &self,
         end_entity: &EndEntityCert<'a>,
@@ -134,7 +136,7 @@ impl<'a> PathBuilder<'a> {
         if !are_signed {
             return Err(unknown);
         }
-        // Scopes, and which list is about which certificate, are webpki's to judge.
+        // webpki decides about scopes, and which list covers which certificate.
         let lists: Vec<_> = in_force.iter().flat_map(|findings| crls.newest(findings)).collect();
         let parsed: Vec<_> = lists.iter().map(|list| list.parsed()).collect();
         let leaf_covered = revocation(&parsed, RevocationCheckDepth::EndEntity, UnknownStatusPolicy::Deny, time);
@@ -162,7 +164,7 @@ impl Validity {
     }
 }
 
-/// RFC 5280, 6.1.4 (n), which webpki leaves to its callers.
+/// Checks the keyUsage of intermediate certificates (RFC 5280, 6.1.4 (n)), which webpki leaves to its callers.
 fn all_may_issue(path: &VerifiedPath<'_>) -> Result<(), webpki::Error> {
     for certificate in path.intermediate_certificates() {
         let der = certificate.der();

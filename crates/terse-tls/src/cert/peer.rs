@@ -2,8 +2,8 @@
 //! and where revocation is checked what finds its certificates in a CRL (`caching`: the chain itself is dropped). Of a
 //! raw public key that is the key.
 //!
-//! What must always hold: a [`VerifiedPeer`] comes from a chain or key that was verified, just now or before it entered
-//! the cache. Nothing else makes one.
+//! What must always hold: a [`VerifiedPeer`] is only made of a chain or key that was verified, in this handshake or
+//! before it entered the cache.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,18 +16,18 @@ use super::packed_key;
 use crate::error::{CertificateError, InvalidMessage};
 use crate::wire::{CertificateType, Encode, Parse, Reader, Writer};
 
-/// What is kept of a verified chain or raw public key.
+/// The part of a verified chain or raw public key that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedPeer {
-    /// The leaf's SubjectPublicKeyInfo, DER; empty for a raw public key, which is kept once, as the identity.
+    /// The leaf's SubjectPublicKeyInfo, DER; empty for a raw public key, which is only kept as the identity.
     public_key: Box<[u8]>,
     pub(crate) validity: Validity,
     pub(crate) identity: PeerIdentity,
     /// How many signatures were verified on the way to the trust anchor.
     pub(crate) signatures: u8,
-    /// Where revocation is checked. Boxed: most entries have none.
+    /// The issuers of the chain, if revocation is checked. It is boxed, since most entries have none.
     pub(super) issued: Option<Box<Issued>>,
-    /// When the OCSP response ends that came with it in this handshake, in seconds since 1970. Not kept.
+    /// When the OCSP response of this handshake becomes invalid, in seconds since 1970. It is not kept.
     staple_end: u64,
 }
 
@@ -48,7 +48,7 @@ impl VerifiedPeer {
         }
     }
 
-    /// The same, of a chain whose revocation is checked at every use.
+    /// Adds the issuers of a chain whose revocation is checked at every use.
     pub(super) fn issued(self, issued: Option<Issued>) -> Self {
         Self { issued: issued.map(Box::new), ..self }
     }
@@ -65,63 +65,64 @@ impl VerifiedPeer {
         }
     }
 
-    /// The peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is a compressed
-    /// one.
+    /// Returns the peer's SubjectPublicKeyInfo, DER. If it comes from a cache, the point of an elliptic curve is
+    /// compressed.
     pub fn public_key(&self) -> &[u8] {
         self.identity.raw_public_key_der().unwrap_or(&self.public_key)
     }
 
-    /// What the Certificate message carried.
+    /// Returns the type of the peer's certificate.
     pub const fn certificate_type(&self) -> CertificateType {
         self.identity.certificate_type()
     }
 
-    /// When it may be believed.
+    /// Returns when the chain is valid.
     pub const fn validity(&self) -> &Validity {
         &self.validity
     }
 
-    /// How many signatures were verified on the way to the trust anchor.
+    /// Returns how many signatures were verified on the way to the trust anchor.
     pub const fn signatures(&self) -> u8 {
         self.signatures
     }
 
-    /// Who the peer is.
+    /// Returns the identity of the peer.
     pub const fn identity(&self) -> &PeerIdentity {
         &self.identity
     }
 
-    /// Whether the peer is accepted at `time` without a look at its dates. A raw public key has none.
+    /// Whether the dates of the peer's chain cannot be checked, for lack of a clock. A raw public key has no dates.
     pub(crate) fn is_unchecked_at(&self, time: Option<UnixTime>) -> bool {
         time.is_none() && !self.validity.is_unbounded()
     }
 
-    /// How many bytes of it have no fixed size, but by its depth.
+    /// Returns how many bytes the key and the names take.
     pub(crate) fn len(&self) -> usize {
         self.public_key.len() + self.identity.len()
     }
 
-    /// The certificates of its chain, leaf first, where revocation is checked.
+    /// Returns the certificates of the chain, leaf first, if revocation is checked.
     pub(crate) fn links(&self) -> &[Link] {
         self.issued.as_ref().map_or(&[], |issued| issued.links.as_slice())
     }
 
-    /// The CAs to be learned from it, if it was verified just now.
+    /// Returns the CAs that are to be learned, if the chain was just verified.
     pub(super) fn issuers(&self) -> &[Issuer] {
         self.issued.as_ref().map_or(&[], |issued| &issued.issuers)
     }
 
-    /// An OCSP response came with it, and ends at `end`.
+    /// Sets when the stapled OCSP response becomes invalid.
     pub(crate) const fn stapled_until(&mut self, end: u64) {
         self.staple_end = end;
     }
 
-    /// The validity of what goes on from this handshake alone: there is no other response in a session that resumes.
+    /// Returns the validity for sessions of this handshake: a session that resumes has no other OCSP response.
     pub(crate) fn validity_with_staple(&self) -> Validity {
         Validity { not_after: self.validity.not_after.min(self.staple_end), ..self.validity }
     }
 
-    /// As it is kept: without the CAs, which are learned once for all, and without what came with it in this handshake.
+    /// Returns the part that is kept: without the CAs, which are learned separately, and without the end of the stapled
+    /// OCSP response.
     pub(crate) fn kept(self: &Arc<Self>) -> Arc<Self> {
         if self.issuers().is_empty() && self.staple_end == u64::MAX {
             return self.clone();
@@ -145,26 +146,26 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// That of a raw public key: it ends with the trust in it.
+    /// The validity of a raw public key, which has no dates.
     pub(crate) const UNBOUNDED: Self =
         Self { not_before: 0, not_before_depth: 0, not_after: u64::MAX, not_after_depth: 0 };
 
-    /// The greatest notBefore of the chain, in seconds since 1970.
+    /// Returns the greatest notBefore of the chain, in seconds since 1970.
     pub const fn not_before(&self) -> u64 {
         self.not_before
     }
 
-    /// The smallest notAfter of the chain, in seconds since 1970.
+    /// Returns the smallest notAfter of the chain, in seconds since 1970.
     pub const fn not_after(&self) -> u64 {
         self.not_after
     }
 
-    /// Whether it holds at any time, so that no clock is needed.
+    /// Whether the validity has no bounds, so that no clock is needed.
     pub fn is_unbounded(&self) -> bool {
         *self == Self::UNBOUNDED
     }
 
-    /// Whether `time` lies within.
+    /// Checks that `time` is within the validity.
     pub fn check(&self, time: UnixTime) -> Result<(), CertificateError> {
         if time.as_secs() > self.not_after {
             return Err(CertificateError::Expired {
@@ -182,17 +183,17 @@ impl Validity {
     }
 }
 
-/// Who the peer is.
+/// The identity of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerIdentity {
-    /// What its certificate says.
+    /// The identity in the peer's certificate.
     Certificate(CertificateIdentity),
-    /// Its raw public key, a DER SubjectPublicKeyInfo (RFC 7250, 3). Who has it, only the application knows.
+    /// The peer's raw public key, a DER SubjectPublicKeyInfo (RFC 7250, 3). Only the application knows its owner.
     RawPublicKey(Box<[u8]>),
 }
 
-/// Who the peer is, as its certificate says.
+/// The identity in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateIdentity {
     /// The subject, a DER `Name`.
@@ -202,7 +203,7 @@ pub struct CertificateIdentity {
 }
 
 impl PeerIdentity {
-    /// The subject, a DER `Name` (RFC 5280, 4.1.2.6); empty for a raw public key.
+    /// Returns the subject, a DER `Name` (RFC 5280, 4.1.2.6); empty for a raw public key.
     pub fn subject_der(&self) -> &[u8] {
         match self {
             Self::Certificate(identity) => &identity.subject,
@@ -210,7 +211,7 @@ impl PeerIdentity {
         }
     }
 
-    /// The subject alternative names, DER `GeneralNames` (RFC 5280, 4.2.1.6); empty if there are none.
+    /// Returns the subject alternative names, DER `GeneralNames` (RFC 5280, 4.2.1.6); empty if there are none.
     pub fn subject_alt_name_der(&self) -> &[u8] {
         match self {
             Self::Certificate(identity) => &identity.subject_alt_name,
@@ -218,7 +219,7 @@ impl PeerIdentity {
         }
     }
 
-    /// The raw public key, a DER SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), of a peer that has no certificate.
+    /// Returns the raw public key, a DER SubjectPublicKeyInfo (RFC 5280, 4.1.2.7), of a peer that has no certificate.
     pub fn raw_public_key_der(&self) -> Option<&[u8]> {
         match self {
             Self::Certificate(_) => None,
@@ -226,7 +227,7 @@ impl PeerIdentity {
         }
     }
 
-    /// What the peer's Certificate message carried.
+    /// Returns the type of the peer's certificate.
     pub const fn certificate_type(&self) -> CertificateType {
         match self {
             Self::Certificate(_) => CertificateType::X509,
@@ -234,7 +235,7 @@ impl PeerIdentity {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns how many bytes the identity has.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Certificate(CertificateIdentity { subject, subject_alt_name }) => {
@@ -271,7 +272,7 @@ impl Encode for PeerIdentity {
     }
 }
 
-/// The packed form in which caches keep it. Dates have 32 bits: a later end is one of 2106.
+/// Parses the packed form of caches. Dates have 32 bits, so a later end is stored as 2106.
 impl<'a> Parse<'a> for VerifiedPeer {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let (public_key, is_raw) = packed_key::parse(reader)?;
@@ -294,7 +295,7 @@ impl<'a> Parse<'a> for VerifiedPeer {
     }
 }
 
-/// A raw public key is all that there is to know of its peer.
+/// Encodes the packed form of caches. For a raw public key it has only the key.
 impl Encode for VerifiedPeer {
     fn encode(&self, writer: &mut Writer<'_>) {
         match &self.identity {
@@ -304,7 +305,7 @@ impl Encode for VerifiedPeer {
                 let Validity { not_before, not_before_depth, not_after, not_after_depth } = self.validity;
                 writer.u32(u32::try_from(not_before).unwrap_or(u32::MAX));
                 writer.u32(u32::try_from(not_after).unwrap_or(u32::MAX));
-                writer.u8(not_before_depth.min(0xf) << 4 | not_after_depth.min(0xf)); // eight certificates at most
+                writer.u8(not_before_depth.min(0xf) << 4 | not_after_depth.min(0xf)); // at most eight certificates
                 let links = if self.issued.is_some() { HAS_LINKS } else { 0 };
                 writer.u8(self.signatures & !HAS_LINKS | links);
                 writer.short_vec(subject);
@@ -317,5 +318,5 @@ impl Encode for VerifiedPeer {
     }
 }
 
-/// Beside the number of signatures, which is eight at most: [`Links`] follow.
+/// The bit beside the number of signatures, at most eight, which says that [`Links`] follow.
 const HAS_LINKS: u8 = 0x80;

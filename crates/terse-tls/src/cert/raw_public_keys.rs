@@ -1,6 +1,6 @@
-//! Raw public keys (RFC 7250) that are believed because this side was told so, out of band (4.3 and 4.4).
+//! Raw public keys (RFC 7250) that are trusted because they were configured out of band (4.3 and 4.4).
 //!
-//! What must always hold: a key is believed only if it is, byte for byte, one that was configured.
+//! What must always hold: a key is trusted only if it is, byte for byte, one that was configured.
 
 use alloc::vec::Vec;
 
@@ -13,20 +13,20 @@ use super::{VerifiedPeer, split_public_key};
 use crate::crypto::CryptoProvider;
 use crate::error::{ApiMisuse, CertificateError};
 
-/// Why `key`, which is not among those configured, is not believed.
+/// Returns the error for a key that was not configured.
 pub(super) fn unknown(key: &[u8]) -> CertificateError {
     CertificateError::UnknownPublicKey { sha256: sha256_of(key) }
 }
 
-/// The keys, and their hash.
+/// The trusted keys, and their hash.
 pub(super) struct RawPublicKeys {
-    /// In order, each once.
+    /// The keys, sorted and without duplicates.
     keys: Vec<SubjectPublicKeyInfoDer<'static>>,
     digest: [u8; 32],
 }
 
 impl RawPublicKeys {
-    /// Those of `known` and `new`.
+    /// Joins the keys of `known` and `new`. `provider` must be able to verify signatures of each new key.
     pub(super) fn new(known: Option<&Self>, new: &[SubjectPublicKeyInfoDer<'_>]) -> Result<Self, ApiMisuse> {
         for key in new {
             split_public_key(key).map_err(|_| ApiMisuse::MalformedPublicKey)?;
@@ -56,12 +56,12 @@ impl RawPublicKeys {
         self.keys.len()
     }
 
-    /// What tells these keys from all others.
+    /// Returns the hash of these keys, which identifies them.
     pub(super) const fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// Believes `key` if it is one of these, and of a kind that `algorithms` verify.
+    /// Accepts `key` if it is one of these, and `algorithms` can verify its signatures.
     pub(super) fn verify(
         &self,
         key: &[u8],

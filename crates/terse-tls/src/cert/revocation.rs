@@ -1,8 +1,8 @@
 //! Revocation lists that can be replaced while connections run, and whether what was verified before is revoked now
 //! (`caching`, "At every use").
 //!
-//! What must always hold: what [`RevocationCheck`] lets pass, path validation with the same lists would let pass. In
-//! doubt it does not, and the connection goes on in full.
+//! What must always hold: [`RevocationCheck`] accepts only what path validation with the same lists would accept. In
+//! doubt it does not, and a full handshake follows.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,8 +18,8 @@ use crate::error::ApiMisuse;
 #[cfg(test)]
 mod tests;
 
-/// The revocation lists (CRLs) of a [`Trust`](super::Trust), shared by all its clones: those in configurations that are
-/// in use as well.
+/// The revocation lists (CRLs) of a [`Trust`](super::Trust). All clones of the `Trust` share them, even in
+/// configurations that are in use.
 #[derive(Clone)]
 pub struct Revocation {
     issuers: Arc<IssuerTable>,
@@ -32,19 +32,19 @@ impl Revocation {
         Ok(Self { issuers, crls: Arc::new(Mutex::new(crls)) })
     }
 
-    /// The same lists, with others known to have issued.
+    /// Returns the same lists with another table of known issuers.
     pub(super) fn with_issuers(&self, issuers: Arc<IssuerTable>) -> Self {
         Self { issuers, crls: self.crls.clone() }
     }
 
-    /// From now on these lists are in force, all of them and no others. If one of them does not parse, nothing changes.
+    /// Replaces all lists by these. If one of them does not parse, nothing changes.
     ///
-    /// Connections that are being made are judged by the lists of either moment. What a new list revokes is no longer
-    /// used: cached certificates, sessions and tickets. Everything else that is cached stays.
+    /// A handshake in progress uses the old or the new lists. Cached certificates, sessions and tickets that a new list
+    /// revokes are not used any more. All other cached entries stay.
     pub fn replace(&self, crls: &[CertificateRevocationListDer<'_>]) -> Result<(), ApiMisuse> {
         let crls = Arc::new(Crls::read(crls)?);
         let old = core::mem::replace(&mut *self.crls.lock(), crls);
-        drop(old); // without the lock: it may be long
+        drop(old); // after the lock is released, since this may take long
         Ok(())
     }
 
@@ -59,34 +59,34 @@ impl fmt::Debug for Revocation {
     }
 }
 
-/// Whether what was verified before is revoked now.
+/// Checks whether a chain that was verified before is revoked now.
 #[derive(Clone, Debug)]
 pub(crate) struct RevocationCheck {
     pub(super) revocation: Option<Revocation>,
-    /// Where staples are asked for, who may have issued what they are about.
+    /// The known issuers, if staples are requested.
     pub(super) staples: Option<Arc<IssuerTable>>,
-    /// For the signatures of CRLs.
+    /// The algorithms for the signatures of CRLs.
     pub(super) algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
     pub(super) time: Option<UnixTime>,
 }
 
-/// Why what was verified before is not known to be good any more.
+/// Why a chain that was verified before is not accepted any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unchecked {
     Revoked,
-    /// No list is about it, or only one that is past its nextUpdate.
+    /// No list covers the certificate, or only one that is past its nextUpdate.
     NoCurrentCrl,
-    /// Its name and key were not learned, or forgotten: after a restart for instance.
+    /// The issuer was not learned, or was forgotten, for instance after a restart.
     IssuerUnknown,
-    /// A list of that issuer's name is not signed with its key.
+    /// No list with the issuer's name is signed with its key.
     CrlNotVerified,
-    /// A staple could not be judged: its issuer was not learned, or forgotten.
+    /// A staple could not be checked, because its issuer was not learned, or was forgotten.
     StapleIssuerUnknown,
 }
 
 impl RevocationCheck {
-    /// Whether none of the certificates of a chain, leaf first, is revoked: as in path validation, the leaf must be in
-    /// the scope of a list, and those above it are looked up where there is one.
+    /// Checks that none of the certificates of a chain, leaf first, is revoked. As in path validation, a list must
+    /// cover the leaf; the certificates above it are looked up if their issuer has a list.
     pub(crate) fn check(&self, links: &[Link]) -> Result<(), Unchecked> {
         let Some(revocation) = &self.revocation else { return Ok(()) };
         let crls = revocation.in_force();
@@ -101,8 +101,8 @@ impl RevocationCheck {
         doubt.map_or(Ok(()), Err)
     }
 
-    /// The same of a certificate that would be sent again but for the cache: a staple that comes in its place must be
-    /// judged as well.
+    /// Checks a chain that comes from the cache instead of a message. The issuer of its leaf must also be known if
+    /// staples are requested, since a staple is then checked with its key.
     pub(crate) fn check_cached(&self, links: &[Link]) -> Result<(), Unchecked> {
         self.check(links)?;
         let is_known =

@@ -1,8 +1,8 @@
-//! The signatures of a chain. Path building asks for them deep in a recursion; here it gets its answers, and the
-//! signatures are verified once and outside, on a stack that is empty again. Where revocation is checked afterwards, the
-//! answers are known.
+//! The verification of a chain's signatures, outside of path building. Path building asks for signatures deep in a
+//! recursion; here they are noted and assumed to be right, and then verified once, after the recursion has returned its
+//! stack. A later check of revocation reuses the results.
 //!
-//! What must always hold: a path counts only if every answer that led to it was true.
+//! What must always hold: a path counts only if every signature that was assumed to be right was verified.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,16 +18,16 @@ use crate::error::CertificateError;
 #[cfg(test)]
 mod tests;
 
-/// How many signatures of one chain are verified at most: twice those of the longest path that is built.
+/// The most signatures that are verified for one chain: twice those of the longest path.
 const MAX_QUESTIONS: usize = 16;
 
-/// What path building asked about the signatures of `chain`.
+/// The questions of path building about the signatures of `chain`.
 pub(super) struct Signatures<'a> {
     chain: &'a [CertificateDer<'a>],
     questions: Mutex<Vec<Question<'a>>>,
 }
 
-/// Whether `key` made the signature of a certificate.
+/// The question whether `key` made the signature of a certificate.
 struct Question<'a> {
     algorithm: &'a dyn SignatureVerificationAlgorithm,
     key: Box<[u8]>,
@@ -37,15 +37,15 @@ struct Question<'a> {
     answer: Option<bool>,
 }
 
-/// An algorithm that asks for signatures, and believes them until they are verified.
+/// An algorithm that notes signatures as questions, and assumes that they are right until they are verified.
 struct Asking<'a> {
     algorithm: &'a dyn SignatureVerificationAlgorithm,
     signatures: &'a Signatures<'a>,
 }
 
 impl<'a> Signatures<'a> {
-    /// Algorithms that verify nothing any more: they repeat what was verified of the chain, and believe the signatures of
-    /// `lists`, which were verified with the keys of their issuers.
+    /// Returns algorithms that verify nothing: they accept the signatures of the chain that were verified, and the
+    /// signatures of `lists`, which were verified with the keys of their issuers.
     pub(super) fn known<'k>(
         &'k self,
         algorithms: &'k [&'k dyn SignatureVerificationAlgorithm],
@@ -58,7 +58,7 @@ impl<'a> Signatures<'a> {
         Self { chain, questions: Mutex::new(Vec::new()) }
     }
 
-    /// What `build` finds with signatures that are verified by `algorithms`.
+    /// Returns the result of `build`, with signatures that are verified by `algorithms`.
     pub(super) fn verify<T>(
         &'a self,
         algorithms: &[&'a dyn SignatureVerificationAlgorithm],
@@ -75,8 +75,8 @@ impl<'a> Signatures<'a> {
         }
     }
 
-    /// Verifies what was asked since the last time. Returns whether what was believed is true. If not, at least one
-    /// signature is known to be bad that was not before, so that this ends.
+    /// Verifies the signatures that were noted since the last call. Returns whether all are right. If not, at least one
+    /// more signature is known to be bad, so that the loop ends.
     fn answer(&self) -> bool {
         let mut were_true = true;
         for question in self.questions.lock().iter_mut().filter(|question| question.answer.is_none()) {
@@ -87,7 +87,7 @@ impl<'a> Signatures<'a> {
         were_true
     }
 
-    /// Whether path building may go on.
+    /// Accepts a signature that is right, or not verified yet, so that path building goes on.
     fn ask(
         &'a self,
         algorithm: &'a dyn SignatureVerificationAlgorithm,
@@ -99,7 +99,7 @@ impl<'a> Signatures<'a> {
             Some((certificate.as_ref(), position(certificate, message)?, position(certificate, signature)?))
         });
         let Some((certificate, message_at, signature_at)) = parts else {
-            return Err(InvalidSignature); // path building asks for nothing else
+            return Err(InvalidSignature); // path building asks for no other signature
         };
         let question = Question {
             algorithm,
@@ -154,7 +154,7 @@ impl SignatureVerificationAlgorithm for Asking<'_> {
     }
 }
 
-/// An algorithm that knows its answers.
+/// An algorithm that only accepts signatures that were verified before.
 pub(super) struct Known<'k, 'a> {
     algorithm: &'k dyn SignatureVerificationAlgorithm,
     questions: &'k Mutex<Vec<Question<'a>>>,
@@ -176,7 +176,7 @@ impl SignatureVerificationAlgorithm for Known<'_, '_> {
                 && question.message_and_signature() == Some((message, signature))
                 && *question.key == *key
         };
-        // Of our own lists, the length and the signature name one: there is no need to compare all of it.
+        // The length and the signature identify one of our own lists, so its bytes need not be compared.
         let is_of =
             |list: &&Crl| list.signed().is_some_and(|(signed, by)| signed.len() == message.len() && by == signature);
         let is_known = self.questions.lock().iter().any(is_true) || self.lists.iter().any(is_of);
@@ -196,7 +196,7 @@ impl fmt::Debug for Asking<'_> {
     }
 }
 
-/// Where `part` stands in `whole`, if it is a part of it and not just equal to one.
+/// Returns the range of `part` in `whole`, if it is a subslice of it and not only equal to one.
 fn position(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     let range = start..start.checked_add(part.len())?;

@@ -1,23 +1,23 @@
-//! Which of several credentials a side shows.
+//! The choice among several credentials of a side.
 
 use super::Credential;
 
-/// How the credentials of a configuration suit what the peer says of issuers and chains: a bit for each, the first one
-/// lowest. The configuration has [`Self::MAX`] at most.
+/// Which credentials of a configuration suit the peer's certificate_authorities and signature algorithms: one bit for
+/// each credential, the first one lowest. A configuration has at most [`Self::MAX`] credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Suited {
-    /// One of the CAs that the peer names issued a certificate of the chain.
+    /// The credentials whose chain has a certificate of a CA that the peer names.
     pub(crate) issuers: u16,
-    /// The peer takes the signatures of the whole chain.
+    /// The credentials whose chain has only signatures that the peer accepts.
     pub(crate) chains: u16,
 }
 
 impl Suited {
-    /// How many credentials there can be.
+    /// The most credentials that a configuration may have.
     pub(crate) const MAX: usize = u16::BITS as usize;
 
-    /// The one to show: of those that `fit`, one whose issuer the peer names; of these one whose chain it can check; of
-    /// these the first.
+    /// Chooses a credential among those that `fit`: preferably one whose issuer the peer names, then one whose chain
+    /// the peer can verify, then the first one.
     pub(crate) fn choose<'a, T>(
         self,
         credentials: &'a [Credential],

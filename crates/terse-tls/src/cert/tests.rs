@@ -1,5 +1,4 @@
-//! Certificates that are not what they should be: malformed, out of date, with names that nobody should print as they
-//! are.
+//! Tests of certificates that are malformed or out of date, or have names with control characters.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -26,13 +25,13 @@ fn pki() -> Arc<Pki> {
     Pki::shared("p256x3")
 }
 
-/// The public key of a certificate.
+/// Returns the public key of a certificate.
 pub(crate) fn key_of(certificate: &[u8]) -> SubjectPublicKeyInfoDer<'static> {
     let certificate = certificate.into();
     EndEntityCert::try_from(&certificate).unwrap().subject_public_key_info().into_owned()
 }
 
-/// Verifies signatures with a provider's code, and does nothing else.
+/// Returns a provider that can only verify signatures.
 pub(crate) fn provider() -> CryptoProvider {
     let signatures = SignatureAlgorithms::new(terse_rustcrypto::PROVIDER.signatures.all, &[]);
     CryptoProvider::new("certificates only", signatures, SHA256, |_| Err(KeyError::UnsupportedAlgorithm))
@@ -45,7 +44,7 @@ fn verify(chain: &[CertificateDer<'_>], time: Option<UnixTime>) -> Result<(Verif
     trust.verify(chain, PeerRole::Server(&name), provider().signatures.all, time)
 }
 
-/// All that is ever read of a certificate, in every way in which it is read.
+/// Parses a certificate in every way in which the engine does.
 fn read_everything(der: &[u8]) {
     let _ = Fields::read(der);
     let _ = CrlFields::read(der);
@@ -175,7 +174,7 @@ proptest! {
     }
 }
 
-/// Such as IEEE 802.1AR has for certificates without an end.
+/// IEEE 802.1AR uses such an end for certificates without an expiration date.
 #[test]
 fn an_end_after_2106_is_kept_as_one_of_2106() {
     let end_of_9999 = 253_402_300_799;
@@ -207,7 +206,7 @@ fn a_validity_includes_its_ends() {
     assert_eq!(validity.check(time(u64::MAX)), expired);
 }
 
-/// The cached result says the same as validation does.
+/// The kept validity accepts the same times as path validation.
 #[test]
 fn a_kept_validity_agrees_with_validation() {
     let pki = pki();
@@ -236,7 +235,7 @@ fn a_chain_says_who_is_meant_and_by_whom() {
     assert_eq!(unsupported.err(), Some(CertificateError::UnsupportedAlgorithm));
 }
 
-/// RFC 5280, 4.2.1.3: a key that is certified for key agreement alone signs no handshake.
+/// RFC 5280, 4.2.1.3: a key that is certified for key agreement only must not sign a handshake.
 #[test]
 fn a_key_that_may_not_sign() {
     let pki = Pki::new("ed25519x2");
@@ -267,7 +266,7 @@ fn a_key_that_may_not_sign() {
 fn errors_name_the_peer_and_the_day() {
     let name: &dyn core::fmt::Display = &SERVER_NAME;
     let of = |error: CertificateError| error.of(name).to_string();
-    // 2026-03-01, the first and the last second
+    // These are the first and the last second of 2026-03-01.
     for not_after in [time(1_772_323_200), time(1_772_323_200 + DAY - 1)] {
         let expired = CertificateError::Expired { depth: 0, not_after };
         assert_eq!(of(expired), "the certificate of broker.plant.example expired on 2026-03-01");
@@ -333,11 +332,11 @@ fn errors_name_the_peer_and_the_day() {
     }
 }
 
-/// The certificates of RFC 8448, section 6: ECDSA and RSA, without a subjectAltName.
+/// The certificates of RFC 8448, section 6, are ECDSA and RSA ones without a subjectAltName.
 #[test]
 fn certificates_of_another_maker() {
     let trace = include_str!("../schedule/tls13/rfc8448/client_authentication.hex");
-    // 2016-07-30 and 2026-07-30, 01:24:00 and 01:23:59 UTC
+    // The dates are 2016-07-30, 01:24:00 UTC, and 2026-07-30, 01:23:59 UTC.
     let expected = [
         ("server Certificate = ", (1_469_841_840, 1_785_374_640)),
         ("client Certificate = ", (1_469_841_839, 1_785_374_639)),

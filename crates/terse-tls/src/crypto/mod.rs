@@ -1,10 +1,10 @@
-//! The crypto provider: what the engine asks of a cryptographic library.
+//! The crypto provider: the interface of the engine to a cryptographic library.
 //!
 //! A [`CryptoProvider`] is a struct of static trait objects. A firmware that names only the suites, groups and
 //! algorithms it uses lets its linker drop the rest.
 //!
-//! What must always hold: an implementation never panics on any input, compares secrets in constant time, and wipes
-//! what it keeps of a secret.
+//! What must always hold: an implementation never panics on any input, compares secrets in constant time, and wipes its
+//! copies of secrets.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,10 +19,7 @@ mod secret;
 mod tables;
 pub use secret::{Digest, MAX_HASH_LEN, Secret, SharedSecret};
 
-/// What a connection can use: cipher suites, groups, signature algorithms, in order of preference.
-///
-/// A crate of cryptography makes one with [`Self::new`]; who needs less, or other parts, changes a copy:
-/// `PROVIDER.tls12_suites(&[])`.
+/// The algorithms that connections can use: cipher suites, groups, signature algorithms, in order of preference.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct CryptoProvider {
@@ -36,10 +33,10 @@ pub struct CryptoProvider {
     pub groups: &'static [&'static dyn Group],
     /// Verification of signatures, in certificates and in CertificateVerify.
     pub signatures: SignatureAlgorithms,
-    /// SHA-256, which the fingerprints of RFC 7924 need whatever the suite.
+    /// SHA-256, which the fingerprints of RFC 7924 need with every suite.
     pub sha256: &'static dyn Hash,
-    /// SHA-1, by which most OCSP responses name the certificate that they are about (RFC 6960, 4.1.1), and for nothing
-    /// else. `None`: only responses that do so by SHA-256 are understood.
+    /// SHA-1, which is only used to identify certificates in OCSP responses (RFC 6960, 4.1.1). With `None`, only
+    /// responses that use SHA-256 are accepted.
     pub sha1: Option<Sha1>,
     load_key: LoadKey,
 }
@@ -119,12 +116,12 @@ impl CryptoProvider {
         self.tls13_suites.iter().copied().find(|suite| suite.id == id)
     }
 
-    /// The TLS 1.2 suite with this code point.
+    /// Returns the TLS 1.2 suite with this code point.
     pub fn tls12_suite(&self, id: CipherSuite) -> Option<&'static Tls12Suite> {
         self.tls12_suites.iter().copied().find(|suite| suite.id == id)
     }
 
-    /// The group with this code point.
+    /// Returns the group with this code point.
     pub fn group(&self, name: NamedGroup) -> Option<&'static dyn Group> {
         self.groups.iter().copied().find(|group| group.name() == name)
     }
@@ -146,11 +143,11 @@ pub struct Tls13Suite {
     pub hash: &'static dyn Hash,
     /// The algorithm that protects records.
     pub aead: &'static dyn Aead,
-    /// The algorithm that encrypts the numbers of records over datagrams (RFC 9147, 4.2.3): the cipher of the AEAD.
+    /// The algorithm that encrypts record numbers over datagrams (RFC 9147, 4.2.3). It is the cipher of the AEAD.
     pub record_numbers: &'static dyn RecordNumberCipher,
     /// How many records may be protected under one key before it must be updated (RFC 9846, 5.5).
     pub confidentiality_limit: u64,
-    /// How many records that are not authentic may come under one key over datagrams (RFC 9147, 4.5.3).
+    /// How many records over datagrams may fail authentication under one key (RFC 9147, 4.5.3).
     pub integrity_limit: u64,
 }
 
@@ -174,7 +171,7 @@ impl Tls13Suite {
 pub struct Tls12Suite {
     /// The code point.
     pub id: CipherSuite,
-    /// How keys are agreed on, and what proves who the server is.
+    /// The key exchange, and the authentication of the server.
     pub key_exchange: Tls12KeyExchange,
     /// The hash of the PRF and of Finished.
     pub hash: &'static dyn Hash,
@@ -182,8 +179,7 @@ pub struct Tls12Suite {
     pub aead: &'static dyn Aead,
     /// How the nonce of a record is made.
     pub nonce: Tls12Nonce,
-    /// How many records may be protected under one key (RFC 9846, 5.5, whose numbers hold for the same algorithms
-    /// here).
+    /// How many records may be protected under one key. The limits of RFC 9846, 5.5, apply to the same algorithms here.
     pub confidentiality_limit: u64,
 }
 
@@ -236,7 +232,7 @@ pub enum Tls12KeyExchange {
     EcdheEcdsa,
     /// Ephemeral ECDH, signed with an RSA key (RFC 8422, 2).
     EcdheRsa,
-    /// A pre-shared key alone: not forward secret (RFC 4279, 2).
+    /// A pre-shared key alone, without forward secrecy (RFC 4279, 2).
     Psk,
     /// A pre-shared key with ephemeral ECDH (RFC 5489, 2).
     EcdhePsk,
@@ -258,7 +254,7 @@ pub enum Tls12Nonce {
     Implicit,
 }
 
-/// A source of random bytes, fit for keys. An argument of every call that needs one, so that a run can be replayed.
+/// A source of random bytes for keys. It is an argument of every call that needs it, so that a run can be replayed.
 pub trait Rng {
     /// Fills `out`, or fails without a usable result.
     fn fill(&mut self, out: &mut [u8]) -> Result<(), CryptoError>;
@@ -266,20 +262,20 @@ pub trait Rng {
 
 /// A hash function, with the HMAC and HKDF (RFC 5869) that are built on it.
 pub trait Hash: Send + Sync {
-    /// Length of the output in bytes: 32 or 48.
+    /// Returns the length of the output in bytes: 32 or 48.
     fn output_len(&self) -> usize;
     /// Begins a running hash.
     fn start(&self) -> Box<dyn HashContext>;
-    /// HMAC under `key` over the concatenation of `parts`.
+    /// Computes HMAC under `key` over the concatenation of `parts`.
     fn hmac(&self, key: &[u8], parts: &[&[u8]]) -> Digest;
-    /// HKDF-Extract (RFC 5869, 2.2).
+    /// Computes HKDF-Extract (RFC 5869, 2.2).
     fn hkdf_extract(&self, salt: &[u8], input_key_material: &[u8]) -> Secret;
-    /// HKDF-Expand (RFC 5869, 2.3) with the concatenation of `info`, filling `out`.
+    /// Fills `out` by HKDF-Expand (RFC 5869, 2.3) with the concatenation of `info`.
     ///
     /// Fails when `out` is longer than 255 times the output of the hash, or the key is not as long as that output.
     fn hkdf_expand(&self, pseudorandom_key: &[u8], info: &[&[u8]], out: &mut [u8]) -> Result<(), CryptoError>;
 
-    /// The hash of the concatenation of `parts`.
+    /// Returns the hash of the concatenation of `parts`.
     fn hash(&self, parts: &[&[u8]]) -> Digest {
         let mut context = self.start();
         for part in parts {
@@ -293,68 +289,68 @@ pub trait Hash: Send + Sync {
 pub trait HashContext: Send + Sync {
     /// Adds `data`.
     fn update(&mut self, data: &[u8]);
-    /// A second running hash over the same data so far.
+    /// Returns a copy of the running hash.
     fn fork(&self) -> Box<dyn HashContext>;
-    /// The hash of everything added.
+    /// Returns the hash of all data that was added.
     fn finish(self: Box<Self>) -> Digest;
 }
 
-/// Length in bytes of the nonce of every AEAD in TLS 1.2 and TLS 1.3.
+/// The length in bytes of the nonce of every AEAD in TLS 1.2 and TLS 1.3.
 pub const NONCE_LEN: usize = 12;
 
-/// Length in bytes of the longest AEAD tag.
+/// The length in bytes of the longest AEAD tag.
 pub const MAX_TAG_LEN: usize = 16;
 
 /// An AEAD algorithm (RFC 5116).
 pub trait Aead: Send + Sync {
-    /// Length of a key in bytes: 16 or 32.
+    /// Returns the length of a key in bytes: 16 or 32.
     fn key_len(&self) -> usize;
-    /// Length of a tag in bytes: 8 or 16.
+    /// Returns the length of a tag in bytes: 8 or 16.
     fn tag_len(&self) -> usize;
-    /// Makes `key`, of [`Aead::key_len`] bytes, ready for use.
+    /// Prepares `key`, of [`Aead::key_len`] bytes, for use.
     fn key(&self, key: &[u8]) -> Result<Box<dyn AeadKey>, CryptoError>;
 }
 
-/// A key of an [`Aead`], ready for use.
+/// A key of an [`Aead`] that is ready for use.
 pub trait AeadKey: Send + Sync {
     /// Encrypts `data` in place and writes the tag, of [`Aead::tag_len`] bytes, to `tag`.
     fn seal(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8], tag: &mut [u8]) -> Result<(), CryptoError>;
-    /// Checks and decrypts `data`, ciphertext followed by tag, in place. Returns the length of the plaintext, which
-    /// stands at the start of `data`.
+    /// Authenticates and decrypts `data`, ciphertext followed by tag, in place. Returns the length of the plaintext,
+    /// which is at the start of `data`.
     fn open(&self, nonce: &[u8; NONCE_LEN], aad: &[u8], data: &mut [u8]) -> Result<usize, CryptoError>;
 }
 
-/// Encrypts the numbers of records over datagrams (RFC 9147, 4.2.3).
+/// A cipher that encrypts record numbers over datagrams (RFC 9147, 4.2.3).
 pub trait RecordNumberCipher: Send + Sync {
-    /// Makes `sn_key`, as long as a key of the suite's AEAD, ready for use.
+    /// Prepares `sn_key`, which is as long as a key of the suite's AEAD, for use.
     fn key(&self, sn_key: &[u8]) -> Result<Box<dyn RecordNumberKey>, CryptoError>;
 }
 
-/// A key of a [`RecordNumberCipher`], ready for use.
+/// A key of a [`RecordNumberCipher`] that is ready for use.
 pub trait RecordNumberKey: Send + Sync {
-    /// What is XORed to the number of a record: the first bytes of `Mask`, which is made of the first bytes of the
-    /// record's ciphertext.
+    /// Returns the first bytes of `Mask`, which are XORed with the number of a record. They are computed from the first
+    /// bytes of the record's ciphertext.
     fn mask(&self, ciphertext: &[u8; MASK_SAMPLE_LEN]) -> [u8; 2];
 }
 
-/// How many bytes of a record's ciphertext the encryption of its number takes (RFC 9147, 4.2.3).
+/// How many bytes of a record's ciphertext the encryption of its number needs (RFC 9147, 4.2.3).
 pub const MASK_SAMPLE_LEN: usize = 16;
 
-/// A key exchange group: (EC)DHE, or a KEM or hybrid in the same clothes.
+/// A key exchange group: (EC)DHE, or a KEM or a hybrid with the same interface.
 pub trait Group: Send + Sync {
     /// The code point.
     fn name(&self) -> NamedGroup;
-    /// The client's part: makes a key pair.
+    /// Makes a key pair: the client's part.
     fn start(&self, rng: &mut dyn Rng) -> Result<Box<dyn KeyExchange>, CryptoError>;
-    /// The server's part, in one step: answers the client's `key_share` with a share of its own and the secret.
+    /// Returns a share and the shared secret for the client's `key_share`: the server's part, in one step.
     fn respond(&self, rng: &mut dyn Rng, key_share: &[u8]) -> Result<(Vec<u8>, SharedSecret), CryptoError>;
 }
 
-/// The client's half of a key exchange, waiting for the server's share.
+/// The client's half of a key exchange, which waits for the server's share.
 pub trait KeyExchange: Send + Sync {
-    /// The `key_exchange` field to send.
+    /// Returns the `key_exchange` field to send.
     fn key_share(&self) -> &[u8];
-    /// The shared secret, from the server's `key_exchange` field.
+    /// Returns the shared secret for the server's `key_exchange` field.
     fn complete(self: Box<Self>, key_share: &[u8]) -> Result<SharedSecret, CryptoError>;
 }
 
@@ -362,9 +358,10 @@ pub trait KeyExchange: Send + Sync {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct SignatureAlgorithms {
-    /// All of them, for certificate chains and CRLs.
+    /// All algorithms, for certificate chains and CRLs.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
-    /// By TLS code point, preferred first. A scheme that fixes no curve or key type lists several.
+    /// The algorithms by TLS code point, preferred first. A scheme that allows several curves or key types lists
+    /// several.
     pub by_scheme: &'static [(SignatureScheme, &'static [&'static dyn SignatureVerificationAlgorithm])],
 }
 
@@ -380,27 +377,27 @@ impl SignatureAlgorithms {
 
 /// A private key that signs. It may live in this program or in a secure element.
 pub trait SigningKey: Send + Sync {
-    /// The schemes that this key can sign with, preferred first.
+    /// Returns the schemes that this key can sign with, preferred first.
     fn schemes(&self) -> &[SignatureScheme];
-    /// The public key, to be compared with the certificate's.
+    /// Returns the public key, which is compared with that of the certificate.
     fn public_key(&self) -> SubjectPublicKeyInfoDer<'_>;
-    /// Signs `message` (not its hash) with `scheme`, one of [`SigningKey::schemes`], or says that this takes a while:
-    /// then the connection waits in a state of its own (see [`crate::Event::NeedSignature`]).
+    /// Signs `message` (not its hash) with `scheme`, one of [`SigningKey::schemes`]. If it returns
+    /// [`Signing::Pending`], the connection waits for the signature (see [`crate::Event::NeedSignature`]).
     fn sign(&self, scheme: SignatureScheme, message: &[u8], rng: &mut dyn Rng) -> Result<Signing, CryptoError>;
 }
 
-/// What [`SigningKey::sign`] answers.
+/// The result of [`SigningKey::sign`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signing {
     /// The signature.
     Done(Vec<u8>),
-    /// Not yet: the application is to ask its secure element or its key server, and to hand the signature to
+    /// The signature is not ready. The application must get it from its secure element or key server, and pass it to
     /// [`crate::Connection::provide_signature`].
     Pending,
 }
 
 impl Signing {
-    /// The signature, if it is there.
+    /// Returns the signature, if it is ready.
     pub fn done(self) -> Option<Vec<u8>> {
         match self {
             Self::Done(signature) => Some(signature),
@@ -409,17 +406,17 @@ impl Signing {
     }
 }
 
-/// A cryptographic operation that failed. Says nothing about why where that would help an attacker.
+/// A failed cryptographic operation. It does not tell the cause if that would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CryptoError {
     /// The source of randomness failed.
     RandomFailed,
-    /// A key share that is no point of the group, of the wrong length, or of low order.
+    /// A key share has the wrong length, is not a point of the group, or has low order.
     InvalidKeyShare,
     /// Authentication of a record failed.
     DecryptFailed,
-    /// A key of the wrong length, or an output that is too long: a bug in the caller.
+    /// A key has the wrong length, or an output is too long, which is a bug in the caller.
     InvalidLength,
     /// The key cannot sign with this scheme.
     UnsupportedScheme,
@@ -446,13 +443,13 @@ impl core::error::Error for CryptoError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// Not the structure that it claims to be.
+    /// The key is malformed.
     Malformed,
-    /// A kind of key, or a curve, that this provider does not know.
+    /// The provider does not support the kind of key, or its curve.
     UnsupportedAlgorithm,
-    /// An RSA key, which this provider does not sign with; the reason stands in the provider's documentation.
+    /// The provider does not sign with RSA keys, for the reason in its documentation.
     RsaSigningDisabled,
-    /// An RSA key with a modulus shorter than 2,048 bits, or longer than the provider supports.
+    /// The modulus of an RSA key is shorter than 2,048 bits, or longer than the provider supports.
     UnsupportedRsaSize,
 }
 

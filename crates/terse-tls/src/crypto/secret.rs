@@ -1,4 +1,4 @@
-//! Values that come out of hashes and key exchanges: public digests, and secrets that wipe themselves.
+//! The outputs of hashes and key exchanges: public digests, and secrets that are wiped on drop.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -6,10 +6,10 @@ use core::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Output length in bytes of the longest hash (SHA-384).
+/// The output length in bytes of the longest hash (SHA-384).
 pub const MAX_HASH_LEN: usize = 48;
 
-/// The output of a hash or an HMAC. Compared in constant time.
+/// The output of a hash or an HMAC, which is compared in constant time.
 #[derive(Clone, Copy, Zeroize)]
 pub struct Digest {
     bytes: [u8; MAX_HASH_LEN],
@@ -17,7 +17,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// From the output of a hash; anything past [`MAX_HASH_LEN`] bytes is cut off.
+    /// Creates a digest from the output of a hash, which is truncated to [`MAX_HASH_LEN`] bytes.
     pub fn new(output: &[u8]) -> Self {
         let (bytes, len) = padded(output);
         Self { bytes, len }
@@ -44,7 +44,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A secret of a key schedule, as long as the hash's output. Wiped on drop, never printed.
+/// A secret of a key schedule, which is as long as the output of the hash. It is wiped on drop, and never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Secret {
     bytes: [u8; MAX_HASH_LEN],
@@ -52,13 +52,13 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// From bytes; anything past [`MAX_HASH_LEN`] is cut off.
+    /// Creates a secret from bytes, which are truncated to [`MAX_HASH_LEN`].
     pub fn new(secret: &[u8]) -> Self {
         let (bytes, len) = padded(secret);
         Self { bytes, len }
     }
 
-    /// A secret of `len` zero bytes, to be filled.
+    /// Creates a secret of `len` zero bytes, to be filled.
     pub(crate) fn zero(len: usize) -> Self {
         Self { bytes: [0; MAX_HASH_LEN], len: len.min(MAX_HASH_LEN) }
     }
@@ -80,12 +80,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The result of a key exchange. Wiped on drop, never printed.
+/// The shared secret of a key exchange. It is wiped on drop, and never printed.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SharedSecret(Vec<u8>);
 
 impl SharedSecret {
-    /// Takes the secret over; the caller wipes other copies.
+    /// Takes ownership of the secret. The caller must wipe other copies.
     pub fn new(secret: Vec<u8>) -> Self {
         Self(secret)
     }

@@ -1,50 +1,49 @@
-//! What an endpoint dropped and refused.
+//! Counters of what an endpoint dropped and refused.
 
-/// Counts of an [`super::Endpoint`]. What its connections drop, they count themselves ([`crate::summary::Dropped`]).
+/// Counters of an [`super::Endpoint`]. Its connections count what they drop themselves ([`crate::summary::Dropped`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointCounters {
-    /// HelloVerifyRequests that were sent: to clients that came without a cookie, or with a wrong or an old one.
+    /// Requests for a cookie that were sent to clients without a cookie, or with a wrong or an old one.
     pub cookies_sent: u32,
-    /// Tickets that were taken for a cookie.
+    /// Tickets that were accepted instead of a cookie.
     pub tickets_spent: u32,
-    /// Datagrams that are no record of DTLS, or a ClientHello that does not parse.
+    /// Datagrams without a valid record of DTLS, or with a ClientHello that does not parse.
     pub malformed: u32,
-    /// Datagrams from an address that has no connection, which begin none.
+    /// Datagrams from an address without a connection that have no ClientHello.
     pub unknown_address: u32,
     /// Datagrams with a connection ID that no connection has.
     pub unknown_connection_id: u32,
-    /// Datagrams of a connection that came from another address, where that is refused.
+    /// Datagrams of a connection that came from another address, if [`super::AddressChange::Refuse`] is configured.
     pub other_address: u32,
-    /// Fragments of first messages that made room for others.
+    /// Incomplete ClientHellos that were dropped to make room for others.
     pub hellos_dropped: u32,
-    /// Connections that made room for others before their handshake was complete.
+    /// Connections that were removed to make room for others before their handshake was complete.
     pub half_open_dropped: u32,
-    /// Clients that found no room.
+    /// ClientHellos that were refused, mostly for lack of room.
     pub refused: u32,
-    /// ClientHellos, or parts of one, that say that the message is longer than is put together: 4,096 bytes, or
+    /// ClientHellos, or fragments of one, that exceed the longest accepted message: 4,096 bytes, or
     /// `max_handshake_message` if that is less.
     pub hellos_too_long: u32,
-    /// Application data that was not read in time.
+    /// Datagrams whose application data was dropped, because too much waited to be read.
     pub data_dropped: u32,
-    /// Messages of the application that were not taken, since too much waits for the peer already
-    /// ([`super::Endpoint::send`]).
+    /// Messages of the application that were refused, because too much waited to be sent ([`super::Endpoint::send`]).
     pub messages_refused: u32,
-    /// Times that more would have been sent to an address that is not proven than three times what came from it.
+    /// How often the limit of three times the received bytes has stopped sending to an address that is not validated.
     pub amplification: u32,
-    /// Challenges that were sent, to new and to old addresses (RFC 9853).
+    /// Path challenges that were sent to new and to old addresses (RFC 9853).
     pub path_challenges: u32,
-    /// Times that a peer seemed to be somewhere else and was still where it was: somebody copies its records, and is
-    /// faster.
+    /// How often a peer was still at its old address, although newer records came from another one: an attacker
+    /// forwards copies of its records faster.
     pub paths_kept: u32,
-    /// Times that nobody answered at a new address, nor at the old one.
+    /// How often neither the new nor the old address answered a path challenge.
     pub paths_unproven: u32,
-    /// Answers to no challenge, not from where it went, or for the second time.
+    /// Path responses that answer no challenge, come from a wrong address, or come again.
     pub path_responses_dropped: u32,
 }
 
 impl EndpointCounters {
-    /// The counts by name, as in reports.
+    /// Returns the counters with their names in reports.
     pub const fn by_name(&self) -> [(&'static str, u32); 17] {
         [
             ("cookies_sent", self.cookies_sent),

@@ -1,4 +1,4 @@
-//! A connection of an endpoint, where its peer is, and how much may be sent there.
+//! A connection of an endpoint with the address of its peer, and how much may be sent there.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -14,33 +14,34 @@ use crate::error::Error;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
-/// So many times what came may be sent to an address that is not proven (RFC 9147, 5.1).
+/// How many times the received bytes may be sent to an address that is not validated (RFC 9147, 5.1).
 pub(super) const AMPLIFICATION: usize = 3;
 
-/// So many milliseconds after a flight would have been sent again: longer than clients wait between two attempts.
+/// How long a client that was not validated is kept after its retransmission timer has expired, in milliseconds: longer
+/// than clients wait between two attempts.
 const UNHEARD: u64 = 120_000;
 
-/// No record of a handshake is shorter.
+/// The smallest useful datagram of a handshake, in bytes.
 const LEAST_DATAGRAM: usize = 64;
 
 pub(super) struct Entry {
     pub(super) connection: Connection,
-    /// Where what is sent goes.
+    /// The address that datagrams are sent to.
     pub(super) address: SocketAddr,
-    /// Whether the peer is there.
+    /// The path validation in progress, if any.
     pub(super) check: Option<Box<Check>>,
-    /// How many bytes may be sent to the address; `None`: any number, since the peer is there.
+    /// How many bytes may be sent to the address; `None` if it is validated.
     pub(super) budget: Option<usize>,
-    /// As the endpoint knows it.
+    /// The timer that is registered in the endpoint.
     pub(super) timer: Option<Instant>,
     pub(super) has_failed: bool,
-    /// How many events wait.
+    /// How many events of this connection wait to be returned.
     pub(super) waiting: u32,
-    /// The application was told of early data.
+    /// Whether early data was reported to the application.
     pub(super) has_early_data: bool,
-    /// When a client is given up that has shown nothing, if it does not ask again.
+    /// When the connection is given up, if the client is not validated and does not retransmit.
     give_up: Option<Instant>,
-    /// Of the ClientHello.
+    /// The `random` of the ClientHello.
     random: Random,
     message_seq: u16,
 }
@@ -75,7 +76,7 @@ impl Entry {
         (self.random, self.message_seq) == (hello.random, hello.first.message_seq)
     }
 
-    /// So many bytes came from the address.
+    /// Notes that `received` bytes came from the address.
     pub(super) fn add_budget(&mut self, limits: &EndpointLimits, received: usize) {
         self.give_up = None;
         if let Some(budget) = &mut self.budget {
@@ -86,14 +87,15 @@ impl Entry {
         }
     }
 
-    /// The address is not proven; so many bytes came from there.
+    /// Limits what is sent to the address, which is not validated, after `received` bytes from there.
     pub(super) fn limit(&mut self, limits: &EndpointLimits, received: usize) {
         self.budget = Some(0);
         self.add_budget(limits, received);
     }
 
-    /// A timer ran out. A client that has shown nothing yet asks again itself: what comes unasked would go to a
-    /// stranger, or meet the next client there.
+    /// Handles an expired timer. A client that is not validated must retransmit itself: an unrequested retransmission
+    /// could reach a victim, or another client at this address. So nothing more is sent until then, and the connection
+    /// is given up after a while.
     pub(super) fn unheard(&mut self, now: Now, limits: &EndpointLimits) -> Result<(), Error> {
         if self.budget.is_none() || self.connection.is_connected() || self.has_failed {
             self.give_up = None;
@@ -111,12 +113,12 @@ impl Entry {
         Ok(())
     }
 
-    /// The last address that the peer was known to have.
+    /// Returns the last address of the peer that was validated.
     pub(super) fn proven_address(&self) -> SocketAddr {
         self.check.as_ref().map_or(self.address, |check| check.before)
     }
 
-    /// To the last address that the peer was known to have.
+    /// Returns to the last address of the peer that was validated.
     pub(super) fn go_back(&mut self) {
         if let Some(check) = self.check.take() {
             self.address = check.before;
@@ -124,20 +126,20 @@ impl Entry {
         }
     }
 
-    /// When time has passed for the connection or for a check.
+    /// Returns when the next timer of the connection, or of its path validation, expires.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let check = self.check.as_ref().map(|check| check.deadline);
         let forgets = self.connection.forgets_at();
         self.connection.poll_timeout().into_iter().chain(check).chain(self.give_up).chain(forgets).min()
     }
 
-    /// An event waits for the application.
+    /// Queues an event for the application.
     pub(super) fn tell(&mut self, events: &mut Events, handle: ConnectionHandle, event: EndpointEvent) {
         self.waiting = self.waiting.saturating_add(1);
         events.push(handle, event);
     }
 
-    /// What happened to the connection waits for the application.
+    /// Queues the events of the connection for the application.
     pub(super) fn report(
         &mut self,
         handle: ConnectionHandle,
@@ -164,7 +166,7 @@ impl Entry {
         }
     }
 
-    /// The peer answered what was sent to the address.
+    /// Marks the address as validated: the peer has answered there.
     pub(super) fn proven(&mut self) {
         self.budget = None;
         self.give_up = None;
@@ -174,7 +176,7 @@ impl Entry {
         self.budget.is_some()
     }
 
-    /// The next datagram, as far as the address may have it.
+    /// Writes the next datagram, within the limit of the address.
     pub(super) fn transmit(&mut self, now: Now, out: &mut [u8]) -> Option<usize> {
         let allowed = self.budget.map_or(out.len(), |budget| budget.min(out.len()));
         if self.budget.is_some() && allowed < LEAST_DATAGRAM {

@@ -1,7 +1,7 @@
-//! First messages: ClientHellos, put together if they come in fragments, and their cookies.
+//! First messages: reassembles ClientHellos, and checks their cookies.
 //!
-//! A ClientHello in one piece costs no memory. Of fragments, a bounded number of clients have a place, each for one
-//! message of a bounded length; the one that was not heard of for longest makes room.
+//! A ClientHello in one fragment takes no memory. A bounded number of clients have a place for fragments, each for one
+//! message of bounded length. The client that was silent for longest makes room for a new one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -26,20 +26,21 @@ mod tickets;
 pub(super) use cookies::{AddressProof, Verdict};
 use tickets::Tickets;
 
-/// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
+/// The longest ClientHello that is accepted, in bytes: enough for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
 
-/// How many times as long as until a first retransmission fragments of one ClientHello may be apart: those of its first
-/// four attempts go together. Whoever starts anew takes longer.
+/// How far apart fragments of one ClientHello may be, in multiples of the initial retransmission timeout. Fragments of
+/// the first four attempts belong together; a client that starts anew takes longer.
 const FRAGMENT_TIMEOUTS: u64 = 8;
 
-/// Numbers of ClientHellos: the first one has 0, and each HelloVerifyRequest is followed by another one.
+/// The highest message_seq of a ClientHello: the first one has 0, and each HelloVerifyRequest is followed by another
+/// one.
 const MAX_SEQ: u16 = 3;
 
-/// A ClientHello that is there as a whole.
+/// A complete ClientHello.
 pub(super) struct WholeClientHello {
     pub(super) first: FirstMessage,
-    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
+    /// The content of its cookie, if it answers a HelloRetryRequest, and the cookie.
     pub(super) retried: Option<(Retried, Vec<u8>)>,
     pub(super) random: Random,
 }
@@ -53,20 +54,20 @@ pub(super) struct Hellos {
     max_clients: usize,
     max_message: usize,
     max_datagram: usize,
-    /// After so many milliseconds without a fragment, the client is another one.
+    /// After how many milliseconds without a fragment a new ClientHello is assumed.
     fragment_timeout: u64,
     partial: BTreeMap<SocketAddr, Partial>,
-    /// Grows with each fragment.
+    /// Counts all fragments.
     clock: u64,
 }
 
-/// A ClientHello of which something came.
+/// An incomplete ClientHello.
 struct Partial {
     message_seq: u16,
     messages: Reassembler,
-    /// When it was heard of: by how many fragments came until then, and by time.
+    /// When the last fragment came: by the count of all fragments, and by time.
     touched: (u64, Instant),
-    /// As in [`FirstMessage`].
+    /// How many datagrams carried something new, as in [`FirstMessage`].
     datagrams: u32,
     bytes: usize,
 }
@@ -79,7 +80,7 @@ struct Part<'a> {
     body: &'a [u8],
 }
 
-/// Whether a datagram begins with a ClientHello, or a part of one, that nothing protects.
+/// Whether a datagram begins with an unprotected ClientHello, or a fragment of one.
 pub(super) fn is_client_hello(header: &Header, datagram: &[u8]) -> bool {
     let body = datagram.get(header.header_len()..header.record_len()).unwrap_or_default();
     header.epoch == 0
@@ -105,7 +106,7 @@ impl Hellos {
         })
     }
 
-    /// Takes a datagram with a ClientHello, or a part of one. Returns the message if it is there as a whole.
+    /// Handles a datagram with a ClientHello, or fragments of one. Returns the message if it is complete.
     pub(super) fn put_together(
         &mut self,
         now: Instant,
@@ -115,7 +116,7 @@ impl Hellos {
     ) -> Option<WholeClientHello> {
         let mut rest = datagram;
         let mut first = None;
-        let mut datagrams = 1; // and none once it was counted
+        let mut datagrams = 1; // 0 once it was counted
         while let Some(header) = Header::parse(rest, 0).filter(|header| is_client_hello(header, rest)) {
             let (record, next) = rest.split_at(header.record_len());
             rest = next;
@@ -154,13 +155,14 @@ impl Hellos {
         Some(WholeClientHello { first, retried: None, random })
     }
 
-    /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
+    /// Forgets the fragments of a client that has finished its handshake, or was removed, so that they are not mixed
+    /// with its next ClientHello.
     pub(super) fn forget(&mut self, from: &SocketAddr) {
         self.partial.remove(from);
     }
 
-    /// Keeps a fragment. Its bytes count as received only if it brings what did not come before; so does its datagram,
-    /// unless another fragment in it was counted (`datagrams` is 0 then).
+    /// Keeps a fragment, and returns the message if it is complete. The bytes of the fragment count as received only if
+    /// some are new; so does its datagram, unless another fragment in it was counted (`datagrams` is 0 then).
     fn insert(
         &mut self,
         (now, from): (Instant, SocketAddr),
@@ -171,13 +173,13 @@ impl Hellos {
         self.clock += 1;
         let Part { header, fragment, body } = *part;
         let message_seq = fragment.message_seq;
-        // What begins long after the end of one came may be the next client's there: the two are not to meet.
+        // A first fragment long after later ones may belong to another client: their fragments must not be mixed.
         let begins = fragment.fragment_offset == 0;
         let is_left =
             |partial: &Partial| !partial.messages.has_begun() && now.since(partial.touched.1) >= self.fragment_timeout;
         let is_other = |partial: &Partial| partial.message_seq != message_seq || (begins && is_left(partial));
         if self.partial.get(&from).is_some_and(is_other) {
-            self.partial.remove(&from); // the client is at another one
+            self.partial.remove(&from); // the client has begun another message
         }
         if !self.partial.contains_key(&from) {
             if self.partial.len() >= self.max_clients {
@@ -193,11 +195,11 @@ impl Hellos {
         let known = partial.messages.body_bytes();
         if let fragment::Inserted::Dropped(_) = partial.messages.insert(fragment, body) {
             counters.malformed += 1;
-            self.partial.remove(&from); // it is at odds with what came before: that, or this, was not the client
+            self.partial.remove(&from); // it contradicts earlier fragments: one of them is forged
             return None;
         }
         if partial.messages.body_bytes() > known {
-            partial.datagrams += core::mem::take(datagrams); // each brings a byte of a message of 4,096
+            partial.datagrams += core::mem::take(datagrams); // each has a byte of a message of 4,096, so no overflow
             partial.bytes += header.header_len() + fragment::HEADER_LEN + body.len();
         }
         let message = partial.messages.message().map(<[u8]>::to_vec)?;

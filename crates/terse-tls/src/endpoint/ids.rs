@@ -1,4 +1,4 @@
-//! Connection IDs: each belongs to one connection (RFC 9146; RFC 9147, 9).
+//! The connection IDs of an endpoint, each of which belongs to one connection (RFC 9146; RFC 9147, 9).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -9,12 +9,12 @@ use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
 use crate::wire::ConnectionIdUsage;
 
-/// How often a connection ID is drawn that may be taken.
+/// How often a random connection ID is drawn until a free one is found.
 const MAX_DRAWS: usize = 32;
 
 impl Endpoint {
-    /// Provides the peer of a connection with `count` more connection IDs, or as many as there are and as it has room
-    /// for: eight in all. DTLS 1.3 alone. Answers to requests go by themselves.
+    /// Provides the peer of a connection with up to `count` new connection IDs, as many as are free and as there is
+    /// room for: eight in total. This is for DTLS 1.3 only. Requests of the peer are answered automatically.
     pub fn issue_connection_ids(
         &mut self,
         handle: ConnectionHandle,
@@ -26,11 +26,11 @@ impl Endpoint {
         self.provide(handle, count, usage, rng)
     }
 
-    /// Answers the request for connection IDs that a connection may have.
+    /// Answers the peer's request for connection IDs, if there is one.
     pub(super) fn answer_request(&mut self, handle: ConnectionHandle, rng: &mut dyn Rng) {
         let wanted = self.connections.get(&handle).and_then(|entry| entry.connection.wanted_ids());
         if let Some(count) = wanted {
-            let _ = self.provide(handle, count, ConnectionIdUsage::CidSpare, rng); // only if nothing more is sent
+            let _ = self.provide(handle, count, ConnectionIdUsage::CidSpare, rng); // fails only if nothing more is sent
         }
     }
 
@@ -57,7 +57,8 @@ impl Endpoint {
         result.map(|_| ())
     }
 
-    /// A connection ID that no connection has, if they are wanted. `None`: there is none, or no randomness.
+    /// Returns a free connection ID, or `Some(None)` if they are not used. Returns `None` if there is no free one, or
+    /// randomness failed.
     pub(super) fn new_cid(&self, rng: &mut dyn Rng) -> Option<Option<Box<[u8]>>> {
         let Some(len) = self.connection_id() else { return Some(None) };
         let mut cid = vec![0; len.into()].into_boxed_slice();
@@ -67,6 +68,6 @@ impl Endpoint {
                 return Some(Some(cid));
             }
         }
-        None // so short that all are taken
+        None // so short that all are in use
     }
 }

@@ -1,4 +1,4 @@
-//! How much an endpoint keeps, and whom it believes.
+//! The limits of an endpoint, and how it validates addresses.
 
 use crate::error::ApiMisuse;
 
@@ -6,63 +6,65 @@ use crate::error::ApiMisuse;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EndpointLimits {
-    /// Connections at once, complete or not; at least 1.
+    /// The most connections at once, complete or not; at least 1.
     pub max_connections: usize,
-    /// Of them, those whose handshake is not complete, at least 1; the oldest makes room for a new one.
+    /// The most connections whose handshake is not complete; at least 1. The oldest one makes room for a new one.
     pub max_half_open: usize,
-    /// Clients whose first message came in fragments that are not all there; 0 serves none of those.
+    /// The most clients with an incomplete, fragmented ClientHello; with 0, fragmented ClientHellos are not accepted.
     pub max_first_messages: usize,
-    /// Bytes of application data that wait for [`super::Endpoint::poll_event`], at least 1; what exceeds them is dropped.
+    /// The most bytes of application data that wait for [`super::Endpoint::poll_event`]; at least 1. Further data is
+    /// dropped.
     pub max_received: usize,
-    /// Make clients show that they are where they say, with a cookie, before anything is kept for them (RFC 6347,
-    /// 4.2.1). Without, a handshake takes a round trip less, and until a client answers it gets at most three times
-    /// what it sent.
+    /// Whether clients must prove their address with a cookie before any state is kept for them (RFC 6347, 4.2.1).
+    /// Otherwise a handshake takes a round trip less, and a client that has not answered yet is sent at most three
+    /// times as many bytes as it has sent.
     pub require_cookie: bool,
-    /// Where a cookie is required, take a ticket of the cache ([`crate::cache`]) for one, of a client that comes back
-    /// from the IP address that the ticket was made at: once, and not if the client would end another connection. It
-    /// saves a round trip and some bytes. Until the client answers it gets at most three times what it sent.
+    /// Whether a ticket of the cache ([`crate::cache`]) replaces a required cookie, if the client returns from the IP
+    /// address that the ticket was made at. A ticket does so once, and not if the client would end another connection.
+    /// It saves a round trip and some bytes. A client that has not answered yet is sent at most three times as many
+    /// bytes as it has sent.
     pub tickets_prove_addresses: bool,
     /// What happens when a connection's records come from another address.
     pub address_change: AddressChange,
-    /// Leave out defences, for tests that show what this would allow.
+    /// The defences that are left out, for tests that show their need.
     #[cfg(terse_testing)]
     pub undefended: Undefended,
 }
 
 /// What happens when authentic records of a connection with a connection ID come from another address (RFC 9146, 6). An
-/// attacker on the way can make them come from anywhere.
+/// attacker on the path can make them come from any address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressChange {
-    /// Nothing: what is sent goes to the old one.
+    /// The address does not change.
     Refuse,
-    /// What is sent goes to the new one, at most three times as much as came from there, until the application knows
-    /// that the peer is there ([`super::Endpoint::confirm_address`]).
+    /// Datagrams are sent to the new address, at most three times as many bytes as came from there, until the
+    /// application confirms it ([`super::Endpoint::confirm_address`]).
     Limited,
-    /// The same, but the peer is asked whether it is there (RFC 9853), and [`super::EndpointEvent::AddressChanged`] is
-    /// reported once it has answered, and did not answer at the old address: that takes as long as a flight is waited
-    /// for. If it does not answer, the connection goes back to the old address. Peers that do not take part are treated
-    /// as with [`Self::Limited`].
+    /// Datagrams are sent to the new address with the limit of [`Self::Limited`], and both addresses get a path
+    /// challenge (RFC 9853). [`super::EndpointEvent::AddressChanged`] is reported once the peer has answered at the new
+    /// address, and not at the old one within the retransmission timeout. If it does not answer, the connection returns
+    /// to the old address. A peer without return routability checks is treated as with [`Self::Limited`].
     #[default]
     Check,
-    /// What is sent goes to the new one.
+    /// Datagrams are sent to the new address without a limit.
     Follow,
 }
 
-/// Defences that are left out.
+/// The defences that are left out.
 #[cfg(terse_testing)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Undefended {
-    /// Any cookie is good.
+    /// Any cookie is accepted.
     pub cookie: bool,
-    /// More may be sent than three times what came.
+    /// More may be sent than three times the received bytes.
     pub amplification: bool,
-    /// Any record that is handed to a connection moves it, also an old one.
+    /// Any record that is passed to a connection moves it, even an old one.
     pub old_records: bool,
-    /// The old address is not asked whether the peer is still there.
+    /// The old address gets no path challenge.
     pub old_path: bool,
-    /// Any answer proves an address.
+    /// Any path response proves an address.
     pub path_responses: bool,
-    /// A ticket proves an address again and again.
+    /// A spent ticket proves an address again.
     pub spent_tickets: bool,
     /// A ticket proves any address.
     pub ticket_addresses: bool,

@@ -1,5 +1,5 @@
-//! A peer whose records come from another address (RFC 9146, 6): where the connection goes, and the check whether it is
-//! there (RFC 9853).
+//! Path validation for a peer whose records come from another address (RFC 9146, 6), by the return routability check
+//! (RFC 9853).
 //!
 //! ```text
 //!                      a newer record from elsewhere
@@ -13,15 +13,15 @@
 //!   until the time is over    answered in time
 //! ```
 //!
-//! Both addresses are asked at once, not one after the other (RFC 9853, 5.2): the outcome is the same, but a client
-//! whose NAT has given it another port, which is what happens, is asked while it is awake. A client that moves on
-//! purpose may show it with another connection ID (RFC 9147, 9): then the new address gets one of its own as well, if
-//! there is one. That the old address answers, shows that somebody copies records and is faster than their sender: who
-//! has moved is not there any more.
+//! Both addresses are challenged at once, not one after the other (RFC 9853, 5.2). The outcome is the same, but a
+//! client with a new port of its NAT, the usual case, is challenged while it is awake. A client that moves on purpose
+//! may use another connection ID (RFC 9147, 9): then another one of the peer's IDs, if there is one, is used for the
+//! new address. If the old address answers, an attacker forwards copies of records faster than the peer, which has not
+//! moved.
 //!
-//! What must always hold: an address that is not proven gets no more than three times what came from there; only a peer
-//! that was sent the cookie of a challenge, and answers it from there, proves an address; no check is begun because of
-//! a check.
+//! What must always hold: an address that is not validated is sent at most three times as many bytes as came from
+//! there; an address is validated only if the cookie of a challenge that was sent there returns from there; a message
+//! of a check never begins another check.
 
 use alloc::boxed::Box;
 use core::net::SocketAddr;
@@ -37,65 +37,65 @@ use crate::wire::{PathCookie, ReturnRoutabilityCheck};
 #[cfg(test)]
 mod tests;
 
-/// Where a datagram came from.
+/// The origin of a datagram.
 pub(super) struct DatagramOrigin {
     pub(super) from: SocketAddr,
-    /// In bytes.
+    /// The length of the datagram's accepted records in bytes.
     pub(super) len: usize,
-    /// With another connection ID than before.
+    /// Whether it had a newer connection ID than before.
     pub(super) has_new_id: bool,
 }
 
-/// How often both addresses are asked.
+/// How often both addresses are challenged.
 const ATTEMPTS: usize = 3;
 
-/// A check that has begun.
+/// A path validation in progress.
 pub(super) struct Check {
-    /// Where the peer was, which is proven.
+    /// The old address, which is validated.
     pub(super) before: SocketAddr,
-    /// For each attempt what the old address is asked, and the new one. Each is random (RFC 9853, 5.3).
+    /// The cookies of each attempt, for the old address and for the new one. All are random (RFC 9853, 5.3).
     cookies: [[PathCookie; 2]; ATTEMPTS],
     attempts: usize,
-    /// Which of the cookies went out: to an address that is not proven nothing may go if too little came from there. Nobody
-    /// can have seen the others.
+    /// Which of the cookies were sent. Too few bytes may have come from the new address for a challenge. A cookie that
+    /// was not sent has no valid answer.
     sent: [[bool; 2]; ATTEMPTS],
-    /// When the next attempt is due, or the end.
+    /// When the next attempt is due, or the validation ends.
     pub(super) deadline: Instant,
     old: Old,
     new_answered: bool,
-    /// The peer's connection ID is one now that the old address is not to see.
+    /// Whether the peer's connection ID was changed, so that it must not be sent to the old address.
     has_new_id: bool,
 }
 
-/// What is known of the old address.
+/// The state of the old address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Old {
-    /// It was not heard of.
+    /// The old address has not answered.
     Silent,
-    /// The peer is still there.
+    /// The peer is still at the old address (`path_response`).
     Preferred,
-    /// The peer can be reached there but has another path (`path_drop`).
+    /// The peer can be reached at the old address, but prefers another path (`path_drop`).
     Dropped,
 }
 
-/// What an answer to a challenge, or time, makes of a check.
+/// The effect of an answer, or of an expired deadline, on a path validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It answers nothing that was asked, or not from where it was asked, or for the second time.
+    /// The answer is ignored: it answers no challenge, comes from a wrong address, or comes again.
     Nothing,
-    /// It is still to be seen where the peer is.
+    /// The validation continues.
     Open,
-    /// Both addresses are to be asked again.
+    /// Both addresses are challenged again.
     Ask,
-    /// The new address may be sent any amount, but the old one may still answer.
+    /// The new address is validated, so the limit is removed, but the old one may still answer.
     Reachable,
     /// The peer is at the new address.
     Moved,
-    /// The peer is at the old address: others are not listened to until the time is over.
+    /// The peer is at the old address. New addresses are ignored until the deadline.
     Stays,
-    /// Nobody answered.
+    /// No address has answered.
     Failed,
-    /// The time is over for a peer that stays.
+    /// The deadline has passed for a peer that stays at the old address.
     Over,
 }
 
@@ -103,27 +103,27 @@ impl Check {
     fn new(before: SocketAddr, rng: &mut dyn Rng) -> Result<Self, CryptoError> {
         let mut cookies = [[PathCookie::default(); 2]; ATTEMPTS];
         rng.fill(cookies.as_flattened_mut().as_flattened_mut())?;
-        let deadline = Instant(0); // until it is asked
+        let deadline = Instant(0); // until the first challenge
         let (old, new_answered, has_new_id) = (Old::Silent, false, false);
         let sent = [[false; 2]; ATTEMPTS];
         Ok(Self { before, cookies, attempts: 0, sent, deadline, old, new_answered, has_new_id })
     }
 
-    /// The next attempt: what to ask the old address, and the new one.
+    /// Begins the next attempt. Returns the cookies for the old address and for the new one.
     fn ask(&mut self) -> Option<[PathCookie; 2]> {
         let cookies = self.cookies.get(self.attempts)?;
         self.attempts += 1;
         Some(*cookies)
     }
 
-    /// What of the last attempt went out: to the old address, and to the new one.
+    /// Notes which challenges of the last attempt were sent: to the old address, and to the new one.
     fn asked(&mut self, sent: [bool; 2]) {
         if let Some(last) = self.attempts.checked_sub(1).and_then(|last| self.sent.get_mut(last)) {
             *last = sent;
         }
     }
 
-    /// An answer came, from the new address or from elsewhere.
+    /// Handles an answer that came from the new address, or from elsewhere.
     fn heard(&mut self, answer: &ReturnRoutabilityCheck, from_new: bool) -> Outcome {
         let (cookie, is_drop) = match answer {
             ReturnRoutabilityCheck::PathChallenge(_) => return Outcome::Nothing,
@@ -134,7 +134,8 @@ impl Check {
             self.cookies.iter().zip(&self.sent).any(|(cookies, sent)| sent[place] && cookies[place] == *cookie)
         };
         let (is_of_old, is_of_new) = (answers(0), answers(1));
-        // Whoever is faster than the old path brings its answers as well: that they come from elsewhere says nothing.
+        // An attacker that is faster than the old path also forwards answers, so their source address is ignored for
+        // the old path.
         match self.old {
             Old::Silent if is_of_old && !is_drop => {
                 self.old = Old::Preferred;
@@ -152,12 +153,12 @@ impl Check {
         }
     }
 
-    /// Whether the peer is known to be at the old address.
+    /// Whether the peer has answered at the old address.
     pub(super) fn is_kept(&self) -> bool {
         self.old == Old::Preferred
     }
 
-    /// The deadline has come.
+    /// Returns what to do at the deadline.
     fn expired(&self) -> Outcome {
         match self.old {
             Old::Preferred => Outcome::Over,
@@ -169,7 +170,7 @@ impl Check {
 }
 
 impl Endpoint {
-    /// A datagram that was newer than all before came from somewhere: the peer may be there now.
+    /// Handles a record that is newer than all before and came from another address: the peer may have moved there.
     pub(super) fn came_from(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         if origin.from == entry.address || !entry.connection.is_connected() {
@@ -190,7 +191,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins a check whether the peer is there, unless it is known to be where it was.
+    /// Begins a path validation of the new address, unless the peer has answered at the old one.
     fn check(&mut self, handle: ConnectionHandle, now: Now, rng: &mut dyn Rng, origin: &DatagramOrigin) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let before = entry.proven_address();
@@ -206,7 +207,7 @@ impl Endpoint {
         self.challenge(handle, now, origin.has_new_id);
     }
 
-    /// Asks both addresses whether the peer is there, the old one under the connection ID that it knows.
+    /// Sends a challenge to both addresses, to the old one with the connection ID that was used there.
     fn challenge(&mut self, handle: ConnectionHandle, now: Now, has_new_id: bool) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let Some(check) = &mut entry.check else { return };
@@ -229,8 +230,8 @@ impl Endpoint {
         }
     }
 
-    /// Sends a check to an address, of `max` bytes at most, and as far as the address may have it. Returns its length;
-    /// 0 if it is not sent, as if it had been lost.
+    /// Sends a return routability check message of at most `max` bytes, within the limit of the address. Returns its
+    /// length; 0 if it is not sent, as if it had been lost.
     fn send_check(
         &mut self,
         handle: ConnectionHandle,
@@ -256,13 +257,13 @@ impl Endpoint {
         len
     }
 
-    /// Handles the checks in a datagram of `len` bytes.
+    /// Handles the return routability check messages in a datagram of `len` bytes.
     pub(super) fn handle_checks(&mut self, handle: ConnectionHandle, from: SocketAddr, len: usize) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let mut allowed = AMPLIFICATION * len;
         for message in entry.connection.take_checks() {
             if let Some(response) = message.response() {
-                // RFC 9853, 5.4: to where the challenge came from.
+                // RFC 9853, 5.4: the response is sent to the address that the challenge came from.
                 allowed -= self.send_check(handle, from, &response, allowed);
             } else {
                 self.answered(handle, from, &message);
@@ -270,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// An answer to a challenge came.
+    /// Handles an answer to a challenge.
     fn answered(&mut self, handle: ConnectionHandle, from: SocketAddr, answer: &ReturnRoutabilityCheck) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let is_there = from == entry.address;
@@ -282,7 +283,7 @@ impl Endpoint {
         self.conclude(handle, outcome);
     }
 
-    /// The time of a check has passed.
+    /// Handles the deadline of a path validation.
     pub(super) fn check_expired(&mut self, handle: ConnectionHandle, now: Now) {
         let Some(check) = self.connections.get(&handle).and_then(|entry| entry.check.as_ref()) else { return };
         if now.monotonic < check.deadline {
@@ -297,7 +298,7 @@ impl Endpoint {
     pub(super) fn conclude(&mut self, handle: ConnectionHandle, outcome: Outcome) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         if entry.has_failed {
-            entry.check = None; // nothing more is told of it
+            entry.check = None; // nothing more is reported
             return;
         }
         match outcome {
@@ -323,7 +324,7 @@ impl Endpoint {
         touch(&mut self.touched, handle);
     }
 
-    /// The peer is at `to`, as far as is known.
+    /// Changes the address of the peer to `to`.
     pub(super) fn settle(&mut self, handle: ConnectionHandle, to: SocketAddr) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let from = entry.proven_address();

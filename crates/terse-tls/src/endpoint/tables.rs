@@ -1,7 +1,7 @@
-//! The tables in which an endpoint finds its connections, and the events that wait.
+//! The tables in which an endpoint finds its connections, and the queue of events.
 //!
-//! What must always hold: who sends datagrams chooses addresses, so they are found by a hash with a key that nobody
-//! outside knows; and no call takes longer because others wait.
+//! What must always hold: attackers choose addresses, so they are hashed with a secret key; and no call takes longer
+//! because of other connections.
 
 use alloc::collections::VecDeque;
 use core::hash::{BuildHasher, Hasher};
@@ -13,13 +13,14 @@ use siphasher::sip::SipHasher13;
 use super::{ConnectionHandle, EndpointEvent};
 use crate::crypto::{CryptoError, Rng};
 
-/// By what peers choose: addresses, and connection IDs, which they can at least keep.
+/// A map with keys that peers influence: addresses, and connection IDs.
 pub(super) type Keyed<K, V> = HashMap<K, V, HashKey>;
 
-/// By the addresses of peers. Datagrams often come in turn from one of them, which is then found without a hash.
+/// The connections by the address of their peer. Consecutive datagrams often come from one address, which is then found
+/// without hashing.
 pub(super) struct ByAddress {
     handles: Keyed<SocketAddr, ConnectionHandle>,
-    /// An entry of `handles`.
+    /// The entry of `handles` that was found last.
     last: Option<(SocketAddr, ConnectionHandle)>,
 }
 
@@ -39,18 +40,18 @@ impl ByAddress {
         }
     }
 
-    /// In place of the connection that was there before.
+    /// Inserts a connection, and replaces the one at the same address.
     pub(super) fn insert(&mut self, address: SocketAddr, handle: ConnectionHandle) {
         self.last = None;
         self.handles.insert(address, handle);
     }
 
-    /// Unless a connection is there.
+    /// Inserts a connection, unless there is one at the same address.
     pub(super) fn insert_if_free(&mut self, address: SocketAddr, handle: ConnectionHandle) {
         self.handles.entry(address).or_insert(handle);
     }
 
-    /// Unless another connection is there. Returns whether it was removed.
+    /// Removes a connection, unless another one has the address. Returns whether it was removed.
     pub(super) fn remove(&mut self, address: SocketAddr, handle: ConnectionHandle) -> bool {
         if self.handles.get(&address) != Some(&handle) {
             return false;
@@ -60,10 +61,11 @@ impl ByAddress {
     }
 }
 
-/// By handle. These are counted, so a cheaper hash does; it has a key since peers choose which of them stay.
+/// The connections by handle. Handles are consecutive numbers, so a cheap hash is enough. It has a key, since peers
+/// influence which of them stay.
 pub(super) type ByHandle<V> = HashMap<ConnectionHandle, V, HandleKey>;
 
-/// The key of a hash.
+/// The secret key of the hash of addresses and connection IDs.
 #[derive(Clone)]
 pub(super) struct HashKey([u8; 16]);
 
@@ -74,7 +76,7 @@ impl HashKey {
         Ok(Self(key))
     }
 
-    /// One for handles.
+    /// Derives the key of the hash of handles.
     pub(super) fn of_handles(&self) -> HandleKey {
         HandleKey(self.hash_one(0_u64) | 1)
     }
@@ -88,11 +90,11 @@ impl BuildHasher for HashKey {
     }
 }
 
-/// An odd number, to multiply with.
+/// The secret key of the hash of handles: an odd factor.
 #[derive(Clone, Copy)]
 pub(super) struct HandleKey(u64);
 
-/// The hash of one handle.
+/// The hasher of handles.
 pub(super) struct HandleHasher {
     key: u64,
     hash: u64,
@@ -121,18 +123,17 @@ impl Hasher for HandleHasher {
     }
 }
 
-/// Events that wait, in their order. Those of a connection that is gone stay until their turn, or until they are half of
-/// all.
+/// The queue of events. Events of removed connections stay until their turn, or until they are more than half of all.
 #[derive(Default)]
 pub(super) struct Events {
     queue: VecDeque<(ConnectionHandle, EndpointEvent)>,
-    /// Bytes of application data among them.
+    /// The bytes of application data in the queue.
     bytes: usize,
-    /// How many are of connections that are gone.
+    /// How many events are of removed connections.
     dead: usize,
 }
 
-/// A queue with room for so many events keeps it.
+/// A queue with a capacity of so many events does not shrink.
 const KEPT: usize = 32;
 
 impl Events {
@@ -141,7 +142,7 @@ impl Events {
         self.queue.push_back((handle, event));
     }
 
-    /// The next one, of whatever connection.
+    /// Returns the next event, even of a removed connection.
     pub(super) fn pop(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
         let (handle, event) = self.queue.pop_front()?;
         self.bytes -= event.data().map_or(0, <[u8]>::len);
@@ -151,12 +152,12 @@ impl Events {
         Some((handle, event))
     }
 
-    /// An event of a connection that is gone had its turn.
+    /// Notes that an event of a removed connection was skipped.
     pub(super) fn skipped(&mut self) {
         self.dead = self.dead.saturating_sub(1);
     }
 
-    /// So many events are of a connection that is gone.
+    /// Notes that a connection with so many events was removed.
     pub(super) fn bury(&mut self, events: usize, is_there: impl Fn(&ConnectionHandle) -> bool) {
         self.dead += events;
         if self.dead * 2 > self.queue.len() {
@@ -170,7 +171,7 @@ impl Events {
         }
     }
 
-    /// Bytes of application data.
+    /// Returns the bytes of application data in the queue.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! Why a certificate is not accepted.
+//! The errors of certificates.
 
 use core::fmt;
 
@@ -12,20 +12,20 @@ use crate::wire::AlertDescription;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// The client sent none, and one is required (RFC 9846, 4.5.1).
+    /// The client sent no certificate, and one is required (RFC 9846, 4.5.1).
     Required,
     /// A certificate does not parse as X.509.
     Malformed,
     /// The validity ended at `not_after`.
     Expired {
-        /// Which certificate of the chain.
+        /// The index of the certificate in the chain.
         depth: usize,
         /// The end of its validity.
         not_after: UnixTime,
     },
     /// The validity begins at `not_before`.
     NotYetValid {
-        /// Which certificate of the chain.
+        /// The index of the certificate in the chain.
         depth: usize,
         /// The beginning of its validity.
         not_before: UnixTime,
@@ -34,34 +34,35 @@ pub enum CertificateError {
     NoTime,
     /// No path leads to a trust anchor.
     UnknownIssuer,
-    /// Valid, but not for the name that was asked for.
+    /// The certificate is valid, but not for the requested name.
     WrongName,
-    /// Revoked, by a configured CRL or a stapled OCSP response.
+    /// The certificate is revoked by a configured CRL or a stapled OCSP response.
     Revoked,
     /// Revocation is required, and no configured CRL covers the certificate.
     UnknownRevocationStatus,
     /// A configured CRL is past its nextUpdate.
     CrlExpired,
-    /// There is no stapled OCSP response that shows that it is good.
+    /// No stapled OCSP response shows that the certificate is good.
     Staple(StapleError),
-    /// Not for this use: key usage, extended key usage, a CA where an end entity is due or the reverse.
+    /// The certificate is not allowed for this use: key usage, extended key usage, or a CA instead of an end entity or
+    /// the reverse.
     WrongUsage,
-    /// Breaks a constraint of its issuer: path length, names.
+    /// The certificate violates a constraint of its issuer: path length, or names.
     ConstraintViolated,
     /// A signature in the chain is wrong.
     BadSignature,
     /// A signature or key in the chain, or a raw public key, is of a kind that is not supported or too weak.
     UnsupportedAlgorithm,
-    /// An RSA key of fewer than 2,048 bits.
+    /// An RSA key has fewer than 2,048 bits.
     ShortRsaKey {
-        /// Which certificate of the chain; one more than it has for that of a trust anchor.
+        /// The index of the certificate in the chain; for the key of a trust anchor, the length of the chain.
         depth: usize,
-        /// The length of its modulus.
+        /// The length of the modulus.
         bits: usize,
     },
-    /// A raw public key that is not among those configured (RFC 7250, 4.3 and 4.4).
+    /// The raw public key is not among those configured (RFC 7250, 4.3 and 4.4).
     UnknownPublicKey {
-        /// The SHA-256 of its DER SubjectPublicKeyInfo, to find it again.
+        /// The SHA-256 of its DER SubjectPublicKeyInfo, which identifies it.
         sha256: [u8; 32],
     },
     /// Anything else that path validation (RFC 5280) refuses.
@@ -75,9 +76,9 @@ impl CertificateError {
             Self::Expired { .. } | Self::NotYetValid { .. } | Self::CrlExpired => AlertDescription::CERTIFICATE_EXPIRED,
             Self::UnknownIssuer => AlertDescription::UNKNOWN_CA,
             Self::Revoked => AlertDescription::CERTIFICATE_REVOKED,
-            // RFC 6066, 8. RFC 7633 names none for a staple that is missing; this one says at least what it is about.
+            // RFC 6066, 8. RFC 7633 has no alert for a missing staple; this one is about the same subject.
             Self::Staple(_) => AlertDescription::BAD_CERTIFICATE_STATUS_RESPONSE,
-            // RFC 7250 names no alert for a key that is not known.
+            // RFC 7250 has no alert for an unknown key.
             Self::NoTime | Self::UnknownRevocationStatus | Self::UnknownPublicKey { .. } => {
                 AlertDescription::CERTIFICATE_UNKNOWN
             }
@@ -90,8 +91,8 @@ impl CertificateError {
         }
     }
 
-    /// The message for `name`, the peer whose certificate it is: "the certificate of broker.plant.example expired on
-    /// 2026-03-01".
+    /// Returns the message about the certificate of the peer `name`: "the certificate of broker.plant.example expired
+    /// on 2026-03-01".
     pub fn of<'a>(&'a self, name: &'a dyn fmt::Display) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Self::Required => write!(f, "{name} sent no certificate, and one is required"),
@@ -145,7 +146,7 @@ impl fmt::Display for CertificateError {
     }
 }
 
-/// A day, as `2026-03-01`.
+/// A date that is printed as `2026-03-01`.
 pub(super) struct Date(pub(super) UnixTime);
 
 impl fmt::Display for Date {

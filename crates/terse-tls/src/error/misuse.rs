@@ -1,12 +1,12 @@
-//! The caller's mistakes.
+//! The errors of the caller.
 
 use core::fmt;
 
-/// The caller's mistake.
+/// A mistake of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApiMisuse {
-    /// Application data or keys were asked for before the handshake was finished.
+    /// Application data was sent, or keys were requested, before the handshake was finished.
     HandshakeNotFinished,
     /// The connection is closed or has failed.
     Closed,
@@ -14,7 +14,7 @@ pub enum ApiMisuse {
     EmptyConfiguration(&'static str),
     /// The configuration names something of this kind that the crypto provider does not have.
     Unsupported(&'static str),
-    /// A credential without certificates.
+    /// A credential has no certificates.
     EmptyChain,
     /// A server that accepts early data, but resumes no session that it could come in.
     EarlyDataWithoutResumption,
@@ -26,74 +26,74 @@ pub enum ApiMisuse {
     KeyDoesNotMatchCertificate,
     /// No trust anchor or raw public key is configured, so that no peer could be accepted.
     NoTrustAnchors,
-    /// A certificate given as trust anchor or own chain does not parse.
+    /// A certificate of the trust anchors or of the own chain does not parse.
     MalformedCertificate,
-    /// A public key given as trusted, or that of an own key, does not parse.
+    /// A trusted public key, or that of an own key, does not parse.
     MalformedPublicKey,
-    /// A public key given as trusted is of a kind that the crypto provider does not verify, or an RSA key of fewer than
-    /// 2,048 bits.
+    /// A trusted public key is of a kind that the crypto provider does not verify, or an RSA key of fewer than 2,048
+    /// bits.
     UnsupportedPublicKey,
     /// A CRL does not parse.
     MalformedCrl,
     /// An OCSP response that was to be stapled does not parse, or is longer than 16,384 bytes.
     MalformedStaple,
-    /// An OCSP response that was to be stapled is about other certificates than that of the credential.
+    /// An OCSP response that was to be stapled is not about the certificate of the credential.
     StapleOfOtherCertificate,
     /// A limit is outside the range of its type: `record_size_limit` 64 to 16,385.
     LimitOutOfRange,
-    /// A limit that allows nothing at all, by its name.
+    /// The limit with this name is 0, which allows nothing at all.
     ZeroLimit(&'static str),
-    /// `max_record` is outside of 64 to 16,384, or larger records are invited than it allows.
+    /// `max_record` is outside of 64 to 16,384, or `record_size_limit` or `max_fragment_length` allows larger records.
     MaxRecordOutOfRange,
-    /// A name is longer than the protocol can carry.
+    /// A name is longer than the protocol allows.
     NameTooLong,
-    /// A ticket lives for 1 second to 7 days (RFC 9846, 4.7.1).
+    /// The lifetime of tickets is outside of 1 second to 7 days (RFC 9846, 4.7.1).
     TicketLifetime,
     /// This side does not send early data.
     NoEarlyData,
-    /// A pre-shared key with fewer than 128 bits (RFC 9257, 6).
+    /// A pre-shared key has fewer than 128 bits (RFC 9257, 6).
     ShortPsk,
     /// The identity of a pre-shared key is empty, or it or the importer's context is longer than 4,096 bytes.
     PskIdentity,
-    /// A signature that was not asked for.
+    /// A signature was provided that was not requested.
     NoSignatureDue,
-    /// An answer of a store that was not asked, or not this.
+    /// A store's answer was provided that was not requested.
     NoStoreAnswerDue,
-    /// A label for exported keys that the protocol uses itself (RFC 5705, 4).
+    /// A label for exported keys is one of the protocol's own (RFC 5705, 4).
     ReservedLabel,
-    /// Keying material of a TLS 1.2 connection without the extended master secret, which another connection may have as
-    /// well (RFC 7627, 5.4).
+    /// Keys cannot be exported from a TLS 1.2 connection without the extended master secret, since another connection
+    /// may have the same ones (RFC 7627, 5.4).
     NoExporter,
     /// TLS 1.2 has no KeyUpdate.
     NoKeyUpdate,
-    /// The peer has not acknowledged the KeyUpdate before, or the end of the handshake (RFC 9147, 8).
+    /// The peer has not acknowledged the previous KeyUpdate, or the end of the handshake, yet (RFC 9147, 8).
     KeyUpdateUnderWay,
-    /// More connection IDs are for DTLS 1.3, where both sides agreed on them and the one that is concerned is not empty
+    /// New connection IDs require DTLS 1.3, negotiated connection IDs, and an ID of the handshake that is not empty
     /// (RFC 9147, 9).
     NoConnectionIds,
-    /// The peer has not answered the request for connection IDs, or not acknowledged those that it was provided with.
+    /// The peer has not answered the request for connection IDs, or not acknowledged new ones, yet.
     ConnectionIdsUnderWay,
-    /// Connection IDs for the peer of an endpoint's connection are provided by the endpoint.
+    /// The connection belongs to an endpoint, which must provide its connection IDs.
     OfEndpoint,
-    /// The key has protected as many records as it may, and TLS 1.2 cannot replace it (RFC 9846, 5.5): a new connection
-    /// is due.
+    /// The key has reached its limit of records (RFC 9846, 5.5) and TLS 1.2 cannot replace it, so a new connection is
+    /// needed.
     KeyExhausted,
-    /// What is sent over datagrams must fit into one, with its protection: [`crate::Connection::max_message`] says how
-    /// long it may be.
+    /// The message does not fit into one protected datagram: [`crate::Connection::max_message`] returns its maximum
+    /// length.
     MessageTooLong,
-    /// As much waits to be sent to the peer as may wait ([`crate::ConfigBuilder::max_send_buffer`]), for example because its new
-    /// address is not proven yet: nothing was taken, and the call may be made again once some of it has left.
+    /// Too much waits to be sent to the peer ([`crate::Common::max_send_buffer`]), for example because its new address
+    /// is not validated yet. Nothing was taken, and the call may be repeated once some of it was sent.
     SendBufferFull,
     /// `max_datagram` is outside of 50 to 65,507 bytes, or too small for the connection IDs.
     DatagramOutOfRange,
-    /// An endpoint whose configuration is for a stream.
+    /// The configuration of an endpoint is for a stream.
     NoDatagrams,
-    /// A timeout of retransmission is 0, or their order is wrong: `min`, `initial` and `max` must not decrease.
+    /// A retransmission timeout is 0, or the order is wrong: `min`, `initial` and `max` must not decrease.
     TimeoutsOutOfRange,
 }
 
 impl ApiMisuse {
-    /// Refuses a limit of 0 where a connection would wait for ever for what it does not allow.
+    /// Refuses a limit of 0, with which a connection would wait for ever.
     pub(crate) const fn check_limit(name: &'static str, limit: usize) -> Result<(), Self> {
         if limit == 0 { Err(Self::ZeroLimit(name)) } else { Ok(()) }
     }

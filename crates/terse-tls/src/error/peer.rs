@@ -1,36 +1,36 @@
-//! What is wrong with what the peer sent.
+//! The errors of the peer.
 
 use core::fmt;
 
 use crate::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 
-/// Well-formed, but forbidden.
+/// Why a well-formed message or record of the peer is forbidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// A handshake message that is not due now (RFC 9846, 4).
+    /// A handshake message came at the wrong time (RFC 9846, 4).
     UnexpectedHandshakeMessage(HandshakeType),
-    /// A record of a type that is not due now (RFC 9846, 5).
+    /// A record came with a type that is not allowed at this time (RFC 9846, 5).
     UnexpectedRecord(ContentType),
-    /// A handshake message crosses a change of keys (RFC 9846, 5.1).
+    /// A handshake message spans a key change (RFC 9846, 5.1).
     MessageCrossesKeyChange,
-    /// A handshake or alert record without content (RFC 9846, 5.1).
+    /// A handshake or alert record has no content (RFC 9846, 5.1).
     EmptyFragment,
-    /// Handshake messages interleaved with another record type (RFC 9846, 5.1).
+    /// A handshake message is interleaved with another record type (RFC 9846, 5.1).
     InterleavedRecord,
-    /// A ChangeCipherSpec other than the one of compatibility mode, or at the wrong time (RFC 9846, 5).
+    /// A ChangeCipherSpec is malformed, or came at the wrong time (RFC 9846, 5).
     BadChangeCipherSpec,
-    /// More empty or ignored records in a row than a working peer sends.
+    /// More empty or ignored records came in a row than a correct peer sends.
     TooManyEmptyRecords,
-    /// More KeyUpdates in a row, without data, than a working peer sends (RFC 9846, 4.7.3).
+    /// More KeyUpdates came in a row, without data, than a correct peer sends (RFC 9846, 4.7.3).
     TooManyKeyUpdates,
-    /// More RequestConnectionIds than a peer needs that uses what it gets (RFC 9147, 9).
+    /// More RequestConnectionIds came than a peer needs that uses the IDs (RFC 9147, 9).
     TooManyCidsRequested,
-    /// A ClientHello or ServerHello whose fixed fields are not those of RFC 9846, 4.2.2 and 4.2.3.
+    /// A ClientHello or ServerHello has other fixed fields than those of RFC 9846, 4.2.2 and 4.2.3.
     IllegalLegacyField,
-    /// An extension that this message may not carry (RFC 9846, 4.3).
+    /// The message must not have this extension (RFC 9846, 4.3).
     MisplacedExtension(ExtensionType),
-    /// An answer to an extension that was not offered (RFC 9846, 4.3).
+    /// The message answers an extension that was not offered (RFC 9846, 4.3).
     UnsolicitedExtension(ExtensionType),
     /// A required extension is missing (RFC 9846, 9.2).
     MissingExtension(ExtensionType),
@@ -39,25 +39,25 @@ pub enum PeerMisbehaved {
     /// The server selected a cipher suite that was not offered, or another one after HelloRetryRequest
     /// (RFC 9846, 4.2.3 and 4.2.4).
     SelectedUnofferedSuite,
-    /// A second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
+    /// The server sent a second HelloRetryRequest, or one that changes nothing (RFC 9846, 4.2.4).
     IllegalHelloRetryRequest,
-    /// The server knows a newer version than the one that it selected: on the way, the ClientHello was made to look
-    /// older (RFC 9846, 4.2.3).
+    /// The server supports a newer version than the selected one: an attacker has changed the ClientHello (RFC 9846,
+    /// 4.2.3).
     Downgrade,
-    /// The client fell back to an older version though this side has a newer one (RFC 7507).
+    /// The client fell back to an older version, although this side supports a newer one (RFC 7507).
     InappropriateFallback,
-    /// A session is resumed with another cipher suite, or without its extended master secret (RFC 5246, 7.4.1.3; RFC
-    /// 7627, 5.3).
+    /// The server resumed a session with another cipher suite, or without its extended master secret (RFC 5246,
+    /// 7.4.1.3; RFC 7627, 5.3).
     ChangedSession,
-    /// A `renegotiation_info` that is not empty, though there was no handshake before (RFC 5746, 3.4 and 3.6).
+    /// `renegotiation_info` is not empty, although there was no handshake before (RFC 5746, 3.4 and 3.6).
     IllegalRenegotiationInfo,
-    /// The peer keeps asking for a renegotiation.
+    /// The peer has requested too many renegotiations.
     TooManyRenegotiations,
-    /// The second ClientHello differs from the first where it must not (RFC 9846, 4.2.2).
+    /// The second ClientHello differs from the first one in a field that must not change (RFC 9846, 4.2.2).
     ChangedClientHello,
-    /// A key share for a group that was not offered, or two for one group (RFC 9846, 4.3.8).
+    /// A key share is for a group that was not offered, or one group has two (RFC 9846, 4.3.8).
     IllegalKeyShare,
-    /// A signature with a scheme that was not offered, or that TLS 1.3 forbids (RFC 9846, 4.5.2).
+    /// A signature has a scheme that was not offered, or that TLS 1.3 forbids (RFC 9846, 4.5.2).
     IllegalSignatureScheme,
     /// The signature of CertificateVerify (RFC 9846, 4.5.2) or ServerKeyExchange (RFC 8422, 5.4) is wrong.
     BadSignature,
@@ -65,24 +65,25 @@ pub enum PeerMisbehaved {
     BadFinished,
     /// The binder of a pre-shared key is wrong (RFC 9846, 4.3.11).
     BadBinder,
-    /// The server selected a pre-shared key that was not offered, that does not fit the suite, or without a key share
-    /// (RFC 9846, 4.3.11).
+    /// The server selected a pre-shared key that was not offered, does not fit the suite, or has no key share (RFC
+    /// 9846, 4.3.11).
     IllegalPskSelection,
-    /// The server takes early data that it must not: with another key than the first one, or with another suite or
-    /// application protocol than those of the key (RFC 9846, 4.3.10).
+    /// The server accepted early data with another key than the first one, or with another suite or application
+    /// protocol than those of the key (RFC 9846, 4.3.10).
     IllegalEarlyData,
-    /// More early data than the ticket allows (RFC 9846, 4.7.1).
+    /// The client sent more early data than the ticket allows (RFC 9846, 4.7.1).
     TooMuchEarlyData,
     /// The server sent no certificate (RFC 9846, 4.5.1).
     EmptyServerCertificate,
-    /// More than one raw public key (RFC 9846, 4.5.1).
+    /// The peer sent more than one raw public key (RFC 9846, 4.5.1).
     SeveralRawPublicKeys,
-    /// A `certificate_request_context` that this side did not choose, or that must be empty (RFC 9846, 4.4.2, 4.5.1).
+    /// A `certificate_request_context` is not the value that this side has chosen, or not empty where it must be (RFC
+    /// 9846, 4.4.2, 4.5.1).
     IllegalRequestContext,
-    /// A caching reply that contradicts the offer: an unoffered object, an index out of range, undefined bits, content
-    /// where none is due.
+    /// A caching reply contradicts the offer: an unoffered object, an index out of range, undefined bits, or unexpected
+    /// content.
     IllegalCachingReply,
-    /// A message that was selected as cached does not have the form or the fingerprint that this requires.
+    /// A message that was selected as cached has a wrong format or fingerprint.
     IllegalCachedMessage,
 }
 
@@ -167,39 +168,41 @@ impl fmt::Display for PeerMisbehaved {
     }
 }
 
-/// Honest, but with nothing in common.
+/// Why a peer that follows the protocol has nothing in common with this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerIncompatible {
-    /// No protocol version.
+    /// There is no common protocol version.
     NoCommonVersion,
-    /// No cipher suite.
+    /// There is no common cipher suite.
     NoCommonCipherSuite,
-    /// No key exchange group.
+    /// There is no common key exchange group.
     NoCommonGroup,
-    /// No signature scheme that this side's key can sign with.
+    /// The peer accepts no signature scheme of this side's keys.
     NoCommonSignatureScheme,
     /// The client of TLS 1.2 does not support the curve of this side's key (RFC 8422, 5.3).
     NoCommonCurve(NamedGroup),
-    /// No CA that the client names issued a certificate of this side's, which are for those that name theirs (RFC 9846,
-    /// 4.3.4).
+    /// No CA that the client names has issued a certificate of this side, which are only for clients that name their CA
+    /// (RFC 9846, 4.3.4).
     NoCommonAuthority,
-    /// The peer does not know the extended master secret, which is required (RFC 7627, 5.2).
+    /// The peer does not support the extended master secret, which is required (RFC 7627, 5.2).
     NoExtendedMasterSecret,
-    /// The server does not know secure renegotiation, so that an attacker could go before this client (RFC 5746, 4.1).
+    /// The server does not support secure renegotiation, so that an attacker could prepend data to that of this client
+    /// (RFC 5746, 4.1).
     NoSecureRenegotiation,
     /// The client names a pre-shared key that this side does not have (RFC 4279, 2; RFC 9846, 6.2).
     UnknownPskIdentity,
-    /// No application protocol (RFC 7301, 3.2).
+    /// There is no common application protocol (RFC 7301, 3.2).
     NoCommonApplicationProtocol,
-    /// Neither certificates nor raw public keys would be accepted (RFC 7250, 4.2).
+    /// There is no common certificate type, X.509 or raw public key (RFC 7250, 4.2).
     NoCommonCertificateType,
-    /// No pre-shared key, where there is no certificate (RFC 9846, 4.3.11). The peer cannot tell this from a wrong key
-    /// under a known name.
+    /// There is no common pre-shared key, and no certificate (RFC 9846, 4.3.11). The peer cannot distinguish this from
+    /// a wrong key with a known identity.
     NoCommonPsk,
-    /// No pre-shared key with (EC)DHE, where there is no certificate (RFC 9846, 4.3.9).
+    /// The client does not offer pre-shared keys with (EC)DHE, and there is no certificate (RFC 9846, 4.3.9).
     NoCommonPskMode,
-    /// The server chose TLS 1.2 although early data was sent (RFC 9846, E.3): connect again without.
+    /// The server selected TLS 1.2 although early data was sent (RFC 9846, E.3). The client should connect again
+    /// without early data.
     NoEarlyData,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a stapled OCSP response (RFC 6066, 8; RFC 6960).
+//! The errors of stapled OCSP responses (RFC 6066, 8; RFC 6960).
 
 use core::fmt;
 
@@ -6,34 +6,34 @@ use pki_types::UnixTime;
 
 use super::certificate::Date;
 
-/// Why a stapled OCSP response does not show that a certificate is good. One that says that it was revoked is
+/// Why a stapled OCSP response does not show that a certificate is good. A response about a revoked certificate is
 /// [`super::CertificateError::Revoked`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StapleError {
-    /// There is none, and one is required.
+    /// There is no response, and one is required.
     Missing,
-    /// It does not parse, or has a critical extension.
+    /// The response does not parse, or has a critical extension.
     Malformed,
     /// The responder had no answer (RFC 6960, 2.3).
     NotSuccessful,
-    /// It is about other certificates.
+    /// The response is about other certificates.
     OtherCertificate,
-    /// Neither the issuer of the certificate signed it, nor a responder that the issuer certified for that (RFC 6960,
-    /// 4.2.2.2).
+    /// The response is neither signed by the issuer of the certificate, nor by a responder that the issuer has
+    /// certified for that (RFC 6960, 4.2.2.2).
     NotFromIssuer,
-    /// It is signed with an algorithm that is not accepted.
+    /// The response is signed with an algorithm that is not accepted.
     UnsupportedAlgorithm,
-    /// A newer one was due at this time; without a nextUpdate, a day after it was made.
+    /// The response has expired at this time: its nextUpdate, or a day after its thisUpdate.
     OutOfDate(UnixTime),
-    /// It counts from this time on.
+    /// The response is valid from this time on.
     NotYetValid(UnixTime),
     /// The responder does not know the certificate.
     UnknownStatus,
 }
 
 impl fmt::Display for StapleError {
-    /// What follows "the stapled OCSP response …".
+    /// Prints the text that follows "the stapled OCSP response".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("is missing, and one is required"),

@@ -1,4 +1,4 @@
-//! What the Certificate messages carry: X.509 chains or raw public keys (RFC 7250), on both sides and in both versions.
+//! The negotiation of certificate types, X.509 or raw public key (RFC 7250), on both sides and in both versions.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::wire::{
     ExtensionsBuilder, List, ProtocolVersion, ServerCertificateTypeSelected, ServerCertificateTypes,
 };
 
-/// What both sides' Certificates carry in this handshake.
+/// The certificate types of both sides in this handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CertificateTypes {
     pub(super) server: CertificateType,
@@ -25,7 +25,7 @@ pub(super) struct CertificateTypes {
 }
 
 impl CertificateTypes {
-    /// A client says what it takes and has, where that is not X.509 alone (RFC 7250, 4.1).
+    /// Offers the types that a client accepts and has, unless they are only X.509 (RFC 7250, 4.1).
     pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let own = own_types(config);
         if !own.is_empty() && own != [CertificateType::X509] {
@@ -38,7 +38,7 @@ impl CertificateTypes {
         Ok(())
     }
 
-    /// A client reads the server's choice; without one it is X.509 (RFC 7250, 4.2).
+    /// Reads the types that the server has selected for a client; the default is X.509 (RFC 7250, 4.2).
     pub(super) fn read(config: &ClientConfig, extensions: Extensions<'_>) -> Result<Self, Error> {
         let client = match extensions.get()? {
             Some(ClientCertificateTypeSelected(client)) if !own_types(config).contains(&client) => {
@@ -58,7 +58,7 @@ impl CertificateTypes {
     }
 }
 
-/// What a client has, preferred first.
+/// Returns the types of a client's credentials, preferred first.
 fn own_types(config: &ClientConfig) -> Vec<CertificateType> {
     let mut types = Vec::new();
     for own in config.credentials.iter().map(Credential::certificate_type) {
@@ -69,19 +69,20 @@ fn own_types(config: &ClientConfig) -> Vec<CertificateType> {
     types
 }
 
-/// The choice of a server.
+/// The certificate types that a server has chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub(super) server: CertificateType,
-    /// What the client may show. `None`: it is not asked.
+    /// The type of the client's certificate; `None` if the client is not asked for one.
     pub(super) client: Option<CertificateType>,
     answers_server: bool,
     answers_client: bool,
 }
 
 impl Choice {
-    /// `server` is what the server shows. What the client may show is what the server prefers among what the client
-    /// has; if there is nothing, a client that need not authenticate is not asked (RFC 7250, 4.2).
+    /// Chooses the types. `server` is the type of the server's credential. For the client it is the server's preferred
+    /// one among the client's types. If there is none, a client that need not authenticate is not asked for a
+    /// certificate (RFC 7250, 4.2).
     pub(super) fn new(config: &ServerConfig, offered: Extensions<'_>, server: CertificateType) -> Result<Self, Error> {
         let theirs: Option<ClientCertificateTypes<'_>> = offered.get()?;
         let has = |kind| match &theirs {
@@ -112,7 +113,7 @@ impl Choice {
     }
 }
 
-/// Whether a client takes what a credential shows, by what it offered.
+/// Returns a function that tells whether a client accepts the type of a credential.
 pub(super) fn client_takes(offered: Extensions<'_>) -> Result<impl Fn(&Credential) -> bool, Error> {
     let kinds: Option<ServerCertificateTypes<'_>> = offered.get()?;
     Ok(move |credential: &Credential| match &kinds {
@@ -121,14 +122,14 @@ pub(super) fn client_takes(offered: Extensions<'_>) -> Result<impl Fn(&Credentia
     })
 }
 
-/// What a Certificate message carried, and it is not empty.
+/// The content of a Certificate message that is not empty.
 pub(super) enum Presented<'a> {
     Chain(Vec<CertificateDer<'a>>),
     RawPublicKey(&'a [u8]),
 }
 
 impl Presented<'_> {
-    /// Verifies it, and says so in the summary.
+    /// Verifies the chain or key, and notes the result in the summary.
     #[inline(never)]
     pub(super) fn verify(
         &self,
@@ -151,7 +152,7 @@ impl Presented<'_> {
         Ok(Arc::new(peer))
     }
 
-    /// The fingerprint of the message that carried it.
+    /// Returns the fingerprint of the Certificate message.
     pub(super) fn fingerprint(&self, version: ProtocolVersion) -> Fingerprint {
         match self {
             Self::Chain(chain) => Fingerprint::of_chain(chain.iter().map(AsRef::as_ref)),
@@ -160,14 +161,14 @@ impl Presented<'_> {
     }
 }
 
-/// The Finished of a client that proved to be `peer` was verified: remembers who issued its chain.
+/// Remembers the issuers of the client's chain, once its Finished was verified.
 pub(super) fn learn_issuers(config: &ServerConfig, proof: &FinishedProof, peer: Option<&VerifiedPeer>) {
     if let (Some(trust), Some(peer)) = (config.client_authentication.trust(), peer) {
         trust.learn(proof, peer);
     }
 }
 
-/// The peer was verified before, and is cached: says so in the summary.
+/// Notes a peer in the summary that was verified before and is cached.
 pub(super) fn verified_before(peer: &VerifiedPeer, output: &mut Output<'_>) {
     output.summary.signatures_saved += u32::from(peer.signatures);
     output.summary.peer.identity = Some(peer.identity.clone());

@@ -1,7 +1,7 @@
-//! Which of its credentials a side shows (RFC 9846, 4.5.1; RFC 5246, 7.4.2 and 7.4.6).
+//! The selection of a side's credential (RFC 9846, 4.5.1; RFC 5246, 7.4.2 and 7.4.6).
 //!
-//! What must always hold: the choice depends on the configuration and on what the peer said in this handshake, or in the
-//! CertificateRequest that is cached, and on nothing else, so that a cached request is answered as the full one would be.
+//! What must always hold: the selection depends only on the configuration, and on what the peer sent in this handshake
+//! or in the cached CertificateRequest, so that a cached request is answered like a full one.
 
 use alloc::vec::Vec;
 
@@ -11,8 +11,8 @@ use crate::config::{ClientConfig, Common};
 use crate::handshake::signature;
 use crate::wire::{CertificateType, DistinguishedName, List, ProtocolVersion, SignatureScheme};
 
-/// How `credentials` suit what the peer names. `authorities` and `schemes` are what the peer names: `certificate_authorities`, and `signature_algorithms_cert`
-/// or else `signature_algorithms`. Where there is nothing to choose, nothing is looked at.
+/// Returns how `credentials` suit the peer. `authorities` is the peer's `certificate_authorities`, and `schemes` its
+/// `signature_algorithms_cert` or else `signature_algorithms`. Nothing is computed if there is no choice.
 #[inline(never)]
 pub(super) fn suited(
     common: &Common,
@@ -36,7 +36,7 @@ pub(super) fn suited(
     suited
 }
 
-/// What a CertificateRequest says, be it cached or not.
+/// The criteria of a CertificateRequest, cached or not.
 #[derive(Clone, Copy)]
 pub(super) struct CertificateCriteria<'a> {
     pub(super) version: ProtocolVersion,
@@ -52,12 +52,14 @@ impl<'a> From<&'a RequestEntry> for CertificateCriteria<'a> {
 }
 
 impl CertificateCriteria<'_> {
-    /// What a client answers with, if its Certificate may carry `kind`; `None`: an empty Certificate.
+    /// Returns the credential and scheme that a client answers with, if its certificate type is `kind`; `None` for an
+    /// empty Certificate.
     pub(super) fn answer(self, config: &ClientConfig, kind: CertificateType) -> Option<(&Credential, SignatureScheme)> {
         self.suited.choose(&config.credentials, |own| self.scheme(own, kind))
     }
 
-    /// The same where the server selected the Certificate with this fingerprint, which it knows: that one or none.
+    /// Returns the credential with the fingerprint that the server has selected, and its scheme; `None` if it does not
+    /// fit.
     pub(super) fn answer_with(
         self,
         config: &ClientConfig,

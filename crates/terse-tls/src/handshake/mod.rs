@@ -1,8 +1,8 @@
-//! Handshakes as state machines. A state is an enum variant that boxes exactly that state's data; each takes itself,
-//! a message and the [`Output`], and gives the next state. No state asks which link it runs on.
+//! Handshakes as state machines. A state is an enum variant that boxes exactly that state's data. It handles a message
+//! with the [`Output`], and returns the next state. No state depends on the kind of link.
 //!
-//! What handles a message is never inlined, so that the stack of a device holds what one message needs, not the sum of
-//! what all of them do.
+//! Functions that handle a message are never inlined, so that the stack of a device has the space of one message, not
+//! the sum of all.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -39,23 +39,23 @@ pub(crate) use store::{ExpectStore, LookUp};
 #[derive(Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: HandshakeType,
-    /// Without the header.
+    /// The body, without the header.
     pub(crate) body: &'a [u8],
-    /// With the header, as the transcript hashes it.
+    /// The whole message, with its header.
     pub(crate) bytes: &'a [u8],
-    /// What the link speaks.
+    /// The transport of the message.
     pub(crate) transport: Transport,
 }
 
 impl<'a> Message<'a> {
-    /// From a message with its header.
+    /// Splits a message into header and body.
     pub(crate) fn new(bytes: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
         let body = bytes.get(transport.message_header_len()..).ok_or(InvalidMessage::Truncated)?;
         let kind = bytes.first().ok_or(InvalidMessage::Truncated)?;
         Ok(Self { kind: HandshakeType(*kind), body, bytes, transport })
     }
 
-    /// The body as the message that is due now.
+    /// Parses the body as the message that is expected now.
     pub(crate) fn expect<M: Parse<'a>>(&self, kind: HandshakeType) -> Result<M, Error> {
         if self.kind != kind {
             return Err(self.unexpected());
@@ -63,7 +63,7 @@ impl<'a> Message<'a> {
         Ok(M::parse_all(self.body)?)
     }
 
-    /// The ClientHello that is due now.
+    /// Parses the ClientHello that is expected now.
     pub(crate) fn client_hello(&self) -> Result<ClientHello<'a>, Error> {
         if self.kind != HandshakeType::CLIENT_HELLO {
             return Err(self.unexpected());
@@ -71,7 +71,7 @@ impl<'a> Message<'a> {
         Ok(ClientHello::read(self.body, self.transport)?)
     }
 
-    /// The ServerHello that is due now.
+    /// Parses the ServerHello that is expected now.
     pub(crate) fn server_hello(&self) -> Result<ServerHello<'a>, Error> {
         if self.kind != HandshakeType::SERVER_HELLO {
             return Err(self.unexpected());
@@ -84,35 +84,35 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Takes a state out of its box, and gives the box back to the heap at once: after `*state` it would go at the end of the
-/// function, which may be when the heap is fullest.
-#[allow(clippy::boxed_local)] // the box is what this is about
+/// Moves a state out of its box, and frees the box at once. After `*state` it would be freed at the end of the
+/// function, which may be after the highest memory use.
+#[allow(clippy::boxed_local)] // the box is freed here
 pub(crate) fn unboxed<T>(state: Box<T>) -> T {
     *state
 }
 
-/// What a handshake can do to the world while it handles a message.
+/// The effects that a handshake may have while it handles a message.
 pub(crate) struct Output<'a> {
     pub(crate) link: &'a mut dyn Link,
     pub(crate) rng: &'a mut dyn Rng,
     pub(crate) now: Now,
     pub(crate) summary: &'a mut Summary,
-    /// A client's dealings with its cache.
+    /// The session of a client with its cache.
     pub(crate) cache: Option<&'a mut ClientSession>,
     pub(crate) agreed: &'a mut Agreed,
-    /// Where an endpoint's client is.
+    /// The address of an endpoint's client.
     pub(crate) client_address: Option<AddressId>,
     pub(crate) trace: Option<&'a dyn Trace>,
-    /// What a client's cache is to keep, once the message and the state that handled it are gone: the heap is fullest
-    /// before.
+    /// The objects that a client's cache will keep. They are stored after the message and its state are freed, since
+    /// memory use is highest before.
     pub(crate) learned: Option<Learned>,
-    /// Tickets that were looked up for this ClientHello already, or that wait for the store.
+    /// The tickets of this ClientHello that were already looked up, or wait for the store.
     pub(crate) look_up: Option<Box<LookUp>>,
-    /// What the link is to change once the message is handled.
+    /// The changes to the receiving half once the message is handled.
     pub(crate) receive: Receive,
 }
 
-/// What a message needs to be sent, and told of.
+/// The part of [`Output`] that is needed to send a message.
 pub(crate) struct Sending<'a> {
     pub(crate) link: &'a mut dyn Link,
     pub(crate) summary: &'a mut Summary,
@@ -120,7 +120,7 @@ pub(crate) struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
-    /// Sends a message that no transcript covers, or not yet.
+    /// Sends a message without adding it to the transcript.
     pub(crate) fn push(self, kind: HandshakeType, body: &dyn Encode) -> Result<&'a [u8], Error> {
         let message = self.link.push(kind, body)?;
         self.summary.sent.count_message(kind, message.len());
@@ -131,49 +131,49 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Changes to the receiving half, in effect after the message that is being handled.
+/// The changes to the receiving half that take effect after the current message.
 #[derive(Default)]
 pub(crate) struct Receive {
-    /// What comes next, in TLS 1.2 after a ChangeCipherSpec, is protected under these.
+    /// The keys of the next records, in TLS 1.2 after a ChangeCipherSpec.
     pub(crate) keys: Option<EpochKeys>,
-    /// Early data comes under these, before what comes under `keys` or, over datagrams, beside it.
+    /// The keys of early data, which comes before the records under `keys` or, over datagrams, beside them.
     pub(crate) early_data_keys: Option<EpochKeys>,
-    /// Longest content of a protected record, in TLS 1.3 with its type.
+    /// The longest content of a protected record, in TLS 1.3 with its type.
     pub(crate) max_inner: Option<usize>,
-    /// So many bytes of unwanted early data may follow.
+    /// How many bytes of rejected early data may follow.
     pub(crate) skip_early_data: Option<usize>,
-    /// The peer puts this side's connection ID into its protected records (RFC 9146, 3).
+    /// Whether the peer puts this side's connection ID into its protected records (RFC 9146, 3).
     pub(crate) connection_id: bool,
-    /// What the peer says of connection IDs later (RFC 9147, 9).
+    /// The peer's message about connection IDs after the handshake (RFC 9147, 9).
     pub(crate) connection_ids: Option<ConnectionIds>,
 }
 
-/// What a peer says of connection IDs after the handshake. Of those that it provides, more than a few are not kept.
+/// A peer's message about connection IDs after the handshake. Only a few of the provided IDs are kept.
 pub(crate) enum ConnectionIds {
-    /// It asks for so many.
+    /// The peer requests so many IDs.
     Requested(u8),
-    /// It provides these.
+    /// The peer provides these IDs.
     New(Vec<Box<[u8]>>, ConnectionIdUsage),
 }
 
 impl ConnectionIds {
-    /// How many new ones are of use: one at once, and some to spare.
+    /// The most new IDs that are kept: one for immediate use, and some spare ones.
     pub(crate) const MAX_NEW: usize = 1 + Self::MAX_SPARE;
 
-    /// How many wait to be used.
+    /// The most spare IDs.
     pub(crate) const MAX_SPARE: usize = 4;
 }
 
-/// What a handshake agreed on for the application.
+/// The results of a handshake's negotiation for the connection.
 #[derive(Default)]
 pub(crate) struct Agreed {
     /// ALPN (RFC 7301).
     pub(crate) application_protocol: Option<Vec<u8>>,
     /// The name that a client asked for (RFC 6066, 3).
     pub(crate) server_name: Option<Box<str>>,
-    /// Connection IDs (RFC 9146).
+    /// Whether connection IDs were negotiated (RFC 9146).
     pub(crate) connection_ids: bool,
-    /// Checks whether the peer is where its records come from (RFC 9853).
+    /// Whether return routability checks were negotiated (RFC 9853).
     pub(crate) return_routability_check: bool,
     /// How many bytes of early data a client may still send.
     pub(crate) early_data: u32,
@@ -181,23 +181,23 @@ pub(crate) struct Agreed {
 
 /// A handshake, from its beginning to the end of the connection.
 pub(crate) enum Handshake {
-    /// A client whose ServerHello will tell the version.
+    /// A client that waits for the ServerHello, which selects the version.
     Client(Box<client::ExpectServerHello>),
-    /// A server whose ClientHello will tell the version.
+    /// A server that waits for the ClientHello, which determines the version.
     Server(server::ExpectClientHello),
     /// A client in TLS 1.2.
     Tls12Client(tls12::client::State),
     /// A server in TLS 1.2.
     Tls12Server(tls12::server::State),
-    /// Finished, in TLS 1.2.
+    /// A connection after the handshake in TLS 1.2.
     Tls12Traffic(Box<tls12::traffic::Traffic>),
     /// A client in TLS 1.3.
     Tls13Client(tls13::client::State),
     /// A server in TLS 1.3.
     Tls13Server(tls13::server::State),
-    /// Finished, in TLS 1.3.
+    /// A connection after the handshake in TLS 1.3.
     Tls13Traffic(Box<tls13::traffic::Traffic>),
-    /// A server whose store takes its time, in either version.
+    /// A server that waits for its store, in either version.
     Store(Box<ExpectStore>),
 }
 
@@ -217,7 +217,7 @@ impl Handshake {
         }
     }
 
-    /// What the state waits for a key outside to sign.
+    /// Returns the request of a state that waits for the signature of an external key.
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Tls12Client(state) => state.signature_request(),
@@ -228,7 +228,7 @@ impl Handshake {
         }
     }
 
-    /// Goes on with the signature that [`Self::signature_request`] asks for.
+    /// Continues with the signature that [`Self::signature_request`] requests.
     pub(crate) fn signed(self, signature: &[u8], output: &mut Output<'_>) -> Result<Self, Error> {
         match self {
             Self::Tls12Client(state) => state.signed(signature, output),
@@ -243,7 +243,7 @@ impl Handshake {
         }
     }
 
-    /// What the state waits for the application to ask the store.
+    /// Returns the request of a state that waits for the answer of the store.
     pub(crate) const fn store_request(&self) -> Option<&StoreRequest> {
         match self {
             Self::Store(state) => Some(&state.request),
@@ -276,7 +276,7 @@ impl Handshake {
             | Self::Tls12Server(_)
             | Self::Tls12Traffic(_)
             | Self::Tls13Traffic(_)
-            | Self::Store(_) => false, // which takes no records
+            | Self::Store(_) => false, // it receives no records
         }
     }
 }
@@ -293,7 +293,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Sends a message and adds it to the transcript, and leaves its length to be counted elsewhere.
+    /// Sends a message, adds it to the transcript, and returns its length, which the caller counts.
     pub(crate) fn send_uncounted(
         &mut self,
         kind: HandshakeType,
@@ -305,17 +305,17 @@ impl Output<'_> {
         Ok(message.len())
     }
 
-    /// Sends a message that no transcript covers, or not yet.
+    /// Sends a message without adding it to the transcript.
     pub(crate) fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
         self.sending().push(kind, body)
     }
 
-    /// As much of this as a message needs.
+    /// Returns the part that is needed to send a message.
     pub(crate) fn sending(&mut self) -> Sending<'_> {
         Sending { link: self.link, summary: self.summary, trace: self.trace }
     }
 
-    /// Says that early data ends, if the link has a message for that.
+    /// Sends EndOfEarlyData, if the link has this message.
     pub(crate) fn end_of_early_data(&mut self, transcript: &mut Transcript) -> Result<(), Error> {
         let Some(message) = self.link.end_of_early_data()? else { return Ok(()) };
         transcript.add(message);
@@ -326,7 +326,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Notes an object that was cached.
+    /// Notes an object that was omitted because it is cached.
     pub(crate) fn left_out(&mut self, object: CachedObject) {
         self.summary.cached.push(object);
         if let Some(trace) = self.trace {
@@ -334,7 +334,7 @@ impl Output<'_> {
         }
     }
 
-    /// Says in the trace what the messages alone do not show.
+    /// Adds a note to the trace.
     pub(crate) fn note(&self, note: &str) {
         if let Some(trace) = self.trace {
             trace.event(TraceEvent::Note(note));

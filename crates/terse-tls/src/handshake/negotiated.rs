@@ -1,5 +1,5 @@
-//! What both versions agree on alike: the application protocol (RFC 7301), the sizes of records (RFC 8449, RFC 6066),
-//! and over datagrams connection IDs (RFC 9146) and checks of return routability (RFC 9853).
+//! The negotiation that both versions have in common: the application protocol (RFC 7301), record sizes (RFC 8449, RFC
+//! 6066), and over datagrams connection IDs (RFC 9146) and return routability checks (RFC 9853).
 
 use alloc::vec::Vec;
 
@@ -11,10 +11,10 @@ use crate::wire::{
     ProtocolNameList, ProtocolVersion, RecordSizeLimit, Rrc, ServerNameList,
 };
 
-/// 2^14 bytes and, in TLS 1.3, the content type (RFC 8449, 4).
+/// The largest limit without the content type, which TLS 1.3 adds (RFC 8449, 4): 2^14 bytes.
 const MAX_RECORD_SIZE_LIMIT: u16 = 0x4000;
 
-/// A client reads what the server agreed to.
+/// Reads the server's answers to a client.
 pub(super) fn read(
     config: &ClientConfig,
     extensions: Extensions<'_>,
@@ -29,30 +29,31 @@ pub(super) fn read(
     record_sizes(config, extensions.get()?, extensions.get()?, version, output)
 }
 
-/// A client reads the server's connection ID. In DTLS 1.3 it stands in the ServerHello (RFC 9147, 9.1).
+/// Reads the server's connection ID for a client. In DTLS 1.3 it is in the ServerHello (RFC 9147, 9.1).
 pub(super) fn read_connection_id(extensions: Extensions<'_>, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(ConnectionId(cid)) = extensions.get()? {
         connection_ids(cid, output);
-        // RFC 9853, 3: without the other there is none.
+        // RFC 9853, 3: `rrc` requires `connection_id`.
         output.agreed.return_routability_check = extensions.get::<Rrc>()?.is_some();
     }
     Ok(())
 }
 
-/// RFC 9146, 3: both sides put the other's connection ID into their protected records, unless it is empty.
+/// Uses the negotiated connection IDs. Each side puts the other's ID into its protected records, unless it is empty
+/// (RFC 9146, 3).
 fn connection_ids(theirs: &[u8], output: &mut Output<'_>) {
     output.link.use_connection_id(theirs);
     output.receive.connection_id = true;
     output.agreed.connection_ids = true;
 }
 
-/// A server answers a client's connection ID with its own, if the link has them, and what goes with it.
+/// Answers a client's connection ID with the server's own, if the link has one, and answers `rrc`.
 pub(super) fn answer_connection_id(
     offered: Extensions<'_>,
     extensions: &mut ExtensionsBuilder,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
-    // Before they are parsed: on a stream they mean nothing, whatever is in them.
+    // On a stream these extensions are ignored, even if they are malformed.
     let Some((ours, checks_routability)) = output.link.connection_id() else { return Ok(()) };
     let Some(ConnectionId(theirs)) = offered.get()? else { return Ok(()) };
     extensions.push(&ConnectionId(ours))?;
@@ -64,7 +65,7 @@ pub(super) fn answer_connection_id(
     Ok(())
 }
 
-/// RFC 7301, 3.1: exactly one, of those that were offered.
+/// Reads the selected application protocol, which must be exactly one of those that were offered (RFC 7301, 3.1).
 fn application_protocol(
     config: &ClientConfig,
     selected: Option<ProtocolNameList<'_>>,
@@ -81,7 +82,7 @@ fn application_protocol(
     }
 }
 
-/// RFC 8449, 4 and RFC 6066, 4: not both.
+/// Reads the negotiated record size, of which only one extension may be selected (RFC 8449, 4; RFC 6066, 4).
 fn record_sizes(
     config: &ClientConfig,
     limit: Option<RecordSizeLimit>,
@@ -105,13 +106,13 @@ fn record_sizes(
 }
 
 impl RecordSizeLimit {
-    /// What stands for "no limit".
+    /// Returns the value that means "no limit".
     pub(super) const fn max(version: ProtocolVersion) -> u16 {
         MAX_RECORD_SIZE_LIMIT + content_type(version)
     }
 }
 
-/// How many bytes of the limit the content type takes: it is encrypted in TLS 1.3 only (RFC 8449, 4).
+/// Returns how many bytes of the limit the content type takes: only TLS 1.3 encrypts it (RFC 8449, 4).
 const fn content_type(version: ProtocolVersion) -> u16 {
     match version {
         ProtocolVersion::TLS_1_3 => 1,
@@ -129,7 +130,7 @@ fn max_fragment_length(length: MaxFragmentLength, version: ProtocolVersion, outp
     output.receive.max_inner = Some(length.bytes() + usize::from(content_type(version)));
 }
 
-/// What a client says about the sizes of records.
+/// The record size that a client requests.
 pub(super) enum RecordSizes {
     Any,
     Limit(RecordSizeLimit),
@@ -137,14 +138,14 @@ pub(super) enum RecordSizes {
 }
 
 impl RecordSizes {
-    /// RFC 8449, 5: `record_size_limit` replaces `max_fragment_length`, of which a malformed one is refused all the
-    /// same.
+    /// Parses the client's request. `record_size_limit` takes precedence over `max_fragment_length` (RFC 8449, 5),
+    /// which must parse nevertheless.
     pub(super) fn parse(offered: Extensions<'_>) -> Result<Self, Error> {
         let length = offered.get()?.map_or(Self::Any, Self::Fragments);
         Ok(offered.get()?.map_or(length, Self::Limit))
     }
 
-    /// A server follows its client.
+    /// Answers the client's request for a server.
     pub(super) fn answer(
         &self,
         config: &ServerConfig,
@@ -168,7 +169,8 @@ impl RecordSizes {
     }
 }
 
-/// RFC 7301, 3.2: a server without ALPN ignores it; one with it insists.
+/// Selects the application protocol. A server without ALPN ignores the extension; a server with ALPN requires a common
+/// protocol (RFC 7301, 3.2).
 pub(super) fn select_application_protocol(
     config: &ServerConfig,
     offered: Extensions<'_>,
@@ -180,7 +182,7 @@ pub(super) fn select_application_protocol(
     Ok(Some(chosen.ok_or(PeerIncompatible::NoCommonApplicationProtocol)?.clone()))
 }
 
-/// The answer to ALPN.
+/// Answers with the selected application protocol.
 pub(super) fn answer_application_protocol(
     name: Option<&[u8]>,
     extensions: &mut ExtensionsBuilder,
@@ -191,7 +193,7 @@ pub(super) fn answer_application_protocol(
     }
 }
 
-/// The host name that a client asks for.
+/// Returns the host name that a client requests.
 pub(super) fn server_name<'a>(offered: Extensions<'a>) -> Result<Option<&'a str>, Error> {
     match offered.get()? {
         Some(ServerNameList::Acknowledged) => Err(InvalidMessage::Truncated.into()),

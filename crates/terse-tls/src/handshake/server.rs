@@ -1,4 +1,4 @@
-//! A server before it has answered: the ClientHello decides the version (RFC 9846, 4.2).
+//! A server that waits for the ClientHello, which determines the version (RFC 9846, 4.2).
 
 use alloc::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::config::{Common, ServerConfig};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::wire::{CipherSuite, ClientHello, ExtensionMessage, ProtocolVersion, SupportedVersions};
 
-/// No message has come.
+/// The state of a server before the ClientHello.
 pub(crate) struct ExpectClientHello {
     config: Arc<ServerConfig>,
 }
@@ -17,7 +17,7 @@ impl ExpectClientHello {
         Self { config }
     }
 
-    /// Expects a ClientHello, and goes on with its version.
+    /// Handles the ClientHello, and continues with its version.
     #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let hello = message.client_hello()?;
@@ -29,8 +29,9 @@ impl ExpectClientHello {
     }
 }
 
-/// The newest version that both have (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
-/// (4.2.3). Without the extension the client speaks TLS 1.2 at most; with it, legacy_version says nothing.
+/// Selects the newest common version (RFC 9846, 4.3.1): any other would look like a downgrade attack to the client
+/// (4.2.3). Without the extension `supported_versions` the client supports at most TLS 1.2; with it, legacy_version is
+/// ignored.
 pub(crate) fn select_version(common: &Common, hello: &ClientHello<'_>) -> Result<ProtocolVersion, Error> {
     let transport = common.transport();
     let offered = hello.extensions.get::<SupportedVersions<'_>>()?;

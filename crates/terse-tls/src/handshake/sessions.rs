@@ -1,5 +1,5 @@
-//! What both versions have in common when they resume: on a server the context that a session is bound to and what is
-//! kept of the client, on a client where sessions are kept; and how a resumed peer is reported.
+//! The resumption that both versions have in common: on a server the context that a session is bound to, and what is
+//! kept of the client; and how a resumed peer is reported.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::summary::{AuthenticatedBy, Mode};
 use crate::time::Now;
 use crate::wire::{CertificateType, ProtocolVersion};
 
-/// What sessions of this handshake are bound to. `None`: the server does not resume.
+/// Returns the context that sessions of this handshake are bound to; `None` if the server does not resume.
 pub(super) fn binding(
     config: &ServerConfig,
     version: ProtocolVersion,
@@ -28,7 +28,7 @@ pub(super) fn binding(
     let transport = config.common.transport();
     let credentials: Vec<_> = config.credentials.iter().map(|credential| credential.fingerprint(version)).collect();
     let context = Context {
-        version: transport.version(version), // a session of TLS is none of DTLS
+        version: transport.version(version), // a session of TLS is not valid in DTLS
         server: &ServerId::from_host_name(server_name.map(str::as_bytes))?,
         credentials: &credentials,
         client_policy,
@@ -38,8 +38,8 @@ pub(super) fn binding(
     Some(Binding::new(config.common.provider.sha256, &context))
 }
 
-/// The session behind `ticket`, if it may be resumed in this context; or else, if one is there, why not. What was
-/// revoked is gone then.
+/// Returns the session of `ticket`, if it may be resumed in this context, or else the reason why not, if a session was
+/// found. A session with a revoked certificate is removed.
 pub(super) fn find(
     config: &ServerConfig,
     ticket: &[u8],
@@ -54,7 +54,7 @@ pub(super) fn find(
     if let (Some(client), Some(revocation)) = (client, caching::revocation_check(config, now)) {
         revocation.check(client.links.as_slice()).map_err(FallbackReason::from).map_err(|reason| {
             if reason.is_final() {
-                resumption.claim(ticket); // nobody else is to get it
+                resumption.claim(ticket); // it must not be resumed any more
             }
             Some(reason)
         })?;
@@ -62,29 +62,29 @@ pub(super) fn find(
     Ok(session)
 }
 
-/// What stays the same from session to session: whom the client proved to be, and when that ends.
+/// The data that all sessions in a chain of resumptions share: the client, and when the chain must end.
 #[derive(Clone)]
 pub(super) struct Lineage {
     pub(super) client: Option<ResumedClient>,
-    /// In seconds since 1970.
+    /// When the chain of resumptions must end, in seconds since 1970.
     pub(super) end: u64,
 }
 
 impl Lineage {
-    /// Of a handshake with certificates at `now`, in which the client proved to be `peer`.
+    /// Begins a chain with a handshake with certificates at `now`, in which the client authenticated as `peer`.
     pub(super) fn new(peer: Option<&VerifiedPeer>, now: u64) -> Self {
         let client = peer.map(|peer| ResumedClient {
             identity: peer.identity.clone(),
             signatures: peer.signatures,
             links: peer.links().into(),
         });
-        // The last second of a validity counts (RFC 5280, 4.1.2.5).
+        // A validity includes its last second (RFC 5280, 4.1.2.5).
         let validity = peer.map_or(u64::MAX, |peer| peer.validity_with_staple().not_after.saturating_add(1));
         Self { client, end: validity.min(now.saturating_add(MAX_LIFETIME.into())) }
     }
 }
 
-/// The client that a server resumes a session with, marked as it was in the handshake with certificates.
+/// Reports the client of a resumed session as in the handshake with certificates.
 pub(super) fn resumed_client(client: Option<&ResumedClient>, output: &mut Output<'_>) {
     output.summary.mode = Mode::Resumed;
     if let Some(client) = client {
@@ -94,7 +94,7 @@ pub(super) fn resumed_client(client: Option<&ResumedClient>, output: &mut Output
     }
 }
 
-/// The server that a client resumes a session with.
+/// Reports the server of a resumed session.
 pub(super) fn resumed_server(origin: &SessionOrigin, output: &mut Output<'_>) {
     output.summary.mode = Mode::Resumed;
     output.summary.signatures_saved += u32::from(origin.signatures);
@@ -102,14 +102,14 @@ pub(super) fn resumed_server(origin: &SessionOrigin, output: &mut Output<'_>) {
     output.summary.peer.authenticated_by = AuthenticatedBy::Certificate;
 }
 
-/// A peer that has a pre-shared key from outside.
+/// Reports a peer with an external pre-shared key.
 pub(super) fn psk_peer(identity: &[u8], output: &mut Output<'_>) {
     output.summary.mode = Mode::Psk;
     output.summary.peer.psk_identity = Some(identity.into());
     output.summary.peer.authenticated_by = AuthenticatedBy::Psk;
 }
 
-/// What the server's chain is verified under.
+/// Returns the identifier of the policy that the server's chain is verified with.
 pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId {
     let common = &config.common;
     let has_roles = common.defences().separate_roles();
@@ -117,7 +117,7 @@ pub(crate) fn trust_id(config: &ClientConfig, server: &ServerAddress) -> TrustId
     config.trust.id(common.provider.sha256, role, common.chain_signature_schemes())
 }
 
-/// What a server's chain that was verified before must pass as well.
+/// Returns the check for revocation of a server's chain that was verified before.
 pub(crate) fn revocation_check(config: &ClientConfig, now: Now) -> Option<RevocationCheck> {
     config.trust.revocation_check(|| signature::chain_algorithms(&config.common), now.unix)
 }

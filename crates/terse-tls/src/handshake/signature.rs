@@ -1,6 +1,6 @@
-//! Signatures of a handshake: which scheme, by which key, and a key that takes its time.
+//! The signatures of a handshake: the choice of a scheme, the verification, and keys that answer later.
 //!
-//! What must always hold: a peer's signature is accepted only under a scheme that this side offers and that fits the
+//! What must always hold: a peer's signature is accepted only with a scheme that this side offers and that fits the
 //! peer's key.
 
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ use crate::crypto::{CryptoError, Rng, Signing};
 use crate::error::{Error, PeerMisbehaved};
 use crate::wire::{CertificateVerify, ProtocolVersion, SignatureScheme};
 
-/// What a private key is asked to sign.
+/// A request to a private key for a signature.
 pub struct SignatureRequest {
     credential: Credential,
     scheme: SignatureScheme,
@@ -29,27 +29,27 @@ impl SignatureRequest {
         Self { credential, scheme, message }
     }
 
-    /// The scheme to sign with.
+    /// Returns the scheme to sign with.
     pub const fn scheme(&self) -> SignatureScheme {
         self.scheme
     }
 
-    /// What is to be signed: the message, not its hash.
+    /// Returns the message to sign, not its hash.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 
-    /// Whose key is to sign.
+    /// Returns the credential whose key must sign.
     pub const fn credential(&self) -> &Credential {
         &self.credential
     }
 
-    /// It signed: the message is not needed any more.
+    /// Returns the credential, and drops the message, which is not needed after signing.
     pub(crate) fn into_credential(self) -> Credential {
         self.credential
     }
 
-    /// Asks the key.
+    /// Asks the key for the signature.
     pub(crate) fn sign(&self, rng: &mut dyn Rng) -> Result<Signing, CryptoError> {
         self.credential.key().sign(self.scheme, &self.message, rng)
     }
@@ -69,12 +69,12 @@ impl SignatureScheme {
     pub(crate) const fn signs_handshakes_of(self, version: ProtocolVersion) -> bool {
         match version {
             ProtocolVersion::TLS_1_3 => self.signs_tls13_handshakes(),
-            _ => true, // every scheme that is known: none is older than SHA-256
+            _ => true, // all known schemes have SHA-256 or a newer hash
         }
     }
 }
 
-/// The first scheme of `credential`'s key that the peer accepts in a handshake of `version`.
+/// Returns the first scheme of `credential`'s key that the peer accepts in a handshake of `version`.
 pub(crate) fn choose(
     credential: &Credential,
     version: ProtocolVersion,
@@ -84,15 +84,15 @@ pub(crate) fn choose(
     ours.find(|scheme| scheme.signs_handshakes_of(version) && accepts(*scheme))
 }
 
-/// Says that the peer's signature of this handshake was verified. [`verify`] alone makes one; a state that believes a
-/// certificate cannot be made without it.
+/// The proof that the peer's signature of this handshake was verified. Only [`verify`] makes one; a state with an
+/// authenticated peer cannot be made without it.
 #[derive(Debug)]
 pub(crate) struct HandshakeSignatureValid(());
 
-/// A peer that proved who it is: its chain or raw public key is believed, and it signed this handshake with that key.
+/// An authenticated peer: its chain or raw public key was verified, and it has signed this handshake with that key.
 pub(crate) struct ProvenPeer {
     pub(crate) peer: Arc<VerifiedPeer>,
-    /// The fingerprint of its Certificate, where there is a cache.
+    /// The fingerprint of the peer's Certificate, if there is a cache.
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
@@ -106,7 +106,7 @@ impl ProvenPeer {
     }
 }
 
-/// Checks the peer's signature of `content` with the key of its certificate, which was sent or is cached.
+/// Verifies the peer's signature of `content` with the key of its certificate, which was sent or is cached.
 #[inline(never)]
 pub(crate) fn verify(
     common: &Common,
@@ -125,7 +125,7 @@ pub(crate) fn verify(
         |algorithm: &&dyn SignatureVerificationAlgorithm| algorithm.public_key_alg_id().as_ref() == key_algorithm;
     let algorithm = match version {
         ProtocolVersion::TLS_1_3 => verification_algorithms(common, scheme).find(fits),
-        // An ECDSA scheme fixes the hash alone (RFC 9846, 4.3.3: the pairing with a curve is of TLS 1.3).
+        // An ECDSA scheme of TLS 1.2 determines only the hash (RFC 9846, 4.3.3: only TLS 1.3 pairs it with a curve).
         _ => algorithms_on_any_curve(common, scheme).find(fits),
     };
     let algorithm = algorithm.ok_or(PeerMisbehaved::IllegalSignatureScheme)?;
@@ -137,13 +137,14 @@ pub(crate) fn verify(
     Ok(HandshakeSignatureValid(()))
 }
 
-/// The algorithms that are accepted in chains: those of the schemes that this side offers for them, on any curve. A scheme
-/// fixes the curve in CertificateVerify (RFC 9846, 4.3.3), but a P-384 CA that signs with SHA-256 is what OpenSSL makes.
+/// Returns the algorithms that are accepted in chains: those of the schemes that this side offers for them, on any
+/// curve. A scheme determines the curve in CertificateVerify (RFC 9846, 4.3.3), but OpenSSL makes P-384 CAs that sign
+/// with SHA-256.
 pub(crate) fn chain_algorithms(common: &Common) -> Vec<&'static dyn SignatureVerificationAlgorithm> {
     algorithms(common, common.chain_signature_schemes())
 }
 
-/// The algorithms of any of `schemes`, on any curve.
+/// Returns the algorithms of any of `schemes`, on any curve.
 pub(super) fn algorithms(
     common: &Common,
     schemes: &[SignatureScheme],
@@ -155,7 +156,7 @@ pub(super) fn algorithms(
     common.provider.signatures.all.iter().copied().filter(|algorithm| is_named(*algorithm)).collect()
 }
 
-/// The algorithms of `scheme`, and its siblings with keys on other curves.
+/// Returns the algorithms of `scheme`, and those with the same hash and keys on other curves.
 fn algorithms_on_any_curve(
     common: &Common,
     scheme: SignatureScheme,

@@ -1,7 +1,7 @@
-//! Stapled OCSP in handshakes of both versions (RFC 6066, 8; RFC 9846, 4.4.2.1): who is asked, what is sent, and who
-//! judges what came.
+//! OCSP stapling in handshakes of both versions (RFC 6066, 8; RFC 9846, 4.4.2.1): requests, responses and their
+//! verification.
 //!
-//! What must always hold: nobody sends a response that was not asked for; whoever asks judges what came in this very
+//! What must always hold: no response is sent without a request; a side that requests a response checks that of this
 //! handshake, whether the certificate was sent or is cached.
 
 use alloc::sync::Arc;
@@ -16,7 +16,7 @@ use crate::wire::{
     StatusRequested,
 };
 
-/// What a side may find in the entries of the peer's Certificate, because it asked for it.
+/// Returns the extensions that the entries of the peer's Certificate may have, because this side requested them.
 pub(super) fn asked(trust: Option<&Trust>) -> &'static [ExtensionType] {
     match trust.map(Trust::stapling) {
         None | Some(Stapling::Off) => &[],
@@ -24,7 +24,7 @@ pub(super) fn asked(trust: Option<&Trust>) -> &'static [ExtensionType] {
     }
 }
 
-/// A client asks.
+/// Requests a response as a client.
 pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
     if asked(Some(&config.trust)).is_empty() {
         return Ok(());
@@ -32,12 +32,12 @@ pub(super) fn offer(config: &ClientConfig, extensions: &mut ExtensionsBuilder) -
     extensions.push(&CertificateStatusRequest::ANY)
 }
 
-/// Whether a client asks for a response that a server can have.
+/// Whether a client requests an OCSP response.
 pub(super) fn is_asked(client_hello: Extensions<'_>) -> Result<bool, Error> {
     Ok(matches!(client_hello.get()?, Some(CertificateStatusRequest::Ocsp { .. })))
 }
 
-/// A server asks, in its CertificateRequest of TLS 1.3.
+/// Requests a response as a server, in the CertificateRequest of TLS 1.3.
 pub(super) fn request(config: &ServerConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
     if asked(config.client_authentication.trust()).is_empty() {
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) fn request(config: &ServerConfig, extensions: &mut ExtensionsBuilder)
     extensions.push(&StatusRequested)
 }
 
-/// What `credential` has to show to a peer that asks.
+/// Returns the current response of `credential` for a peer that requests one.
 pub(super) fn current(credential: &Credential, is_asked: bool, output: &Output<'_>) -> Option<Arc<[u8]>> {
     if !is_asked || !credential.has_staple() {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn current(credential: &Credential, is_asked: bool, output: &Output<'
     staple
 }
 
-/// The extensions of the leaf.
+/// Returns the extensions of the leaf's CertificateEntry.
 pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, EncodeError> {
     let mut extensions = ExtensionsBuilder::default();
     if let Some(staple) = staple {
@@ -66,8 +66,8 @@ pub(super) fn extensions(staple: Option<&[u8]>) -> Result<ExtensionsBuilder, Enc
     Ok(extensions)
 }
 
-/// Judges what came with the Certificate of `peer`, or that nothing did. A session that begins here ends with the
-/// response: there is no other one in a handshake that resumes.
+/// Checks the response that came with the Certificate of `peer`, or that none came. A session of this handshake ends
+/// with the response, since a handshake that resumes has no other one.
 #[inline(never)]
 pub(super) fn check(
     trust: Option<&Trust>,

@@ -1,8 +1,7 @@
-//! A server whose store takes its time ([`ServerStore`](crate::cache::ServerStore)): one state for both versions.
+//! The state of a server that waits for its store ([`ServerStore`](crate::cache::ServerStore)), in both versions.
 //!
-//! A look-up sends the handshake back to where it was, and the ClientHello is handled once more when the answer is
-//! there: until then it stays with the link, and nothing was said or kept. A commit is followed by what is left of the
-//! handshake.
+//! A look-up returns the handshake to its previous state, and the ClientHello is handled again after the answer. Until
+//! then the link keeps it, and nothing was sent or stored. After a commit the rest of the handshake follows.
 //!
 //! What must always hold: nothing is sent that tells the client of its ticket before the store has it (`caching`, rule
 //! 2); each commit is made once.
@@ -13,41 +12,42 @@ use super::{Handshake, Message, Output, tls12, tls13};
 use crate::cache::{Commit, NotSaved, StoreAnswer, StoreRequest, Ticket, TicketRows};
 use crate::error::{ApiMisuse, Error};
 
-/// Waits for the store.
+/// The state that waits for the store.
 pub(crate) struct ExpectStore {
     pub(super) request: StoreRequest,
     then: Then,
 }
 
-/// What comes after the answer.
+/// How the handshake continues after the answer.
 pub(super) enum Then {
-    /// The ClientHello that waits is for this state.
+    /// The state that handles the waiting ClientHello, and the answers so far.
     ClientHello(Handshake, TicketRows),
     Tls12(tls12::server::Finish),
     Tls13(Box<tls13::server::Finish>),
 }
 
-/// Tickets of a ClientHello, as far as the store has answered.
+/// The tickets of a ClientHello, with the answers of the store so far.
 pub(crate) struct LookUp {
     pub(crate) rows: TicketRows,
-    /// What it was asked last, and did not answer.
+    /// The ticket that the store has not answered yet.
     pub(crate) pending: Option<Ticket>,
 }
 
 impl ExpectStore {
-    /// `state` has met a ticket that the store does not know at once.
+    /// Waits for a ticket that the store did not answer at once. `state` continues after the answer.
     pub(crate) fn look_up(state: Handshake, rows: TicketRows, ticket: Ticket) -> Handshake {
         let then = Then::ClientHello(state, rows);
         Handshake::Store(Box::new(Self { request: StoreRequest::Find(ticket), then }))
     }
 
-    /// The client's Finished was verified, and what is left of the handshake waits.
+    /// Waits for a commit, after the client's Finished was verified.
     #[inline(never)]
     pub(super) fn commit(commit: Commit, then: Then) -> Handshake {
         Handshake::Store(Box::new(Self { request: StoreRequest::Commit(commit), then }))
     }
 
-    /// Goes on. `waiting` is what the link has of messages. Also says how many bytes of it were handled.
+    /// Continues with the answer of the store. `waiting` is the message that the link keeps. Also returns how many
+    /// bytes of it were handled.
     pub(crate) fn answered(
         self,
         answer: StoreAnswer,
@@ -63,13 +63,13 @@ impl ExpectStore {
             }
             (Then::Tls12(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),
             (Then::Tls13(rest), StoreAnswer::Committed(saved), _) => Ok((rest.committed(saved, output)?, 0)),
-            _ => Err(ApiMisuse::NoStoreAnswerDue.into()), // the connection compared them
+            _ => Err(ApiMisuse::NoStoreAnswerDue.into()), // the connection has compared them
         }
     }
 }
 
 impl Output<'_> {
-    /// What came of a commit.
+    /// Notes the result of a commit.
     pub(super) fn committed(&self, saved: Result<(), NotSaved>) {
         if saved.is_err() {
             self.note("the cache could not be saved: the next handshake may be a full one");

@@ -1,5 +1,5 @@
-//! The line between handshake and transport. A handshake is written once per version and speaks to a [`Link`]; it
-//! never asks which one. The link hands it whole messages in order and carries whole flights away.
+//! The boundary between handshake and transport. A handshake is written once per version and speaks to a [`Link`]; it
+//! never asks which one. The link delivers whole messages in order, and sends whole flights.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -19,16 +19,16 @@ pub(crate) mod datagram;
 pub(crate) mod plaintext;
 pub(crate) mod stream;
 
-/// The link of a connection: one half receives, the other one sends.
+/// Both halves of a connection's link: one receives, the other one sends.
 pub(crate) enum Halves {
-    /// Over a stream.
+    /// A link over a stream.
     Stream(Box<(stream::Receiver, stream::Sender)>),
-    /// Over datagrams, which need more than the core that all links have.
+    /// A link over datagrams, which needs more than the core that all links have.
     Datagrams(Box<datagram::Driver>),
 }
 
 impl Halves {
-    /// Those of a client.
+    /// Returns the halves of a client's link.
     pub(crate) fn client(config: &ClientConfig, rng: &mut dyn Rng) -> Result<Self, Error> {
         let common = &config.common;
         let Some(settings) = &common.datagrams else { return Ok(Self::over_stream(common, config.compatibility_mode)) };
@@ -43,7 +43,7 @@ impl Halves {
         Ok(Self::Datagrams(Box::new(datagram::Driver::new(common, settings, cid))))
     }
 
-    /// Those of a server. It answers no connection ID: [`Self::accept`] does.
+    /// Returns the halves of a server's link. It does not negotiate a connection ID: [`Self::accept`] does.
     pub(crate) fn server(config: &ServerConfig) -> Self {
         match &config.common.datagrams {
             None => Self::over_stream(&config.common, false),
@@ -51,9 +51,9 @@ impl Halves {
         }
     }
 
-    /// Those of a server over datagrams to which a ClientHello came.
+    /// Returns the halves of a server's link over datagrams after a ClientHello was received.
     pub(crate) fn accept(config: &ServerConfig, cid: Option<Box<[u8]>>, hello: &datagram::FirstMessage) -> Self {
-        let settings = config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
+        let settings = config.common.datagrams.unwrap_or_default(); // present: a ClientHello came in datagrams
         Self::Datagrams(Box::new(datagram::Driver::accept(&config.common, &settings, cid, hello)))
     }
 
@@ -65,7 +65,7 @@ impl Halves {
         Self::Stream(Box::new((receiver, sender)))
     }
 
-    /// The half that receives.
+    /// Returns the half that receives.
     pub(crate) fn receiver(&self) -> &dyn Incoming {
         match self {
             Self::Stream(halves) => &halves.0,
@@ -73,12 +73,12 @@ impl Halves {
         }
     }
 
-    /// As [`Self::receiver`].
+    /// Returns the half that receives.
     pub(crate) fn receiver_mut(&mut self) -> &mut dyn Incoming {
         self.both_mut().0
     }
 
-    /// The half that sends.
+    /// Returns the half that sends.
     pub(crate) fn sender(&self) -> &dyn Outgoing {
         match self {
             Self::Stream(halves) => &halves.1,
@@ -86,12 +86,12 @@ impl Halves {
         }
     }
 
-    /// As [`Self::sender`].
+    /// Returns the half that sends.
     pub(crate) fn sender_mut(&mut self) -> &mut dyn Outgoing {
         self.both_mut().1
     }
 
-    /// What receives, and what sends.
+    /// Returns the half that receives and the half that sends.
     pub(crate) fn both_mut(&mut self) -> (&mut dyn Incoming, &mut dyn Outgoing) {
         match self {
             Self::Stream(halves) => (&mut halves.0, &mut halves.1),
@@ -99,7 +99,7 @@ impl Halves {
         }
     }
 
-    /// What there is over datagrams alone.
+    /// Returns the driver of a link over datagrams; `None` over a stream.
     pub(crate) fn datagrams(&self) -> Option<&datagram::Driver> {
         match self {
             Self::Stream(_) => None,
@@ -107,7 +107,7 @@ impl Halves {
         }
     }
 
-    /// As [`Self::datagrams`].
+    /// Returns the driver of a link over datagrams; `None` over a stream.
     pub(crate) fn datagrams_mut(&mut self) -> Option<&mut datagram::Driver> {
         match self {
             Self::Stream(_) => None,
@@ -116,212 +116,212 @@ impl Halves {
     }
 }
 
-/// What a handshake asks of the link that carries its messages.
+/// The operations that a handshake needs from the link that carries its messages.
 pub(crate) trait Link {
-    /// Which protocol the messages belong to.
+    /// Returns whether the messages belong to TLS or to DTLS.
     fn transport(&self) -> Transport;
 
-    /// The connection ID that this side wants in the records that it receives (RFC 9146, 3), and whether checks of return
-    /// routability are offered with it, and answered (RFC 9853). `None`: neither offered nor answered.
+    /// Returns the connection ID that this side wants in the records that it receives (RFC 9146, 3), and whether return
+    /// routability checks are negotiated with it (RFC 9853). Returns `None` if no connection ID is negotiated.
     fn connection_id(&self) -> Option<(&[u8], bool)>;
 
-    /// The peer's connection ID, for the protected records that are sent.
+    /// Puts the peer's connection ID into the protected records that are sent.
     fn use_connection_id(&mut self, cid: &[u8]);
 
-    /// How many bytes wait to be sent.
+    /// Returns how many bytes wait to be sent.
     fn pending(&self) -> usize;
 
-    /// Adds a message to the flight. Returns it with its header, as the transcript hashes it: of 4 bytes, or of the 12
-    /// of DTLS, as if it were not fragmented (RFC 6347, 4.2.6).
+    /// Adds a message to the flight. Returns it with its header of 4 bytes, or of 12 bytes in DTLS, as if it were not
+    /// fragmented (RFC 6347, 4.2.6).
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error>;
 
-    /// What is pushed from here on goes under `keys`. In TLS 1.2 a ChangeCipherSpec goes before it.
+    /// Protects the messages that are pushed from now on with `keys`. In TLS 1.2 a ChangeCipherSpec is sent before
+    /// them.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// Early data goes on, but what is pushed from here on goes under `keys`, if the link can tell one from the other
-    /// (RFC 9147, 6.1). On a stream it waits for [`Self::end_of_early_data`], and [`Self::new_keys`] after it.
+    /// Protects the messages that are pushed from now on with `keys`, while early data keeps its own, if records carry
+    /// their epoch (RFC 9147, 6.1). A stream does nothing here: it changes keys by [`Self::new_keys`] after
+    /// [`Self::end_of_early_data`].
     fn new_keys_beside_early_data(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// What is pushed from here on is not protected any more: nobody reads the early data that was sent (RFC 9846,
-    /// 4.3.10).
+    /// Stops protecting messages with the keys of early data, which the server has rejected (RFC 9846, 4.3.10).
     fn abandon_early_data(&mut self);
 
-    /// Early data ends here, and the peer takes it. Returns the message that says so, if this link has one (RFC 9846,
-    /// 4.6; RFC 9147, 5.6).
+    /// Ends early data that the server has accepted. Returns the EndOfEarlyData message, which DTLS does not have (RFC
+    /// 9846, 4.6; RFC 9147, 5.6).
     fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error>;
 
-    /// How long records may be from here on.
+    /// Returns the limits of the records that are sent from now on.
     fn limits(&mut self) -> &mut RecordLimits;
 
-    /// Sends an alert after which more follows.
+    /// Sends an alert that does not close the connection.
     fn alert(&mut self, alert: Alert) -> Result<(), Error>;
 
-    /// The client speaks to middleboxes as TLS 1.2 does, so its server must as well (RFC 9846, E.4).
+    /// Turns on compatibility mode, because the client uses it (RFC 9846, E.4).
     fn compatibility_mode(&mut self);
 
-    /// A middlebox that takes this for TLS 1.2 expects a ChangeCipherSpec here, the first time that this is called
-    /// (RFC 9846, E.4).
+    /// Sends the ChangeCipherSpec of compatibility mode, unless it was sent before (RFC 9846, E.4).
     fn compatibility_point(&mut self) -> Result<(), Error>;
 
-    /// The peer answers before more is sent: everything pushed must leave now.
+    /// Ends the flight: the peer answers before more is sent, so everything that was pushed must be sent now.
     fn end_of_flight(&mut self) -> Result<(), Error>;
 
-    /// Whether a KeyUpdate may be sent: over datagrams, not before the one before it was acknowledged (RFC 9147, 8),
-    /// and not after the last alert.
+    /// Whether a KeyUpdate may be sent. Over datagrams the one before it must be acknowledged (RFC 9147, 8), and no
+    /// closing alert sent.
     fn can_update_keys(&self) -> bool;
 }
 
-/// How many bytes of content go into one record at most.
+/// The most bytes of content that one record may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordLimits {
-    /// Into any (RFC 6066, 4).
+    /// The limit of every record (RFC 6066, 4).
     any: usize,
-    /// Into one that is protected (RFC 8449, 4).
+    /// The limit of a protected record (RFC 8449, 4).
     protected: usize,
 }
 
 impl RecordLimits {
-    /// As RFC 9846, 5.1, has them: 16,384 bytes.
+    /// The limits without negotiation: 16,384 bytes (RFC 9846, 5.1).
     pub(crate) const DEFAULT: Self = Self { any: MAX_FRAGMENT, protected: MAX_FRAGMENT };
 
-    /// No record has more than `bytes`.
+    /// Limits every record to `bytes`.
     pub(crate) fn limit(&mut self, bytes: usize) {
         self.any = bytes.min(MAX_FRAGMENT);
     }
 
-    /// No record that is protected has more than `bytes`.
+    /// Limits protected records to `bytes`.
     pub(crate) fn limit_protected(&mut self, bytes: usize) {
         self.protected = bytes.min(MAX_FRAGMENT);
     }
 
-    /// The limit of those that are protected, or of those that are not.
+    /// Returns the limit of protected records, or of unprotected ones.
     pub(crate) fn of(self, is_protected: bool) -> usize {
         if is_protected { self.any.min(self.protected) } else { self.any }
     }
 }
 
-/// What came of a call of [`Incoming::receive`].
+/// The result of [`Incoming::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// How many bytes of the input were taken: none if the record was kept before.
+    /// How many bytes of the input were consumed: none if the record had been put aside earlier.
     pub(crate) taken: usize,
-    /// What the record brought.
+    /// What the record contained.
     pub(crate) received: Received,
-    /// Length of the whole record, header included; 0 if there was none.
+    /// The length of the whole record, header included; 0 if there was none.
     pub(crate) len: usize,
-    /// Over datagrams: something of it was dropped, as if it had been lost.
+    /// Datagrams only: whether a part of the record was dropped, as if it had been lost.
     pub(crate) is_dropped: bool,
-    /// Over datagrams: only the peer can have made it, and after all that came before.
+    /// Datagrams only: set if the record is authentic, and newer than all before it.
     pub(crate) newest: Option<Newest>,
 }
 
-/// Of a record that is authentic, and newer than all before.
+/// A record that is authentic, and newer than all records before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
-    /// It has another connection ID than those before (RFC 9147, 9).
+    /// Whether the record has a newer connection ID than all before it (RFC 9147, 9).
     pub(crate) has_new_id: bool,
 }
 
-/// What a record brought.
+/// The content of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// Nothing to act on: a part of a record, or one that is ignored.
+    /// There is nothing to act on: a part of a record arrived, or one that is ignored.
     Nothing,
-    /// Handshake bytes: see [`Incoming::message`].
+    /// Handshake bytes, which [`Incoming::message`] returns.
     Handshake,
-    /// Application data: see [`Incoming::read`].
+    /// Application data, which [`Incoming::plaintext`] holds.
     ApplicationData,
     /// An alert.
     Alert(Alert),
-    /// Datagrams: a check whether a path is good.
+    /// Datagrams only: a return routability check message (RFC 9853).
     ReturnRoutabilityCheck(ReturnRoutabilityCheck),
-    /// Datagrams: the end of a flight that was handled before. The peer sends it again because it did not get the
-    /// answer.
+    /// Datagrams only: the end of a flight that was handled before. The peer retransmits it because it did not receive
+    /// the answer.
     Repeated,
-    /// Datagrams: the peer has these records (RFC 9147, 7).
+    /// Datagrams only: the peer acknowledges records (RFC 9147, 7).
     Ack {
-        /// None: it has something that it cannot read.
+        /// The acknowledged records. If there are none, the peer has received records that it cannot decrypt.
         numbers: Vec<RecordNumber>,
-        /// Only the peer can have sent it.
+        /// Whether the ACK was protected, so that only the peer can have sent it.
         is_protected: bool,
     },
 }
 
 /// The receiving half of a link.
 pub(crate) trait Incoming: Send + Sync {
-    /// Takes bytes of the stream, or of one datagram, up to the end of one record. Takes none while application data
-    /// waits to be read.
+    /// Consumes bytes of the stream, or of one datagram, up to the end of one record. Consumes none while application
+    /// data waits to be read.
     fn receive(&mut self, now: Instant, input: &mut [u8]) -> Result<Record, Error>;
 
     /// Whether a record was put aside that [`Self::receive`] can open now.
     fn has_waiting(&self) -> bool;
 
-    /// The next whole handshake message, header included.
+    /// Returns the next whole handshake message, header included.
     fn message(&self) -> Result<Option<&[u8]>, Error>;
 
-    /// Drops the message of `len` bytes that [`Self::message`] gave.
+    /// Drops the message of `len` bytes that [`Self::message`] returned.
     fn consume(&mut self, len: usize);
 
-    /// From here on messages come under `keys`.
+    /// Expects messages under `keys` from now on.
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error>;
 
-    /// From here on early data comes under `keys`. Returns whether messages do as well: on a stream, until
-    /// EndOfEarlyData.
+    /// Expects early data under `keys` from now on. Returns whether messages come under them as well: on a stream they
+    /// do, until EndOfEarlyData.
     fn early_data_keys(&mut self, keys: &EpochKeys) -> Result<bool, Error>;
 
-    /// From here on protected records with more content than `bytes` are refused. TLS 1.3 counts the type as well
+    /// Refuses protected records with more content than `bytes` from now on. TLS 1.3 counts the content type as well
     /// (RFC 8449, 4).
     fn limit_records(&mut self, bytes: usize);
 
-    /// The client may send so many bytes of early data, which are not wanted (RFC 9846, 4.3.10).
+    /// Skips up to `bytes` of early data, which the server has rejected (RFC 9846, 4.3.10).
     fn skip_early_data(&mut self, bytes: usize);
 
-    /// Whether ChangeCipherSpec is ignored from here on.
+    /// Sets whether ChangeCipherSpec is ignored from now on.
     fn ignore_change_cipher_spec(&mut self, ignore: bool);
 
-    /// Application data that waits to be read.
+    /// Returns the application data that waits to be read.
     fn plaintext(&self) -> &Plaintext;
 
-    /// As [`Self::plaintext`].
+    /// Returns the application data that waits to be read.
     fn plaintext_mut(&mut self) -> &mut Plaintext;
 
-    /// Counts a record that brings nothing.
+    /// Counts a record without content. On a stream, too many of them in a row are an error.
     fn ignored(&mut self) -> Result<(), Error>;
 
-    /// A record of this type came whose time has not come. On a stream the peer is to blame; a datagram may have
-    /// overtaken others, and is dropped.
+    /// Handles a record of a type that is not allowed yet. On a stream this is an error of the peer; over datagrams it
+    /// may be reordered, and is dropped.
     fn not_due(&mut self, content_type: ContentType) -> Result<(), Error>;
 }
 
 /// The sending half of a link.
 pub(crate) trait Outgoing: Link + Send + Sync {
-    /// Moves records to `out`, or one datagram. Returns how many bytes; 0 when there are none.
+    /// Moves records, or one datagram, to `out`. Returns the number of bytes.
     fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize;
 
-    /// All bytes of records so far.
+    /// Returns how many bytes of records were made so far.
     fn produced(&self) -> u64;
 
-    /// Whether the key has protected nearly as much as it may.
+    /// Whether the key is close to its usage limit (RFC 9846, 5.5).
     fn key_nears_limit(&self) -> bool;
 
-    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
+    /// Whether the key must not protect more application data: in TLS 1.2 it cannot be replaced.
     fn key_is_exhausted(&self) -> bool;
 
-    /// The most content that fits into the next record.
+    /// Returns the most bytes of content that fit into the next record.
     fn max_fragment(&self) -> usize;
 
-    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
+    /// Makes one record, after the messages that were pushed. Makes none after a closing alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error>;
 
-    /// Sends the last alert, after what is complete and instead of what is not.
+    /// Sends a closing alert, after complete flights and instead of an incomplete one.
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error>;
 }
 
-/// Buffers up to this size in bytes are kept for the next record: allocating costs a small record as much as half of
-/// its decryption. Larger ones are given back at once, since the next record may be long in coming.
+/// Buffers up to this size in bytes are kept for the next record: allocating takes half as long as decrypting a small
+/// record. Larger ones are freed at once, since the next record may come much later.
 const KEPT_BUFFER: usize = 256;
 
-/// Empties a buffer.
+/// Empties a buffer, and frees it if it is large.
 fn empty(buffer: &mut Vec<u8>) {
     if buffer.capacity() > KEPT_BUFFER {
         *buffer = Vec::new();

@@ -1,10 +1,11 @@
-//! Application data of one record, which waits to be read.
+//! The application data of one record, which waits to be read.
 
 use alloc::vec::Vec;
 
 use super::empty;
 
-/// It is not wiped: the application's own buffers hold the same, and wiping would take as long as decrypting.
+/// Application data that waits to be read. It is not wiped: the application's own buffers hold the same bytes, and
+/// wiping would take as long as decrypting.
 #[derive(Default)]
 pub(crate) struct Plaintext {
     pub(super) bytes: Vec<u8>,
@@ -16,24 +17,24 @@ impl Plaintext {
         Self { bytes: Vec::new(), read: 0 }
     }
 
-    /// How many bytes wait.
+    /// Returns how many bytes wait to be read.
     pub(crate) const fn len(&self) -> usize {
         self.bytes.len() - self.read
     }
 
-    /// Whether none does.
+    /// Whether no bytes wait to be read.
     pub(crate) const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Content of the next record, in place of what was there.
+    /// Replaces the data by the content of the next record.
     pub(super) fn set(&mut self, content: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(content);
         self.read = 0;
     }
 
-    /// Moves bytes to `out`. Returns how many.
+    /// Moves bytes to `out`. Returns the number of bytes.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
         let waiting = &self.bytes[self.read..];
         let len = waiting.len().min(out.len());
@@ -45,7 +46,7 @@ impl Plaintext {
         len
     }
 
-    /// All that waits, without a copy if none of it was read.
+    /// Returns all bytes that wait to be read, without a copy if none was read before.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         if self.read > 0 {
             self.bytes.drain(..core::mem::take(&mut self.read));
@@ -53,7 +54,7 @@ impl Plaintext {
         core::mem::take(&mut self.bytes)
     }
 
-    /// What came in a record that failed the connection is not for the application.
+    /// Discards the data: a record that failed the connection must not reach the application.
     pub(crate) fn discard(&mut self) {
         empty(&mut self.bytes);
         self.read = 0;

@@ -21,7 +21,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Against a queue that is searched from end to end.
+    /// The model is a queue that is searched from end to end.
     #[test]
     fn lru_does_what_a_queue_does(capacity in 0..6_usize, steps in prop::collection::vec(step(), 0..60)) {
         let mut lru = Lru::new(capacity);

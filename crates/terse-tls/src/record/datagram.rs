@@ -1,4 +1,5 @@
-//! Epochs of a connection over datagrams, whose version is not known while nothing is protected.
+//! The epochs of a connection over datagrams, in DTLS 1.2 and DTLS 1.3. The version is unknown while records are
+//! unprotected.
 
 use alloc::boxed::Box;
 
@@ -7,7 +8,7 @@ use crate::crypto::CryptoError;
 use crate::schedule::EpochKeys;
 use crate::wire::ContentType;
 
-/// A record's place: the epoch and the number in it (RFC 9147, 4).
+/// The number of a record: its epoch, and the sequence number in it (RFC 9147, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordNumber {
     pub(crate) epoch: u64,
@@ -16,19 +17,19 @@ pub(crate) struct RecordNumber {
 
 /// Sends the records of one epoch.
 pub(crate) enum WriteEpoch {
-    /// Of epoch 0 in either version, and of DTLS 1.2.
+    /// Unprotected records of either version, and records of DTLS 1.2.
     Dtls12(datagram12::WriteEpoch),
-    /// Protected, of DTLS 1.3.
+    /// Protected records of DTLS 1.3.
     Dtls13(Box<datagram13::WriteEpoch>),
 }
 
 impl WriteEpoch {
-    /// Epoch 0, which protects nothing; its first record has the number `next`.
+    /// Returns epoch 0, which is unprotected. Its first record has the number `next`.
     pub(crate) const fn unprotected(next: u64) -> Self {
         Self::Dtls12(datagram12::WriteEpoch::unprotected(next))
     }
 
-    /// In DTLS 1.2 it has the number `next_epoch`.
+    /// Creates a protected epoch. In DTLS 1.2 it has the number `next_epoch`.
     pub(crate) fn new(keys: &EpochKeys, next_epoch: u16) -> Result<Self, CryptoError> {
         Ok(match keys {
             EpochKeys::Tls12(keys) => Self::Dtls12(datagram12::WriteEpoch::new(next_epoch, keys)?),
@@ -36,7 +37,7 @@ impl WriteEpoch {
         })
     }
 
-    /// The number of the record that is sealed next.
+    /// Returns the number of the next record.
     pub(crate) const fn next(&self) -> RecordNumber {
         match self {
             Self::Dtls12(epoch) => RecordNumber { epoch: epoch.epoch() as u64, sequence_number: epoch.next() },
@@ -55,7 +56,8 @@ impl WriteEpoch {
         matches!(self, Self::Dtls13(_))
     }
 
-    /// How many bytes go before the content of the next record. `is_last`: it ends its datagram.
+    /// Returns how many bytes precede the content of the next record. `is_last` says that it is the last one of its
+    /// datagram.
     pub(crate) fn head_len(&self, cid: &[u8], is_last: bool) -> usize {
         match self {
             Self::Dtls12(epoch) => epoch.head_len(cid),
@@ -63,7 +65,7 @@ impl WriteEpoch {
         }
     }
 
-    /// How many bytes follow so many bytes of content.
+    /// Returns how many bytes follow `content` bytes of content.
     pub(crate) fn tail_len(&self, cid: &[u8], content: usize) -> usize {
         match self {
             Self::Dtls12(epoch) => epoch.tail_len(cid),
@@ -71,7 +73,7 @@ impl WriteEpoch {
         }
     }
 
-    /// The most that head and tail of a record come to that ends its datagram.
+    /// Returns the most bytes that the last record of a datagram has beside its content.
     pub(crate) fn max_expansion(&self, cid: &[u8]) -> usize {
         match self {
             Self::Dtls12(epoch) => epoch.head_len(cid) + epoch.tail_len(cid),
@@ -79,7 +81,7 @@ impl WriteEpoch {
         }
     }
 
-    /// Makes a record of `record`: room for the head, `content` bytes of content, and room for the tail.
+    /// Makes a record in place. `record` has space for the head, `content` bytes of content, and space for the tail.
     pub(crate) fn seal(
         &mut self,
         content_type: ContentType,
@@ -94,14 +96,14 @@ impl WriteEpoch {
         }
     }
 
-    /// The peer was heard of.
+    /// Notes that an authentic record came from the peer.
     pub(crate) const fn peer_is_there(&mut self) {
         if let Self::Dtls13(epoch) = self {
             epoch.peer_is_there();
         }
     }
 
-    /// Whether the key should be replaced, which only DTLS 1.3 can.
+    /// Whether the key should be updated, which only DTLS 1.3 can do.
     pub(crate) const fn nears_limit(&self) -> bool {
         match self {
             Self::Dtls12(_) => false,
@@ -120,9 +122,9 @@ impl WriteEpoch {
 
 /// Receives the records of one epoch.
 pub(crate) enum ReadEpoch {
-    /// Of epoch 0 in either version, and of DTLS 1.2.
+    /// Unprotected records of either version, and records of DTLS 1.2.
     Dtls12(datagram12::ReadEpoch),
-    /// Protected, of DTLS 1.3.
+    /// Protected records of DTLS 1.3.
     Dtls13(Box<datagram13::ReadEpoch>),
 }
 
@@ -131,7 +133,7 @@ impl ReadEpoch {
         Self::Dtls12(datagram12::ReadEpoch::unprotected())
     }
 
-    /// In DTLS 1.2 it has the number `next_epoch`.
+    /// Creates a protected epoch. In DTLS 1.2 it has the number `next_epoch`.
     pub(crate) fn new(keys: &EpochKeys, next_epoch: u16) -> Result<Self, CryptoError> {
         Ok(match keys {
             EpochKeys::Tls12(keys) => Self::Dtls12(datagram12::ReadEpoch::new(next_epoch, keys)?),
@@ -157,7 +159,7 @@ impl ReadEpoch {
         matches!(self, Self::Dtls13(_))
     }
 
-    /// The highest number of a record that was authentic, or came before there were keys.
+    /// Returns the highest number of an authentic record, or of any record if the epoch is unprotected.
     pub(crate) const fn newest(&self) -> Option<u64> {
         match self {
             Self::Dtls12(epoch) => epoch.newest(),
@@ -165,7 +167,8 @@ impl ReadEpoch {
         }
     }
 
-    /// So many records were not authentic that the peer should be asked for another key, which only DTLS 1.3 has.
+    /// Whether so many records failed authentication that the peer should be asked to update its key, which only DTLS
+    /// 1.3 can do.
     pub(crate) const fn has_many_forgeries(&self) -> bool {
         match self {
             Self::Dtls12(_) => false,
@@ -173,7 +176,7 @@ impl ReadEpoch {
         }
     }
 
-    /// Forgets which records came, for tests that show what this would allow.
+    /// Forgets which records came, for tests that show the need for replay protection.
     #[cfg(terse_testing)]
     pub(crate) fn forget(&mut self) {
         match self {

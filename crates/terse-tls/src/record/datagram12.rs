@@ -1,8 +1,8 @@
-//! Records of DTLS 1.2 (RFC 6347, 4.1), with and without a connection ID (RFC 9146, 4): header, numbers and protection
-//! of an epoch in one direction.
+//! Records of DTLS 1.2 (RFC 6347, 4.1), with and without a connection ID (RFC 9146, 4): the header, and the record
+//! numbers and protection of an epoch in one direction.
 //!
-//! What must always hold: under one key each number is used once; a number counts as seen only once its record was
-//! found authentic, and keeps out no other before there are keys.
+//! What must always hold: under one key each number is used once; a number counts as seen only after its record was
+//! authenticated; an unprotected epoch drops no record for its number.
 
 use super::replay::Window;
 use super::tls12::{Binding, Protection};
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::schedule::tls12::RecordKeys;
 use crate::wire::ContentType;
 
-/// Length of a header without a connection ID in bytes: type, version, epoch, sequence number, length.
+/// The length in bytes of a header without a connection ID: type, version, epoch, sequence number, length.
 pub(crate) const HEADER_LEN: usize = 13;
 
 /// The longest `DTLSPlaintext.fragment` in bytes (RFC 6347, 4.1).
@@ -23,9 +23,9 @@ const VERSION: [u8; 2] = [254, 253];
 /// The highest `sequence_number`.
 const MAX_NUMBER: u64 = (1 << 48) - 1;
 
-/// How many records with a wrong tag are taken under one key. More of them give a forger a chance of more than 2^-57
-/// with the suites that the limits of DTLS 1.3 allow (RFC 9147, 4.5.3); with AES_128_CCM_8, for which these would let
-/// anybody end a connection with 128 datagrams, of 2^-41.
+/// How many records with a wrong tag are tolerated under one key. With more, a forgery would succeed with a probability
+/// of more than 2^-57 in the suites that have a limit in DTLS 1.3 (RFC 9147, 4.5.3), and of 2^-41 with AES_128_CCM_8,
+/// for which the limit of DTLS 1.3 would let anybody end a connection with 128 datagrams.
 const INTEGRITY_LIMIT: u64 = 11_863_283;
 
 /// A record's header.
@@ -36,13 +36,13 @@ pub(crate) struct Header {
     pub(crate) epoch: u16,
     pub(crate) number: u64,
     cid_len: usize,
-    /// Of what follows the header.
+    /// The length of the fragment that follows the header.
     pub(crate) len: usize,
 }
 
 impl Header {
-    /// Reads the header that a record begins with. If it says `tls12_cid`, it has a connection ID of `cid_len` bytes.
-    /// `None`: no record of DTLS, or cut short.
+    /// Parses the header of a record. If its type is `tls12_cid`, it has a connection ID of `cid_len` bytes. Returns
+    /// `None` if it is no header of DTLS, or the record is truncated.
     pub(crate) fn parse(record: &[u8], cid_len: usize) -> Option<Self> {
         let (fixed, rest) = record.split_first_chunk::<11>()?;
         let [content_type, major, minor, e0, e1, number @ ..] = *fixed;
@@ -61,23 +61,23 @@ impl Header {
         })
     }
 
-    /// Its own length in bytes.
+    /// Returns the length of the header in bytes.
     pub(crate) const fn header_len(&self) -> usize {
         HEADER_LEN + self.cid_len
     }
 
-    /// That of the record, header included.
+    /// Returns the length of the record in bytes, header included.
     pub(crate) const fn record_len(&self) -> usize {
         self.header_len() + self.len
     }
 
-    /// The connection ID in `record`, whose header this is.
+    /// Returns the connection ID in `record`, whose header this is.
     pub(crate) fn cid<'a>(&self, record: &'a [u8]) -> &'a [u8] {
         record.get(11..11 + self.cid_len).unwrap_or_default()
     }
 }
 
-/// The number that nonce and additional data have: epoch and sequence number.
+/// Returns the number for nonce and additional data, which consists of epoch and sequence number.
 const fn full_number(epoch: u16, number: u64) -> u64 {
     (epoch as u64) << 48 | number
 }
@@ -92,7 +92,7 @@ pub(crate) struct WriteEpoch {
 }
 
 impl WriteEpoch {
-    /// Epoch 0, which protects nothing; its first record has the number `next`.
+    /// Returns epoch 0, which is unprotected. Its first record has the number `next`.
     pub(crate) const fn unprotected(next: u64) -> Self {
         Self { epoch: 0, protection: None, next, limit: MAX_NUMBER }
     }
@@ -106,12 +106,12 @@ impl WriteEpoch {
         self.epoch
     }
 
-    /// The number of the record that is sealed next.
+    /// Returns the number of the next record.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
-    /// How many bytes go before the content: the header with `cid`, and the explicit part of the nonce.
+    /// Returns how many bytes precede the content: the header with `cid`, and the explicit part of the nonce.
     pub(crate) fn head_len(&self, cid: &[u8]) -> usize {
         match &self.protection {
             Some(protection) => HEADER_LEN + cid.len() + protection.explicit_len(),
@@ -119,7 +119,7 @@ impl WriteEpoch {
         }
     }
 
-    /// How many bytes follow the content: with a connection ID its type, and the tag.
+    /// Returns how many bytes follow the content: the content type if there is a connection ID, and the tag.
     pub(crate) fn tail_len(&self, cid: &[u8]) -> usize {
         self.protection.as_ref().map_or(0, |protection| usize::from(!cid.is_empty()) + protection.tag_len())
     }
@@ -133,7 +133,7 @@ impl WriteEpoch {
         self.protection.is_some() && self.next >= self.limit.saturating_sub(RESERVED)
     }
 
-    /// Makes a record of `record`: room for the head, the content, and room for the tail.
+    /// Makes a record in place. `record` has space for the head, the content, and space for the tail.
     pub(crate) fn seal(&mut self, content_type: ContentType, cid: &[u8], record: &mut [u8]) -> Result<(), CryptoError> {
         const TOO_SHORT: CryptoError = CryptoError::InvalidLength;
         let cid = if self.protection.is_some() { cid } else { &[] };
@@ -163,7 +163,7 @@ impl WriteEpoch {
     }
 }
 
-/// Records that are kept for a close_notify, and for what is sent again.
+/// How many records are reserved for a close_notify and for retransmissions.
 const RESERVED: u64 = 64;
 
 /// Receives the records of one epoch.
@@ -174,19 +174,19 @@ pub(crate) struct ReadEpoch {
     forged: u64,
 }
 
-/// What a record in the wrong place or of the wrong kind is.
+/// Why a record was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Its number came before, or is too old to tell.
+    /// A record with this number came before, or the number is too old to tell.
     Replayed,
-    /// It cannot be decrypted.
+    /// The record cannot be decrypted.
     NotAuthentic,
-    /// It is authentic, but no record: the sender is broken.
+    /// The record is authentic, but its content is malformed, or too long.
     Malformed,
 }
 
 impl ReadEpoch {
-    /// Epoch 0, which protects nothing.
+    /// Returns epoch 0, which is unprotected.
     pub(crate) fn unprotected() -> Self {
         Self { epoch: 0, protection: None, seen: Window::default(), forged: 0 }
     }
@@ -203,31 +203,30 @@ impl ReadEpoch {
         self.protection.is_some()
     }
 
-    /// The highest number of a record that was authentic, or came before there were keys.
+    /// Returns the highest number of an authentic record, or of any record if the epoch is unprotected.
     pub(crate) const fn newest(&self) -> Option<u64> {
         self.seen.newest()
     }
 
-    /// So many records could not be decrypted that the key must not be used any more.
+    /// Whether so many records failed authentication that the key must not be used any more.
     pub(crate) const fn is_exhausted(&self) -> bool {
         self.forged > INTEGRITY_LIMIT
     }
 
-    /// Forgets which records came, for tests that show what this would allow.
+    /// Forgets which records came, for tests that show the need for replay protection.
     #[cfg(terse_testing)]
     pub(crate) fn forget(&mut self) {
         self.seen = Window::default();
     }
 
-    /// Opens `record`, which `header` begins, in place. Returns its type and content, of at most `limit` bytes.
+    /// Decrypts `record`, which begins with `header`, in place. Returns its type and content, of at most `limit` bytes.
     pub(crate) fn open<'a>(
         &mut self,
         header: &Header,
         record: &'a mut [u8],
         limit: usize,
     ) -> Result<(ContentType, &'a [u8]), Refused> {
-        // Nobody vouches for the number of a record that is not protected: one with the highest would keep out all
-        // others.
+        // The number of an unprotected record may be forged: the highest number would make all other records look old.
         if self.protection.is_some() && !self.seen.accepts(header.number) {
             return Err(Refused::Replayed);
         }

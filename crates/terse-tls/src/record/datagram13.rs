@@ -1,12 +1,12 @@
-//! Protected records of DTLS 1.3 (RFC 9147, 4): the unified header, encrypted numbers, and the protection of an epoch
-//! in one direction.
+//! Protected records of DTLS 1.3 (RFC 9147, 4): the unified header, record number encryption, and the protection of an
+//! epoch in one direction.
 //!
 //! ```text
 //! 001CSLEE  [connection ID]  number (8 or 16 bits)  [length]  encrypted_record
 //! ```
 //!
-//! What must always hold: under one key each number is used once; a number counts as seen only once its record was
-//! found authentic; what is authentic says nothing of its number to those who watch.
+//! What must always hold: under one key each number is used once; a number counts as seen only after its record was
+//! authenticated; the time that an authentic record takes reveals nothing about its number.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,7 +23,7 @@ use crate::wire::ContentType;
 #[cfg(test)]
 mod tests;
 
-/// The three bits that every unified header begins with.
+/// The value of the three bits that every unified header begins with.
 const FIXED: u8 = 0b0010_0000;
 const FIXED_MASK: u8 = 0b1110_0000;
 const CID: u8 = 0b0001_0000;
@@ -40,7 +40,7 @@ pub(crate) struct Header {
     cid_len: usize,
     number_len: usize,
     has_length: bool,
-    /// Of `encrypted_record`.
+    /// The length of `encrypted_record`.
     pub(crate) len: usize,
 }
 
@@ -50,8 +50,8 @@ impl Header {
         first & FIXED_MASK == FIXED
     }
 
-    /// Reads the header that a record begins with. If it has a connection ID, that is of `cid_len` bytes. `None`: no
-    /// such record, or cut short, or with a connection ID where none is wanted.
+    /// Parses the header of a record, whose connection ID, if present, has `cid_len` bytes. Returns `None` if it is no
+    /// unified header, the record is truncated, or it has a connection ID although `cid_len` is 0.
     pub(crate) fn parse(record: &[u8], cid_len: usize) -> Option<Self> {
         let first = *record.first().filter(|first| Self::is_one(**first))?;
         let has_cid = first & CID != 0;
@@ -75,17 +75,17 @@ impl Header {
         (header.len <= rest.len()).then_some(header)
     }
 
-    /// Its own length in bytes.
+    /// Returns the length of the header in bytes.
     pub(crate) const fn header_len(&self) -> usize {
         self.number_at() + self.number_len + if self.has_length { 2 } else { 0 }
     }
 
-    /// That of the record, header included.
+    /// Returns the length of the record in bytes, header included.
     pub(crate) const fn record_len(&self) -> usize {
         self.header_len() + self.len
     }
 
-    /// The connection ID in `record`, whose header this is. `None`: it has none.
+    /// Returns the connection ID in `record`, whose header this is; `None` if it has none.
     pub(crate) fn cid<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(1..1 + self.cid_len).filter(|_| self.has_cid)
     }
@@ -114,7 +114,7 @@ impl Protection {
         Ok(Self { key: suite.aead.key(&key)?, iv, numbers, tag_len: suite.aead.tag_len() })
     }
 
-    /// Encrypts the number in the header of a record, or decrypts it. `None`: the record is too short.
+    /// Encrypts or decrypts the number in the header of a record. Returns `None` if the record is too short.
     fn mask(&self, number: &mut [u8], encrypted_record: &[u8]) -> Option<()> {
         let mask = self.numbers.mask(encrypted_record.first_chunk::<MASK_SAMPLE_LEN>()?);
         for (byte, mask) in number.iter_mut().zip(mask) {
@@ -129,7 +129,7 @@ pub(crate) struct WriteEpoch {
     epoch: u64,
     protection: Protection,
     next: u64,
-    /// The number that was next when the peer was last heard of.
+    /// The number that was next when the last authentic record came from the peer.
     heard: u64,
     /// How many records may be protected.
     limit: u64,
@@ -145,41 +145,42 @@ impl WriteEpoch {
         self.epoch
     }
 
-    /// The number of the record that is sealed next.
+    /// Returns the number of the next record.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
-    /// The peer was heard of: the path is not broken.
+    /// Notes that an authentic record came from the peer.
     pub(crate) const fn peer_is_there(&mut self) {
         self.heard = self.next;
     }
 
-    /// Whether the next number is sent in full, not its last 8 bits alone. A receiver that missed 128 records would not
-    /// know those any more, nor ever again: so if the peer is silent, and each time that five bits of the number are
-    /// set, which lets it find back if it was not.
+    /// Whether the next number is sent with 16 bits instead of 8. A receiver that missed 128 records could not
+    /// reconstruct any number of 8 bits again. So 16 bits are used while the peer is silent; and also in every 32nd
+    /// record, so that the receiver can resynchronise if only its direction is disturbed.
     const fn has_long_number(&self) -> bool {
         self.next - self.heard >= MAX_SHORT || self.next % LONG_EVERY == LONG_EVERY - 1
     }
 
-    /// How many bytes go before the content of the next record.
+    /// Returns how many bytes precede the content of the next record.
     pub(crate) const fn head_len(&self, cid: &[u8], with_length: bool) -> usize {
         let number_len = if self.has_long_number() { 2 } else { 1 };
         1 + cid.len() + number_len + if with_length { 2 } else { 0 }
     }
 
-    /// How many bytes follow so many bytes of content: its type, padding where the tag is short, and the tag.
+    /// Returns how many bytes follow `content` bytes of content: the content type, padding if the tag is short, and the
+    /// tag.
     pub(crate) const fn tail_len(&self, content: usize) -> usize {
         let least = MASK_SAMPLE_LEN.saturating_sub(1 + self.protection.tag_len);
         1 + least.saturating_sub(content) + self.protection.tag_len
     }
 
-    /// The most that head and tail of a record without a length come to, however often the peer is heard of.
+    /// Returns the most bytes that a record without a length field has beside its content.
     pub(crate) const fn max_expansion(&self, cid: &[u8]) -> usize {
         1 + cid.len() + 2 + self.tail_len(MASK_SAMPLE_LEN)
     }
 
-    /// Whether the key has protected half of what it may, and should be replaced.
+    /// Whether the key has protected half of the records that it may, and should be updated.
     pub(crate) const fn nears_limit(&self) -> bool {
         self.next >= self.limit / 2
     }
@@ -189,7 +190,7 @@ impl WriteEpoch {
         self.next >= self.limit.saturating_sub(RESERVED)
     }
 
-    /// Makes a record of `record`: room for the head, `content` bytes of content, and room for the tail.
+    /// Makes a record in place. `record` has space for the head, `content` bytes of content, and space for the tail.
     pub(crate) fn seal(
         &mut self,
         content_type: ContentType,
@@ -229,16 +230,16 @@ impl WriteEpoch {
     }
 }
 
-/// Numbers are sent with 8 bits until so many records went out since the peer was heard of.
+/// How many records are sent with 8-bit numbers since the last authentic record of the peer.
 const MAX_SHORT: u64 = 64;
 
-/// Of so many numbers, the last one is sent with 16 bits.
+/// The last of so many consecutive numbers is always sent with 16 bits.
 const LONG_EVERY: u64 = 32;
 
-/// Below the highest `sequence_number` by far: no connection gets there.
+/// A bound far below the highest `sequence_number`, which no connection reaches.
 const MAX_NUMBER: u64 = 1 << 60;
 
-/// Records that are kept for a close_notify, and for what is sent again.
+/// How many records are reserved for a close_notify and for retransmissions.
 const RESERVED: u64 = 64;
 
 /// Receives the records of one epoch.
@@ -250,7 +251,7 @@ pub(crate) struct ReadEpoch {
     integrity_limit: u64,
 }
 
-/// What a record brought.
+/// The content of a record that was decrypted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Opened<'a> {
     pub(crate) content_type: ContentType,
@@ -268,34 +269,34 @@ impl ReadEpoch {
         self.epoch
     }
 
-    /// Whether a record with these bits may be of this epoch.
+    /// Whether a record with this header may belong to this epoch.
     pub(crate) const fn matches(&self, header: &Header) -> bool {
         self.epoch as u8 & EPOCH == header.epoch_bits
     }
 
-    /// The highest number of a record that was authentic.
+    /// Returns the highest number of an authentic record.
     pub(crate) const fn newest(&self) -> Option<u64> {
         self.seen.newest()
     }
 
-    /// So many records were not authentic that the peer should be asked for another key (RFC 9147, 4.5.3).
+    /// Whether so many records failed authentication that the peer should be asked to update its key (RFC 9147, 4.5.3).
     pub(crate) const fn has_many_forgeries(&self) -> bool {
         self.forged >= self.integrity_limit / 2
     }
 
-    /// So many that the key must not be used any more.
+    /// Whether so many records failed authentication that the key must not be used any more.
     pub(crate) const fn is_exhausted(&self) -> bool {
         self.forged >= self.integrity_limit
     }
 
-    /// Forgets which records came, for tests that show what this would allow.
+    /// Forgets which records came, for tests that show the need for replay protection.
     #[cfg(terse_testing)]
     pub(crate) fn forget(&mut self) {
         self.seen = Window::default();
     }
 
-    /// Opens `record`, which `header` begins, in place. The content, its type and the padding are at most `limit`
-    /// bytes.
+    /// Decrypts `record`, which begins with `header`, in place. The content, its type and the padding have at most
+    /// `limit` bytes.
     pub(crate) fn open<'a>(
         &mut self,
         header: &Header,
@@ -308,13 +309,13 @@ impl ReadEpoch {
         let record = record.get_mut(..header.record_len()).ok_or(Refused::Malformed)?;
         let (head, body) = record.split_at_mut(header.header_len());
         let number = &mut head[header.number_at()..][..header.number_len];
-        self.protection.mask(number, body).ok_or(Refused::NotAuthentic)?; // a forgery needs no key for that
+        self.protection.mask(number, body).ok_or(Refused::NotAuthentic)?; // not counted as a forgery
         let number = self.reconstruct(number);
         let Ok(len) = self.protection.key.open(&nonce(&self.protection.iv, number), head, body) else {
-            self.forged += 1; // less than a limit
+            self.forged += 1; // below the limit before
             return Err(Refused::NotAuthentic);
         };
-        // Only now: what is looked at first tells by its time how the number compares (RFC 9147, 4.5.1).
+        // The window is tested only after decryption: otherwise the timing would reveal the number (RFC 9147, 4.5.1).
         if !self.seen.accepts(number) {
             return Err(Refused::Replayed);
         }
@@ -324,12 +325,12 @@ impl ReadEpoch {
         Ok(Opened { content_type: ContentType(inner[end]), content: &inner[..end], number })
     }
 
-    /// The number that ends with `low` and is closest to the one after the highest so far (RFC 9147, 4.2.2).
+    /// Returns the number that ends with `low` and is closest to the one after the highest so far (RFC 9147, 4.2.2).
     fn reconstruct(&self, low: &[u8]) -> u64 {
         let (size, low) = match *low {
             [low] => (1 << 8, u64::from(low)),
             [high, low] => (1 << 16, u64::from(u16::from_be_bytes([high, low]))),
-            _ => return 0, // there is no other length
+            _ => return 0, // no other length exists
         };
         let expected = self.seen.newest().map_or(0, |newest| newest.saturating_add(1));
         let number = (expected & !(size - 1)) | low;

@@ -1,4 +1,4 @@
-//! Protecting and deprotecting records.
+//! The record layer: record headers, and the protection of records.
 
 use crate::crypto::NONCE_LEN;
 
@@ -10,9 +10,9 @@ pub(crate) mod stream;
 mod tls12;
 mod tls13;
 
-/// The nonce of a record: its number, XORed into the end of the IV (RFC 9846, 5.3; RFC 7905, 2).
+/// Returns the nonce of a record: its number, XORed into the end of the IV (RFC 9846, 5.3; RFC 7905, 2).
 fn nonce(iv: &[u8; NONCE_LEN], number: u64) -> [u8; NONCE_LEN] {
-    // In words as it will be read: processors wait where what is read was written in other pieces.
+    // The nonce is written in the words in which it is read: processors stall when a load spans smaller stores.
     let [a, b, c, d, e, f, g, h, low @ ..] = *iv;
     let high = u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ (number >> 32);
     let low = u32::from_be_bytes(low) ^ number as u32;

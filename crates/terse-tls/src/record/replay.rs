@@ -1,12 +1,13 @@
-//! Which records of an epoch came before, so that none counts twice (RFC 6347, 4.1.2.6; RFC 9147, 4.5.1).
+//! Replay protection: the sliding window of record numbers that were received in an epoch (RFC 6347, 4.1.2.6; RFC 9147,
+//! 4.5.1).
 //!
-//! What must always hold: of one number, [`Window::accepts`] is true once at most, however records are lost, repeated
-//! and reordered, as long as each that was authenticated is noted before the next one is asked about.
+//! What must always hold: [`Window::accepts`] returns true at most once for each number, whatever is lost, repeated and
+//! reordered, as long as each authenticated number is noted before the next one is tested.
 
 #[cfg(test)]
 mod tests;
 
-/// The newest number that was noted, and which of the [`WIDTH`] up to it were.
+/// The highest number that was noted, and which of the [`WIDTH`] numbers up to it were noted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     newest: Option<u64>,
@@ -23,7 +24,7 @@ impl Window {
         }
     }
 
-    /// A record with this number was authenticated. Not before: anybody could move the window.
+    /// Notes the number of a record that was authenticated. Forged numbers must not move the window.
     pub(crate) fn note(&mut self, number: u64) {
         match self.newest {
             Some(newest) if number <= newest => self.noted |= bit(newest - number),
@@ -32,7 +33,7 @@ impl Window {
         }
     }
 
-    /// The highest number that was noted.
+    /// Returns the highest number that was noted.
     pub(crate) const fn newest(&self) -> Option<u64> {
         self.newest
     }
@@ -44,10 +45,10 @@ impl Window {
     }
 }
 
-/// The bit for the number that is `before` the newest; none outside of the window.
+/// Returns the bit of the number that is `before` the newest; 0 outside of the window.
 const fn bit(before: u64) -> u64 {
     if before < WIDTH { 1 << before } else { 0 }
 }
 
-/// The width that RFC 6347 prefers; it asks for 32 at least.
+/// The width of the window. RFC 6347 prefers 64, and requires at least 32.
 const WIDTH: u64 = u64::BITS as u64;

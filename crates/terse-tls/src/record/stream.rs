@@ -1,5 +1,5 @@
-//! Records of TLS over a stream (RFC 9846, 5; RFC 5246, 6.2): their header, and what is common to their protection in
-//! both versions.
+//! Records of TLS over a stream (RFC 9846, 5; RFC 5246, 6.2): the header, and the common part of protection in both
+//! versions.
 //!
 //! What must always hold: under one key, each sequence number is used once.
 
@@ -15,7 +15,7 @@ use crate::wire::ContentType;
 #[cfg(test)]
 mod tests;
 
-/// Length of a record header in bytes: type, version, length.
+/// The length of a record header in bytes: type, version, length.
 pub(crate) const HEADER_LEN: usize = 5;
 
 /// The longest `TLSPlaintext.fragment` in bytes (RFC 9846, 5.1).
@@ -24,7 +24,7 @@ pub(crate) const MAX_FRAGMENT: usize = 0x4000;
 /// The longest `TLSCiphertext.encrypted_record` of TLS 1.3 in bytes (RFC 9846, 5.2).
 pub(crate) const MAX_ENCRYPTED: usize = MAX_FRAGMENT + 256;
 
-/// A record's header. The version says nothing and is not looked at, so that a server can read any ClientHello.
+/// A record's header. Its version is ignored, so that a server can read any ClientHello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) content_type: ContentType,
@@ -42,7 +42,7 @@ impl Header {
         [self.content_type.0, 3, 3, high, low]
     }
 
-    /// Refuses what cannot be the start of a record that this side would accept, with a body of at most `max` bytes.
+    /// Refuses a header whose content type is unknown, or whose body has more than `max` bytes.
     pub(crate) const fn check(self, max: usize) -> Result<(), InvalidMessage> {
         match self.content_type {
             ContentType::CHANGE_CIPHER_SPEC
@@ -55,7 +55,7 @@ impl Header {
     }
 }
 
-/// Makes an unprotected record of `record`: room for the header, and the content.
+/// Makes an unprotected record in place. `record` has space for the header, and the content.
 pub(crate) fn write_header(content_type: ContentType, record: &mut [u8]) {
     let len = record.len().saturating_sub(HEADER_LEN);
     if let Some(header) = record.first_chunk_mut() {
@@ -95,19 +95,20 @@ impl RecordKey {
         Ok(Self { protection, sequence_number: 0, limit })
     }
 
-    /// Whether the key must be replaced before more is protected under it (RFC 9846, 5.5). In TLS 1.2 it cannot be.
+    /// Whether the key is close to its limit and should be updated (RFC 9846, 5.5), which TLS 1.2 cannot do.
     pub(crate) const fn nears_limit(&self) -> bool {
-        // Half the limit, which leaves room for what is already on its way.
+        // Half the limit leaves room for the records until the update.
         matches!(self.protection, Protection::Tls13(_)) && self.sequence_number >= self.limit / 2
     }
 
-    /// Whether, in TLS 1.2, no more application data may be protected. There is room for alerts.
+    /// Whether, in TLS 1.2, no more application data may be protected. Some records are reserved for alerts.
     pub(crate) const fn is_exhausted(&self) -> bool {
         matches!(self.protection, Protection::Tls12(_))
             && self.sequence_number >= self.limit.saturating_sub(RESERVED_FOR_ALERTS)
     }
 
-    /// Whether a record with this type in its header is protected under this key: TLS 1.3 shows one type only.
+    /// Whether a record with this type in its header is protected under this key. In TLS 1.3 the header of a protected
+    /// record always has the type application_data.
     pub(crate) fn covers(&self, content_type: ContentType) -> bool {
         match self.protection {
             Protection::Tls12(_) => true,
@@ -115,7 +116,7 @@ impl RecordKey {
         }
     }
 
-    /// The longest body of a record that can be opened, if `limit` holds (see [`RecordKey::deprotect`]).
+    /// Returns the longest body of a record whose content obeys `limit` (see [`RecordKey::deprotect`]).
     pub(crate) fn max_len(&self, limit: usize) -> usize {
         match &self.protection {
             Protection::Tls12(protection) => limit.min(MAX_FRAGMENT) + protection.expansion(),
@@ -123,7 +124,8 @@ impl RecordKey {
         }
     }
 
-    /// How many bytes stand before the content of a record: the header, and in TLS 1.2 the explicit part of the nonce.
+    /// Returns how many bytes precede the content of a record: the header, and in TLS 1.2 the explicit part of the
+    /// nonce.
     pub(crate) const fn head_len(&self) -> usize {
         match &self.protection {
             Protection::Tls12(protection) => HEADER_LEN + protection.explicit_len(),
@@ -131,8 +133,8 @@ impl RecordKey {
         }
     }
 
-    /// Makes a record of what ends `out`: from `start` on, room for [`Self::head_len`] bytes and the content. If it
-    /// cannot be protected it is taken away: no plaintext may leave.
+    /// Makes a record of the end of `out`, which has space for [`Self::head_len`] bytes at `start`, and then the
+    /// content. If this fails, the content is removed, since no plaintext may be sent.
     pub(crate) fn protect(
         &mut self,
         content_type: ContentType,
@@ -180,13 +182,13 @@ impl RecordKey {
             }
             Protection::Tls13(protection) => protection.open(number, record, limit)?,
         };
-        self.sequence_number = next; // a record that cannot be opened, such as skipped early data, does not count
+        self.sequence_number = next; // skipped early data, which cannot be decrypted, does not count
         Ok(opened)
     }
 }
 
-/// The most that follows the content of a record: in TLS 1.3 its type, and the tag.
+/// The most bytes that follow the content of a record: in TLS 1.3 its type, and the tag.
 pub(crate) const MAX_TAIL: usize = 1 + MAX_TAG_LEN;
 
-/// Records that are kept for a close_notify and the refusal of renegotiations before it.
+/// How many records are reserved for a close_notify, and for the alerts that refuse renegotiations before it.
 const RESERVED_FOR_ALERTS: u64 = 64;

@@ -1,7 +1,7 @@
-//! The protection of TLS 1.2 records with an AEAD (RFC 5246, 6.2.3.3). The content type stays outside.
+//! The protection of TLS 1.2 records with an AEAD (RFC 5246, 6.2.3.3). The content type is not encrypted.
 //!
-//! What must always hold: no number is used twice under one key, for the nonce is made of it. On a stream it is the
-//! sequence number; on datagrams, the epoch and the sequence number.
+//! What must always hold: no number is used twice under one key, since the nonce is made of it. The number is the
+//! sequence number on a stream, and the epoch with the sequence number over datagrams.
 
 use alloc::boxed::Box;
 
@@ -15,10 +15,10 @@ use crate::schedule::tls12::RecordKeys;
 #[cfg(test)]
 mod tests;
 
-/// The type and version of a record, as its header has them.
+/// The type and version in the header of a record.
 pub(super) type Kind = [u8; 3];
 
-/// One direction under one key.
+/// The protection of one direction under one key.
 pub(super) struct Protection {
     key: Box<dyn AeadKey>,
     iv: Zeroizing<[u8; NONCE_LEN]>,
@@ -40,22 +40,23 @@ impl Protection {
         })
     }
 
-    /// How many bytes longer a record is than its content.
+    /// Returns how many bytes protection adds to the content.
     pub(super) const fn expansion(&self) -> usize {
         self.explicit_len + self.tag_len
     }
 
-    /// How many bytes of the nonce go before the content: the record's number (RFC 5288, 3; RFC 6655, 3).
+    /// Returns how many bytes of explicit nonce precede the content (RFC 5288, 3; RFC 6655, 3).
     pub(super) const fn explicit_len(&self) -> usize {
         self.explicit_len
     }
 
-    /// How many bytes follow the content.
+    /// Returns how many bytes follow the content.
     pub(super) const fn tag_len(&self) -> usize {
         self.tag_len
     }
 
-    /// Makes `GenericAEADCipher` in place, of room for the explicit nonce, the content, and room for the tag.
+    /// Makes `GenericAEADCipher` in place. `fragment` has space for the explicit nonce, the content, and space for the
+    /// tag.
     pub(super) fn seal(&self, number: u64, binding: &Binding<'_>, fragment: &mut [u8]) -> Result<(), CryptoError> {
         let (explicit, sealed) = fragment.split_at_mut_checked(self.explicit_len).ok_or(CryptoError::InvalidLength)?;
         let len = sealed.len().checked_sub(self.tag_len).ok_or(CryptoError::InvalidLength)?;
@@ -81,15 +82,15 @@ impl Protection {
         let nonce = nonce(&self.iv, <[u8; 8]>::try_from(&*explicit).map_or(number, u64::from_be_bytes));
         let opened = binding.with(number, len, |data| self.key.open(&nonce, data, ciphertext));
         opened.map_err(|_| BAD_RECORD_MAC)?;
-        Ok(&ciphertext[..len]) // it had the tag's length more
+        Ok(&ciphertext[..len]) // longer than that by the tag
     }
 }
 
-/// What a record is bound to beside its number and length.
+/// What the additional data has beside a record's number and length.
 pub(super) enum Binding<'a> {
-    /// Its type and version (RFC 5246, 6.2.3.3).
+    /// The record's type and version (RFC 5246, 6.2.3.3).
     Kind(Kind),
-    /// Its type, which is `tls12_cid`, its version and the connection ID that it has (RFC 9146, 5.3).
+    /// The record's type, which is `tls12_cid`, its version and its connection ID (RFC 9146, 5.3).
     ConnectionId(Kind, &'a [u8]),
 }
 
@@ -99,7 +100,7 @@ impl Binding<'_> {
         match self {
             Self::Kind(kind) => use_it(&additional_data(number, *kind, len)),
             Self::ConnectionId(kind, cid) => {
-                let mut data = [0xff; 8 + 2 + 3 + 8 + 255 + 2]; // seq_num_placeholder goes first
+                let mut data = [0xff; 8 + 2 + 3 + 8 + 255 + 2]; // begins with seq_num_placeholder
                 let [content_type, version @ ..] = *kind;
                 let cid = &cid[..cid.len().min(255)]; // its own field has one byte for the length
                 let parts: [&[u8]; 5] = [

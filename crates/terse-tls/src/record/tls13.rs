@@ -1,4 +1,4 @@
-//! The protection of TLS 1.3 records (RFC 9846, 5.2). The content type goes inside.
+//! The protection of TLS 1.3 records (RFC 9846, 5.2). The content type is encrypted.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,10 +16,10 @@ use crate::wire::ContentType;
 #[cfg(test)]
 mod tests;
 
-/// What an AEAD may add to a record (RFC 9846, 5.2).
+/// The most bytes that an AEAD may add to a record (RFC 9846, 5.2).
 pub(super) const MAX_EXPANSION: usize = 255;
 
-/// One direction under one key.
+/// The protection of one direction under one key.
 pub(super) struct Protection {
     key: Box<dyn AeadKey>,
     iv: Zeroizing<[u8; NONCE_LEN]>,
@@ -34,7 +34,7 @@ impl Protection {
         Ok(Self { key: suite.aead.key(&key)?, iv: Zeroizing::new(secret.write_iv()?), tag_len: suite.aead.tag_len() })
     }
 
-    /// Makes a record of what `out` has from `start` on: room for the header, and the content.
+    /// Makes a record of the end of `out`, which has space for the header at `start`, and then the content.
     pub(super) fn seal(
         &self,
         number: u64,
@@ -54,8 +54,8 @@ impl Protection {
         self.key.seal(&nonce(&self.iv, number), &header, inner, tag)
     }
 
-    /// Decrypts `record`, header included, in place. Returns the inner content type and the content; both together,
-    /// with the padding, are at most `limit` bytes.
+    /// Decrypts `record`, header included, in place. Returns the inner content type and the content, which have at most
+    /// `limit` bytes together with the padding.
     pub(super) fn open<'a>(
         &self,
         number: u64,

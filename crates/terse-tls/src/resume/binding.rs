@@ -1,7 +1,7 @@
-//! What a session is bound to. It costs no bytes in a ticket: it is additional data of the seal, and a ticket of
-//! another context just does not open.
+//! The context that a session is bound to. It takes no bytes in a ticket, since it is the additional data of the AEAD:
+//! a ticket of another context does not decrypt.
 //!
-//! What must always hold: whatever a full handshake would decide anew on the server is in here.
+//! What must always hold: everything that the server would decide anew in a full handshake is part of the context.
 
 use crate::cache::{Fingerprint, ServerId, TrustId};
 use crate::crypto::{Digest, Hash, HashContext};
@@ -14,23 +14,23 @@ use super::ServerEarlyData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding(Digest);
 
-/// What a session is bound to.
+/// The context that a session is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
-    /// As the protocol writes it.
+    /// The version in the encoding of the protocol.
     pub(crate) version: ProtocolVersion,
     /// The name that the client asked for (RFC 6066, 3).
     pub(crate) server: &'a ServerId,
-    /// The certificates that the server has: a renewed one ends the sessions under the old one.
+    /// The certificates of the server. Sessions under an old certificate end when it is renewed.
     pub(crate) credentials: &'a [Fingerprint],
     pub(crate) client_policy: ClientPolicy,
-    /// RFC 9846, 4.3.10 requires this for early data; without it a client would get another one just as well.
+    /// The application protocol, which early data requires to be the same (RFC 9846, 4.3.10).
     pub(crate) application_protocol: Option<&'a [u8]>,
-    /// TLS 1.3. What the client was promised with its ticket, and how long a ClientHello counts as fresh.
+    /// TLS 1.3: the limits of early data that the ticket promised, and how long a ClientHello counts as fresh.
     pub(crate) early_data: Option<ServerEarlyData>,
 }
 
-/// Whether clients are asked for a certificate, and which are believed.
+/// Whether clients are asked for a certificate, and which ones are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientPolicy {
     None,
@@ -65,7 +65,7 @@ impl Binding {
     }
 }
 
-/// With its length, so that no two lists of parts run together.
+/// Adds a part with its length, so that lists of parts are unambiguous.
 fn add(hash: &mut dyn HashContext, part: &[u8]) {
     hash.update(&(part.len() as u64).to_be_bytes());
     hash.update(part);

@@ -1,7 +1,7 @@
-//! The importer of RFC 9258: of one external key a key for each version of TLS and DTLS and each KDF, so that none is
-//! used with two.
+//! The importer of RFC 9258. It derives a key for each version of TLS and DTLS and each KDF from an external key, so
+//! that no key is used with two of them.
 //!
-//! What must always hold: the derivation binds the whole identity, as it is sent.
+//! What must always hold: the derivation binds the whole ImportedIdentity as it is sent.
 
 use super::PskHash;
 use crate::crypto::{CryptoError, Hash};
@@ -26,7 +26,7 @@ const HKDF_SHA256: u16 = 0x0001;
 const HKDF_SHA384: u16 = 0x0002;
 
 impl<'a> ImportedIdentity<'a> {
-    /// For version 1.3 of `protocol`, and suites with the hash `target`.
+    /// Creates the identity for version 1.3 over this transport, and for suites with the hash `target`.
     pub(super) const fn new(
         external_identity: &'a [u8],
         context: &'a [u8],
@@ -41,7 +41,7 @@ impl<'a> ImportedIdentity<'a> {
         Self { external_identity, context, target_protocol, target_kdf }
     }
 
-    /// The hash of the target, if it is version 1.3 of `protocol` with a KDF that is known here.
+    /// Returns the hash of the target, if it is version 1.3 over this transport with a known KDF.
     pub(super) const fn target(&self, transport: Transport) -> Option<PskHash> {
         match (transport.version(ProtocolVersion(self.target_protocol)), self.target_kdf) {
             (ProtocolVersion::TLS_1_3, HKDF_SHA256) => Some(PskHash::Sha256),
@@ -52,8 +52,8 @@ impl<'a> ImportedIdentity<'a> {
 }
 
 /// `epskx = HKDF-Extract(0, epsk)`, `ipskx = HKDF-Expand-Label(epskx, "derived psk", Hash(ImportedIdentity), L)` (RFC
-/// 9258, 5.1), with the labels of `protocol`. `hash` is that of the external key, whatever the target; `ipskx` is as
-/// long as the target needs.
+/// 9258, 5.1), with the label prefix of the transport. `hash` is that of the external key, not of the target; `ipskx`
+/// is as long as the target's hash.
 pub(super) fn import(
     epsk: &[u8],
     imported_identity: &[u8],

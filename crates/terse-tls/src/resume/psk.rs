@@ -1,7 +1,7 @@
-//! External pre-shared keys (RFC 9846, 4.3.11; RFC 9257), used as they are or imported (RFC 9258).
+//! External pre-shared keys (RFC 9846, 4.3.11; RFC 9257), used directly or imported (RFC 9258).
 //!
-//! What must always hold: a key is used with one hash, and imported or not, never both; keys wipe themselves and are
-//! not printed.
+//! What must always hold: a key is used with one hash only, and either directly or imported, never both; keys are wiped
+//! on drop and not printed.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::wire::{Encode, Parse, Transport};
 #[cfg(test)]
 mod tests;
 
-/// A pre-shared key from outside of TLS, known to one client and one server (RFC 9257, 4).
+/// An external pre-shared key, known to one client and one server (RFC 9257, 4).
 #[derive(Clone)]
 pub struct ExternalPsk {
     inner: Arc<Inner>,
@@ -34,7 +34,7 @@ struct Inner {
     context: Option<Box<[u8]>>,
 }
 
-/// The hash that a pre-shared key is used with, which is that of its KDF as well.
+/// The hash of a pre-shared key, which is also that of its KDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PskHash {
     /// SHA-256.
@@ -44,8 +44,8 @@ pub enum PskHash {
 }
 
 impl ExternalPsk {
-    /// A key for use with SHA-256. It must be random: whoever sees a handshake can try guesses (RFC 9846, 2.2). The
-    /// identity is sent in the clear.
+    /// Creates a key for use with SHA-256. It must be random, since an observer of a handshake can test guesses (RFC
+    /// 9846, 2.2). The identity is sent in the clear.
     pub fn new(identity: &[u8], key: &[u8]) -> Result<Self, ApiMisuse> {
         if key.len() < MIN_KEY_LEN {
             return Err(ApiMisuse::ShortPsk);
@@ -57,15 +57,15 @@ impl ExternalPsk {
         Ok(Self { inner: Arc::new(Inner { identity: identity.into(), key, hash: PskHash::Sha256, context: None }) })
     }
 
-    /// The same key for use with `hash`.
+    /// Sets the hash that the key is used with.
     pub fn with_hash(mut self, hash: PskHash) -> Self {
         Arc::make_mut(&mut self.inner).hash = hash;
         self
     }
 
-    /// The same key, imported (RFC 9258): each hash and version gets a key of its own. Both sides must do so, with the
-    /// same `context`, which is sent in the clear and may be empty; it can say who both are, where several devices
-    /// share a key (RFC 9258, A).
+    /// Imports the key (RFC 9258), so that each hash and version uses a derived key of its own. Both sides must do so
+    /// with the same `context`, which is sent in the clear and may be empty. It can identify both sides if several
+    /// devices share a key (RFC 9258, A).
     pub fn imported(mut self, context: &[u8]) -> Result<Self, ApiMisuse> {
         if context.len() > MAX_IDENTITY_LEN {
             return Err(ApiMisuse::PskIdentity);
@@ -74,12 +74,12 @@ impl ExternalPsk {
         Ok(self)
     }
 
-    /// The name of the key.
+    /// Returns the identity of the key.
     pub fn identity(&self) -> &[u8] {
         &self.inner.identity
     }
 
-    /// The key for TLS 1.2, which one that is imported is not for (RFC 9258, 5.1).
+    /// Returns the key for TLS 1.2, unless it is imported (RFC 9258, 5.1).
     pub(crate) fn tls12_key(&self) -> Option<&[u8]> {
         self.inner.context.is_none().then_some(&self.inner.key)
     }
@@ -88,7 +88,7 @@ impl ExternalPsk {
         self.inner.hash.find(provider).map(drop).ok_or(ApiMisuse::Unsupported("hash of a pre-shared key"))
     }
 
-    /// What a client offers in version 1.3 of `protocol` for suites with `hashes`: at most one key for each hash.
+    /// Returns the keys that a client offers in version 1.3 for suites with `hashes`: at most one key for each hash.
     pub(crate) fn offers(
         &self,
         provider: &CryptoProvider,
@@ -118,7 +118,7 @@ impl ExternalPsk {
         target: PskHash,
         provider: &CryptoProvider,
     ) -> Result<Psk, CryptoError> {
-        let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was asked
+        let hash = self.inner.hash.find(provider).ok_or(CryptoError::InvalidLength)?; // `check` was called
         let identity = identity.to_vec().map_err(|_| CryptoError::InvalidLength)?;
         let mut key = Zeroizing::new(alloc::vec![0; target.output_len()]);
         import(&self.inner.key, &identity, hash, transport, &mut key)?;
@@ -126,18 +126,18 @@ impl ExternalPsk {
     }
 }
 
-/// A pre-shared key of version 1.3, ready for the key schedule.
+/// A pre-shared key of version 1.3 that is ready for the key schedule.
 #[derive(Clone)]
 pub(crate) struct Psk {
     pub(crate) kind: PskKind,
-    /// As it stands in `pre_shared_key`.
+    /// The identity in the extension `pre_shared_key`.
     pub(crate) identity: Vec<u8>,
     pub(crate) key: Zeroizing<Vec<u8>>,
     pub(crate) hash: PskHash,
 }
 
 impl PskHash {
-    /// That of a suite.
+    /// Returns the value for the hash of a suite.
     pub(crate) fn of(hash: &dyn Hash) -> Self {
         if hash.output_len() == Self::Sha384.output_len() { Self::Sha384 } else { Self::Sha256 }
     }
@@ -149,7 +149,7 @@ impl PskHash {
         }
     }
 
-    /// The provider's implementation; SHA-384 comes with a suite that has it.
+    /// Returns the provider's implementation. SHA-384 is only found if a suite has it.
     pub(crate) fn find(self, provider: &CryptoProvider) -> Option<&'static dyn Hash> {
         let tls13 = provider.tls13_suites.iter().map(|suite| suite.hash);
         let tls12 = provider.tls12_suites.iter().map(|suite| suite.hash);
@@ -157,15 +157,15 @@ impl PskHash {
     }
 }
 
-/// The keys that a server knows.
+/// A store of the pre-shared keys of a server.
 pub trait PskStore: Send + Sync {
-    /// The key with this name.
+    /// Returns the key with this identity.
     fn find(&self, identity: &[u8]) -> Option<ExternalPsk>;
 }
 
 impl dyn PskStore {
-    /// The key for version 1.3 of `protocol` that `identity` in a ClientHello stands for, and the external one that it
-    /// is or comes from.
+    /// Returns the external key for `identity` in a ClientHello of version 1.3, and the key for the key schedule, which
+    /// may be imported from it.
     pub(crate) fn resolve(
         &self,
         identity: &[u8],
@@ -193,14 +193,14 @@ impl fmt::Debug for dyn PskStore {
     }
 }
 
-/// Keys in memory, by name.
+/// A store of pre-shared keys in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryPskStore {
     keys: BTreeMap<Box<[u8]>, ExternalPsk>,
 }
 
 impl MemoryPskStore {
-    /// A store with `keys`; of two with one name the last counts.
+    /// Creates a store with `keys`. Of two keys with the same identity the last one is kept.
     pub fn new(keys: impl IntoIterator<Item = ExternalPsk>) -> Self {
         Self { keys: keys.into_iter().map(|key| (key.inner.identity.clone(), key)).collect() }
     }
@@ -218,8 +218,8 @@ impl fmt::Debug for ExternalPsk {
     }
 }
 
-/// RFC 9257, 6: at least 128 bits.
+/// The shortest key in bytes: 128 bits (RFC 9257, 6).
 const MIN_KEY_LEN: usize = 16;
 
-/// RFC 4279, 5.3 asks for identities of 128 bytes at least; longer ones than this are nobody's.
+/// The longest identity in bytes. RFC 4279, 5.3 requires support for at least 128 bytes.
 const MAX_IDENTITY_LEN: usize = 0x1000;

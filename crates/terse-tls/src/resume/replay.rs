@@ -1,7 +1,7 @@
-//! ClientHellos with early data that were accepted, for as long as they could be replayed (RFC 9846, 8.2).
+//! The record of accepted ClientHellos with early data, which are kept as long as they could be replayed (RFC 9846,
+//! 8.2).
 //!
-//! What must always hold: the same ClientHello is never the first twice, whatever the clock does; and no more is kept
-//! than `capacity`.
+//! What must always hold: no ClientHello is accepted twice, whatever the clock does; and at most `capacity` are kept.
 
 use alloc::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ mod tests;
 
 pub(super) struct ClientHellos {
     capacity: usize,
-    /// By the second after which each is no longer fresh. That follows from the ClientHello alone, so a replay is
-    /// looked for under the same one.
+    /// The binders, ordered by the second after which their ClientHello is no longer fresh. That second follows from
+    /// the ClientHello itself, so a replay is found under the same one.
     recorded: BTreeSet<(u64, [u8; KEY_LEN])>,
-    /// The latest time that was seen. If the clock is set back, what was forgotten must not count as fresh again.
+    /// The latest time that was seen. If the clock is set back, a forgotten ClientHello must not count as fresh again.
     latest: u64,
 }
 
@@ -22,8 +22,8 @@ impl ClientHellos {
         Self { capacity, recorded: BTreeSet::new(), latest: 0 }
     }
 
-    /// Records the ClientHello with the verified `binder`. False: it was recorded before, is no longer fresh, or there
-    /// is no room.
+    /// Records the ClientHello with the verified `binder`. Returns false if it was recorded before, is no longer fresh,
+    /// or there is no room.
     pub(super) fn is_first(&mut self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
         self.latest = self.latest.max(now);
         while self.recorded.first().is_some_and(|(until, _)| *until < self.latest) {
@@ -34,5 +34,6 @@ impl ClientHellos {
     }
 }
 
-/// Of a binder, 32 bytes or more, half is as good as unique; if two were alike, one would be refused.
+/// How many bytes of a binder are kept: half of a binder is practically unique, and a collision only refuses one
+/// ClientHello.
 const KEY_LEN: usize = 16;

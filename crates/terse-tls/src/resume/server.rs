@@ -1,7 +1,7 @@
-//! How a server resumes: where sessions are kept, and what is accepted as early data.
+//! The resumption of a server: where sessions are kept, and which early data is accepted.
 //!
-//! What must always hold: a session is found only under its binding and within its lifetime; early data is accepted
-//! only for a ClientHello that is fresh, and once (RFC 9846, 8).
+//! What must always hold: a session is found only with its binding and within its lifetime; early data is accepted only
+//! once, and only for a fresh ClientHello (RFC 9846, 8).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,34 +14,36 @@ use crate::error::ApiMisuse;
 #[cfg(test)]
 mod tests;
 
-/// Where a server keeps what it resumes from.
+/// Where a server keeps its sessions.
 #[derive(Clone)]
 pub enum ServerResumption {
-    /// With the client, in tickets: 70 bytes in TLS 1.3 with SHA-256, and more where the client proved its identity.
+    /// Sessions are kept by the client, sealed in tickets: 70 bytes in TLS 1.3 with SHA-256, and more if the client has
+    /// authenticated.
     Stateless(Arc<TicketKeys>),
-    /// In a store: tickets and session ids are handles of 16 bytes. TLS 1.3 sessions can be used once.
+    /// Sessions are kept in a store: tickets and session IDs are handles of 16 bytes. A TLS 1.3 session can be used
+    /// once.
     Stateful {
         /// The store.
         store: Arc<dyn ServerSessionStore>,
-        /// How long a session may be used, in seconds: seven days at most.
+        /// How long a session may be used, in seconds, up to seven days.
         lifetime_seconds: u32,
     },
 }
 
-/// Early data (0-RTT, RFC 9846, 2.3) that a server accepts. An application protocol must be made for it: early data is
-/// not forward secret, and a network can deliver it twice wherever more than one server opens the same tickets.
+/// Early data (0-RTT, RFC 9846, 2.3) that a server accepts. The application protocol must be designed for it: early
+/// data is not forward secret, and may be replayed if several servers accept the same tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerEarlyData {
-    /// How many bytes one connection may send.
+    /// How many bytes of early data one connection may send.
     pub max_size: u32,
-    /// By how many seconds the client's idea of when its ticket was issued may differ from the server's. Ten are good
-    /// for the Internet (RFC 9846, 8.3); slow networks need more.
+    /// By how many seconds the ticket age of the client may differ from the server's. Ten are enough for the Internet
+    /// (RFC 9846, 8.3); slow networks need more.
     pub window_seconds: u32,
 }
 
 impl ServerEarlyData {
-    /// At most `max_size` bytes, and ten seconds.
+    /// Accepts at most `max_size` bytes, in a window of ten seconds.
     pub const fn new(max_size: u32) -> Self {
         Self { max_size, window_seconds: 10 }
     }
@@ -61,11 +63,11 @@ impl ServerEarlyData {
     }
 }
 
-/// What a client is given.
+/// A ticket for a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NewTicket {
     pub(crate) ticket: Vec<u8>,
-    /// In seconds.
+    /// The lifetime in seconds.
     pub(crate) lifetime: u32,
 }
 
@@ -79,7 +81,7 @@ impl ServerResumption {
         }
     }
 
-    /// How long a ticket may be used, in seconds.
+    /// Returns how long a ticket may be used, in seconds.
     fn lifetime(&self) -> u32 {
         match self {
             Self::Stateless(keys) => keys.lifetime(),
@@ -87,7 +89,8 @@ impl ServerResumption {
         }
     }
 
-    /// Keeps `session`. `None`: its time is over, it is too large, or the store failed.
+    /// Keeps `session`, and returns its ticket. Returns `None` if the session has ended, is too large, or the store
+    /// failed.
     pub(crate) fn issue(
         &self,
         session: Session,
@@ -111,7 +114,7 @@ impl ServerResumption {
         Ok(Some(NewTicket { ticket, lifetime }))
     }
 
-    /// Keeps `session` in the store under an id that the client was told before (TLS 1.2). False: it is not kept.
+    /// Keeps `session` in the store under an ID that the client already has (TLS 1.2). Returns whether it is kept.
     pub(crate) fn keep(&self, id: SessionId, session: Session, binding: &Binding) -> bool {
         let Self::Stateful { store, lifetime_seconds } = self else { return false };
         let lifetime = session.lifetime(*lifetime_seconds);
@@ -119,8 +122,8 @@ impl ServerResumption {
         lifetime > 0 && session.fits() && store.put(id, SessionRecord { binding: *binding, expires, session }).is_ok()
     }
 
-    /// The session behind `ticket`, if it belongs to this context and may still be used. Changes nothing: the client
-    /// has proven nothing yet.
+    /// Returns the session of `ticket`, if it belongs to this context and may still be used. Changes nothing, since the
+    /// client has proven nothing yet.
     pub(crate) fn find(&self, ticket: &[u8], binding: &Binding, now: u64) -> Option<Session> {
         match self {
             Self::Stateless(keys) => keys.open(ticket, binding, now),
@@ -132,8 +135,8 @@ impl ServerResumption {
         }
     }
 
-    /// The client proved that it has the secret of `ticket`, which can be used once if the server keeps it. False:
-    /// another connection was faster.
+    /// Uses up `ticket`, after the client has proven that it has its secret: a session in a store can be used once.
+    /// Returns false if another connection has used it before.
     pub(crate) fn claim(&self, ticket: &[u8]) -> bool {
         match self {
             Self::Stateless(_) => true,
@@ -141,8 +144,8 @@ impl ServerResumption {
         }
     }
 
-    /// Whether early data comes for the first time. To be asked once, after the binder was verified and the ticket
-    /// claimed. `ticket_age` is the client's, in milliseconds.
+    /// Whether early data is accepted, because its ClientHello is fresh and no replay. Must be called once, after the
+    /// binder was verified and the ticket claimed. `ticket_age` is the client's, in milliseconds.
     pub(crate) fn accepts_early_data(
         &self,
         early_data: ServerEarlyData,
@@ -153,9 +156,9 @@ impl ServerResumption {
     ) -> bool {
         let Some(fresh_until) = early_data.fresh_until(session, ticket_age, now) else { return false };
         match self {
-            // What is in one table under different windows never meets: the binding of a ticket holds the window.
+            // Tickets with different windows do not interfere in the table: the binding of a ticket has the window.
             Self::Stateless(keys) => keys.is_first(binder, fresh_until, now),
-            Self::Stateful { .. } => true, // nobody claims a ticket twice (RFC 9846, 8.1)
+            Self::Stateful { .. } => true, // no ticket is claimed twice (RFC 9846, 8.1)
         }
     }
 }

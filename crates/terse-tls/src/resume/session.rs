@@ -1,6 +1,6 @@
-//! What a server keeps of a handshake, in a ticket or in a store.
+//! The sessions of a server, which are kept in tickets or in a store.
 //!
-//! What must always hold: the secret wipes itself and is not printed; what is read was written by [`Session::encode`].
+//! What must always hold: the secret is wiped on drop and not printed; only bytes of [`Session::encode`] are parsed.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,52 +17,53 @@ use crate::wire::{CipherSuite, Encode, Parse, Reader, Writer};
 #[cfg(test)]
 mod tests;
 
-/// What a server keeps of a handshake. The binding, which is kept apart, says which context it belongs to.
+/// The part of a handshake that a server keeps. The binding, which is kept separately, identifies its context.
 #[derive(Clone)]
 pub(crate) struct Session {
-    /// Tells the version as well: each suite belongs to one.
+    /// The cipher suite, which also determines the version.
     pub(crate) suite: CipherSuite,
-    /// TLS 1.3: the pre-shared key; TLS 1.2: the extended master secret (RFC 7627). With another one none is kept.
+    /// The pre-shared key of TLS 1.3, or the extended master secret of TLS 1.2 (RFC 7627). Without an extended master
+    /// secret no session is kept.
     pub(crate) secret: Secret,
     /// When the ticket was issued, in seconds since 1970.
     pub(crate) created: u64,
-    /// When the last session that descends from the same handshake with certificates must end: seven days after that
-    /// handshake, or with the client's chain.
+    /// When the whole chain of resumptions must end, in seconds since 1970: seven days after the handshake with
+    /// certificates, or with the client's chain.
     pub(crate) end: u64,
-    /// Whom the client proved to be.
+    /// The client, if it has authenticated.
     pub(crate) client: Option<ResumedClient>,
 }
 
-/// A client that proved its identity in the handshake with certificates.
+/// A client that authenticated in the handshake with certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumedClient {
     pub(crate) identity: PeerIdentity,
     /// How many signatures its chain had.
     pub(crate) signatures: u8,
-    /// The chain's certificates, where revocation is checked.
+    /// The certificates of the chain, if revocation is checked.
     pub(crate) links: Links,
 }
 
 impl Session {
-    /// `ticket_age_add` (RFC 9846, 4.7.1): as random as the secret, which is fresh for each ticket, so that it needs no
-    /// place in the ticket. Of the secret, the pre-shared key's only other use is HKDF-Extract.
+    /// Returns `ticket_age_add` (RFC 9846, 4.7.1). It is derived from the secret, which is fresh for each ticket, so
+    /// that it takes no bytes in the ticket. The only other use of the pre-shared key is HKDF-Extract.
     pub(crate) fn ticket_age_add(&self, hash: &dyn Hash) -> u32 {
         let output = hash.hmac(self.secret.as_ref(), &[b"terse ticket_age_add"]);
         output.as_ref().first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) // a hash has at least 32 bytes
     }
 
-    /// How long the session may be used from `created` on, in seconds, if a ticket lives for `lifetime` at most.
+    /// Returns how long the session may be used after `created`, in seconds, if a ticket may be used for `lifetime`.
     pub(super) fn lifetime(&self, lifetime: u32) -> u32 {
         let left = self.end.saturating_sub(self.created).min(lifetime.into());
-        u32::try_from(left).unwrap_or(lifetime) // never more than `lifetime`
+        u32::try_from(left).unwrap_or(lifetime) // at most `lifetime`
     }
 
-    /// Whether it may be used at `now`. A ticket from the future says that the clock is wrong.
+    /// Whether the session may be used at `now`. A session from the future is refused, since the clock is wrong.
     pub(super) fn is_alive(&self, lifetime: u32, now: u64) -> bool {
         now.checked_sub(self.created).is_some_and(|age| age < u64::from(self.lifetime(lifetime)))
     }
 
-    /// Whether it is small enough to be kept: the client chose its names.
+    /// Whether the session is small enough to be kept, since the client chose its names.
     pub(super) fn fits(&self) -> bool {
         let names = self.client.iter().map(|client| &client.identity);
         names.map(PeerIdentity::len).sum::<usize>() <= Self::MAX_NAMES
@@ -70,9 +71,9 @@ impl Session {
 
     const MAX_NAMES: usize = 0x800;
 
-    /// The encoding, which wipes itself.
+    /// Returns the encoding, which is wiped on drop.
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(self.to_vec().unwrap_or_default()) // `fits` was asked: no length overflows
+        Zeroizing::new(self.to_vec().unwrap_or_default()) // `fits` was called: no length overflows
     }
 }
 
@@ -82,20 +83,20 @@ impl fmt::Debug for Session {
     }
 }
 
-/// The byte that says what follows: how long the secret is, and how the client is written.
+/// The flags of an encoded session: the length of the secret, and the format of the client.
 mod flags {
     pub(super) const LONG_SECRET: u8 = 0x01;
-    /// Type, subject and subjectAltName in DER, or the raw public key.
+    /// The client follows as type, subject and subjectAltName in DER, or as raw public key.
     pub(super) const CLIENT: u8 = 0x02;
-    /// One name, which makes up both.
+    /// The client follows as one name, which is both subject and subjectAltName.
     pub(super) const CLIENT_NAME: u8 = 0x04;
-    /// The certificates of its chain come first.
+    /// The links of the client's chain precede the client.
     pub(super) const LINKS: u8 = 0x08;
-    /// The number of signatures, up to 15, in the upper half.
+    /// The shift of the number of signatures, up to 15, in the upper half of the flags.
     pub(super) const SIGNATURES: u32 = 4;
 }
 
-/// `suite(2) || flags(1) || created(4) || end - created(3) || secret(32 or 48)`, then the client.
+/// Encodes `suite(2) || flags(1) || created(4) || end - created(3) || secret(32 or 48)`, and then the client.
 impl Encode for Session {
     fn encode(&self, writer: &mut Writer<'_>) {
         let client = self.client.as_ref();
@@ -148,13 +149,13 @@ impl Parse<'_> for Session {
     }
 }
 
-/// SHA-256's output, a TLS 1.3 pre-shared key.
+/// The length of a TLS 1.3 pre-shared key with SHA-256.
 const SECRET_LEN: usize = 32;
-/// SHA-384's output, or a TLS 1.2 master secret.
+/// The length of a TLS 1.3 pre-shared key with SHA-384, or of a TLS 1.2 master secret.
 const LONG_SECRET_LEN: usize = 48;
 
-/// The name of a device whose certificate has just that: as common name, and as its only subjectAltName. Most have, and
-/// each byte of a ticket travels twice.
+/// Returns the name of a certificate that has only this name, as common name and as its only subjectAltName. Most
+/// device certificates do, and each byte of a ticket is sent twice.
 fn only_name(identity: &PeerIdentity) -> Option<&[u8]> {
     let (_, name) = identity.subject_alt_name_der().split_at_checked(SAN_HEADER_LEN)?;
     (named(name)? == *identity).then_some(name)
@@ -163,7 +164,8 @@ fn only_name(identity: &PeerIdentity) -> Option<&[u8]> {
 /// `SEQUENCE { [2] dNSName }` has two headers of two bytes.
 const SAN_HEADER_LEN: usize = 4;
 
-/// The identity with `name` as `CN=name`, a UTF8String, and as dNSName. `None`: too long for lengths of one byte.
+/// Returns the identity with `name` as `CN=name`, a UTF8String, and as dNSName; `None` if it is too long for lengths of
+/// one byte.
 fn named(name: &[u8]) -> Option<PeerIdentity> {
     const OID_COMMON_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x04, 0x03];
     let wrapped = |tag: u8, content: &[u8]| -> Option<Vec<u8>> {

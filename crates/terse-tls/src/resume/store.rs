@@ -1,7 +1,7 @@
-//! Where a server keeps sessions under handles: the trait, and a store in memory.
+//! The stores in which a server keeps sessions under handles: the trait, and a store in memory.
 //!
-//! What must always hold: each call is atomic against all others. In particular no two calls of
-//! [`ServerSessionStore::take`] return the same session; that is what keeps early data from being replayed.
+//! What must always hold: calls are atomic. In particular, no two calls of [`ServerSessionStore::take`] return the same
+//! session, which protects early data against replay.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,19 +19,21 @@ use crate::wire::{Encode, Parse, Reader, Writer};
 #[cfg(test)]
 mod tests;
 
-/// What a server keeps, by handle. May be shared by servers with different names and client CAs, and by machines.
+/// A store of a server's sessions, by handle. Servers with different names and client CAs, and several machines, may
+/// share it.
 pub trait ServerSessionStore: Send + Sync {
-    /// Keeps `record` under `id`, until [`SessionRecord::expires`] at most. An error says that it is not kept.
+    /// Keeps `record` under `id`, at most until [`SessionRecord::expires`]. Returns an error if it is not kept.
     fn put(&self, id: SessionId, record: SessionRecord) -> Result<(), NotSaved>;
 
-    /// What is kept under `id`. Changes nothing, not even what goes first: the client has proven nothing yet.
+    /// Returns the record under `id`. Changes nothing, not even the order of eviction, since the client has proven
+    /// nothing yet.
     fn find(&self, id: &SessionId) -> Option<SessionRecord>;
 
-    /// Removes what is kept under `id`, and returns it to one caller only.
+    /// Removes the record under `id`, and returns it to one caller only.
     fn take(&self, id: &SessionId) -> Option<SessionRecord>;
 }
 
-/// A handle: a TLS 1.3 ticket, or a TLS 1.2 session id. Random.
+/// A random handle: a TLS 1.3 ticket, or a TLS 1.2 session ID.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub [u8; 16]);
 
@@ -43,14 +45,14 @@ impl SessionId {
     }
 }
 
-/// It links connections, so it is not printed.
+/// Does not print the handle, since it would link connections.
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionId")
     }
 }
 
-/// What a server keeps under one handle. It holds a secret, which wipes itself and is not printed.
+/// The record of a session under its handle. It holds a secret, which is wiped on drop and not printed.
 #[derive(Clone)]
 pub struct SessionRecord {
     pub(super) binding: Binding,
@@ -59,17 +61,17 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// From when on it is of no use, in seconds since 1970.
+    /// Returns when the session expires, in seconds since 1970.
     pub const fn expires(&self) -> u64 {
         self.expires
     }
 
-    /// For stores outside of this process. The bytes are as secret as a private key.
+    /// Encodes the record for stores outside of this process. The bytes are as secret as a private key.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(self.to_vec().unwrap_or_default()) // only sessions that fit are kept: no length overflows
+        Zeroizing::new(self.to_vec().unwrap_or_default()) // only sessions that fit are kept, so no length overflows
     }
 
-    /// What [`Self::to_bytes`] gave.
+    /// Parses the bytes of [`Self::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidMessage> {
         Self::parse_all(bytes)
     }
@@ -97,21 +99,21 @@ impl Encode for SessionRecord {
     }
 }
 
-/// Of the format.
+/// The version of the format.
 const VERSION: u8 = 1;
 
-/// A store in memory, for at most `capacity` sessions: the least recently used goes first.
+/// A store in memory for at most `capacity` sessions. The least recently used one is dropped first.
 pub struct MemorySessionStore {
     records: Mutex<Lru<SessionId, SessionRecord>>,
 }
 
 impl MemorySessionStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(capacity: usize) -> Self {
         Self { records: Mutex::new(Lru::new(capacity)) }
     }
 
-    /// How many sessions are kept.
+    /// Returns how many sessions are kept.
     pub fn len(&self) -> usize {
         self.records.lock().len()
     }

@@ -24,7 +24,7 @@ pub(super) const DAY: u64 = 86_400;
 pub(super) const HOUR: u32 = 3_600;
 pub(super) const TRUST: TrustId = TrustId([7; 8]);
 
-/// Counts up: every draw is another one, and the test knows which.
+/// A counter as source of randomness, so that every value is different and known.
 pub(super) struct Counter(pub(super) u8);
 
 impl Rng for Counter {
@@ -47,7 +47,7 @@ pub(super) fn scope(port: u16) -> Scope {
     Scope { server: server_id(), port, transport: Transport::Stream, credential: None }
 }
 
-/// Without a client, created at [`TODAY`].
+/// Returns a session without a client, created at [`TODAY`].
 pub(super) fn session() -> Session {
     Session {
         suite: CipherSuite::TLS_AES_128_GCM_SHA256,
@@ -58,7 +58,7 @@ pub(super) fn session() -> Session {
     }
 }
 
-/// The identity in a certificate for one name, as most CAs make it.
+/// Returns the identity in a certificate for one name, as most CAs make it.
 pub(super) fn named_identity(name: &str) -> PeerIdentity {
     let len = name.len() as u8;
     let subject =
@@ -67,7 +67,7 @@ pub(super) fn named_identity(name: &str) -> PeerIdentity {
     identity(&subject, &subject_alt_name)
 }
 
-/// That of a certificate with these fields.
+/// Returns the identity in a certificate with these fields.
 pub(super) fn identity(subject: &[u8], subject_alt_name: &[u8]) -> PeerIdentity {
     let identity = CertificateIdentity { subject: subject.into(), subject_alt_name: subject_alt_name.into() };
     PeerIdentity::Certificate(identity)
@@ -113,7 +113,7 @@ pub(super) fn stored() -> StoredSession {
     }
 }
 
-/// With SHA-256 and SHA-384.
+/// A provider with SHA-256 and SHA-384.
 pub(super) static PROVIDER: CryptoProvider =
     CryptoProvider::new("test", SignatureAlgorithms::new(&[], &[]), SHA256, |_| Err(KeyError::Malformed))
         .tls13_suites(&[&SUITE, &SUITE_384]);

@@ -1,16 +1,17 @@
-//! Tickets that hold the session themselves, sealed under keys that nobody but this server has (RFC 9846, 4.7.1; RFC
-//! 5077, 4): a server that keeps nothing for a client.
+//! Tickets that contain the session, sealed under keys that only this server has (RFC 9846, 4.7.1; RFC 5077, 4), so
+//! that the server keeps no state for a client.
 //!
 //! ```text
 //! nonce(12) || AEAD(key, nonce, additional data = binding, session) || tag(16)
 //! ```
 //!
-//! 70 bytes for a TLS 1.3 session with SHA-256 and a client without a certificate. There is no key name: the current
-//! key is tried, then the previous one. A second try costs less than a microsecond, a forger gains one bit from it, and
-//! 16 bytes less are sent twice; nor does a name tell an observer which server, and since when, made the ticket. The
-//! two keys are random and never leave the process, so that nobody can make a ticket that opens under both.
+//! A ticket has 70 bytes for a TLS 1.3 session with SHA-256 and a client without a certificate. It has no key name: the
+//! current key is tried, and then the previous one. The second attempt costs less than a microsecond, helps a forger by
+//! one bit, and saves 16 bytes, which would be sent twice. A key name would also tell an observer which server made the
+//! ticket, and since when. The two keys are random and never leave the process, so nobody can make a ticket that
+//! decrypts under both.
 //!
-//! What must always hold: a key seals for at most one lifetime of tickets, and opens for at most two.
+//! What must always hold: a key encrypts tickets for at most one ticket lifetime, and decrypts them for at most two.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -29,13 +30,14 @@ use crate::wire::Parse;
 #[cfg(test)]
 mod tests;
 
-/// The keys of a server for tickets that hold the session themselves, shared by its connections. They are drawn at
-/// random when first needed, replaced as time passes, and end with the process: then clients need a full handshake.
+/// The keys of a server for tickets that contain the session. All connections share them. They are drawn at random when
+/// first needed, replaced as time passes, and end with the process, after which clients need a full handshake.
 pub struct TicketKeys {
     aead: &'static dyn Aead,
     lifetime: u32,
     keys: Mutex<Keys>,
-    /// In here, since no ClientHello from before this was made can be replayed: its ticket does not open.
+    /// The accepted ClientHellos with early data. They live as long as the keys: an older ClientHello cannot be
+    /// replayed, since its ticket does not decrypt.
     client_hellos: Mutex<ClientHellos>,
 }
 
@@ -47,15 +49,16 @@ struct Keys {
 
 struct Key {
     key: Box<dyn AeadKey>,
-    /// When it was drawn, in seconds since 1970.
+    /// When the key was drawn, in seconds since 1970.
     since: u64,
     sealed: u32,
 }
 
 impl TicketKeys {
-    /// Keys for `aead`, such as that of a provider's first suite, and tickets that live for `lifetime_seconds`, seven
-    /// days at most. `recorded_hellos` ClientHellos with early data are remembered while they could be replayed; while
-    /// there are more, early data is refused. 24 bytes each, and 0 where no early data is taken.
+    /// Creates keys for `aead`, such as that of a provider's first suite, and for tickets with a lifetime of
+    /// `lifetime_seconds`, up to seven days. Up to `recorded_hellos` ClientHellos with early data are remembered while
+    /// they could be replayed; if there are more, early data is refused. Each takes 24 bytes; use 0 if no early data is
+    /// accepted.
     pub fn new(aead: &'static dyn Aead, lifetime_seconds: u32, recorded_hellos: usize) -> Result<Self, ApiMisuse> {
         if !(1..=MAX_LIFETIME).contains(&lifetime_seconds) {
             return Err(ApiMisuse::TicketLifetime);
@@ -71,7 +74,7 @@ impl TicketKeys {
         self.lifetime
     }
 
-    /// A ticket for `session`, which is created now.
+    /// Returns a ticket for `session`, which is created now.
     pub(super) fn seal(&self, session: &Session, binding: &Binding, rng: &mut dyn Rng) -> Result<Vec<u8>, CryptoError> {
         let content = session.to_bytes();
         let mut ticket = vec![0; NONCE_LEN + content.len() + TAG_LEN];
@@ -91,7 +94,7 @@ impl TicketKeys {
         Ok(ticket)
     }
 
-    /// The session in `ticket`, if this server sealed it for the same context, and it may still be used.
+    /// Returns the session in `ticket`, if this server sealed it for the same context, and it may still be used.
     pub(super) fn open(&self, ticket: &[u8], binding: &Binding, now: u64) -> Option<Session> {
         let (nonce, sealed) = ticket.split_first_chunk::<NONCE_LEN>()?;
         let mut keys = self.keys.lock();
@@ -104,8 +107,8 @@ impl TicketKeys {
         })
     }
 
-    /// Remembers the ClientHello with `binder`, which counts as fresh until `fresh_until`. False: it was there before,
-    /// or cannot be remembered.
+    /// Remembers the ClientHello with `binder`, which counts as fresh until `fresh_until`. Returns false if it came
+    /// before, or cannot be remembered.
     pub(super) fn is_first(&self, binder: &[u8], fresh_until: u64, now: u64) -> bool {
         self.client_hellos.lock().is_first(binder, fresh_until, now)
     }
@@ -118,8 +121,8 @@ impl TicketKeys {
 }
 
 impl Keys {
-    /// Retires the current key once it sealed for as long as a ticket lives, or as often as random nonces allow, and
-    /// drops the previous one once no ticket under it can be alive. A clock that was set back changes nothing.
+    /// Retires the current key after one ticket lifetime, or when it has sealed as often as random nonces allow, and
+    /// drops the previous key when all of its tickets have expired. A clock that is set back changes nothing.
     fn rotate(&mut self, lifetime: u32, now: u64) {
         let age = |key: &Key| now.saturating_sub(key.since);
         if self.current.as_ref().is_some_and(|key| age(key) >= lifetime.into() || key.sealed == MAX_SEALED) {
@@ -143,5 +146,6 @@ impl fmt::Debug for TicketKeys {
 
 const TAG_LEN: usize = 16;
 
-/// With 2^32 random nonces of 96 bits, two are equal with a probability of 2^-33 (NIST SP 800-38D, 8.3).
+/// How many tickets a key may seal. Among 2^32 random nonces of 96 bits, two are equal with a probability of 2^-33
+/// (NIST SP 800-38D, 8.3).
 const MAX_SEALED: u32 = u32::MAX;

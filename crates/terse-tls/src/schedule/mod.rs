@@ -1,4 +1,4 @@
-//! Key schedules and the transcript that feeds them.
+//! The key schedules, and the transcript that they use.
 
 pub(crate) mod tls12;
 pub(crate) mod tls13;
@@ -8,11 +8,11 @@ mod transcript;
 
 pub(crate) use transcript::{Pending, Transcript};
 
-/// What protects the records of one direction from some point on.
+/// The keys of the records of one direction.
 #[derive(Clone)]
 pub(crate) enum EpochKeys {
-    /// From the next ChangeCipherSpec on.
+    /// TLS 1.2: the keys are used from the next ChangeCipherSpec on.
     Tls12(tls12::RecordKeys),
-    /// From the next record on.
+    /// TLS 1.3: the keys are used from the next record on.
     Tls13(tls13::TrafficSecret),
 }

@@ -1,6 +1,6 @@
-//! The TLS 1.2 key schedule: the PRF (RFC 5246, 5) and everything that is made with it.
+//! The TLS 1.2 key schedule: the PRF (RFC 5246, 5) and all values that are derived with it.
 //!
-//! What must always hold: nothing is derived but under a label of its own, and secrets are wiped when they are dropped.
+//! What must always hold: every value is derived with a label of its own, and secrets are wiped when they are dropped.
 
 use alloc::vec;
 
@@ -16,10 +16,10 @@ use crate::wire::{CachedInformationType, Random, Writer};
 #[cfg(test)]
 mod tests;
 
-/// Length of the `master_secret` in bytes (RFC 5246, 8.1).
+/// The length of the `master_secret` in bytes (RFC 5246, 8.1).
 pub(crate) const MASTER_SECRET_LEN: usize = 48;
 
-/// Length of `verify_data` in bytes, for every suite that this engine has (RFC 5246, 7.4.9).
+/// The length of `verify_data` in bytes, for all suites of this engine (RFC 5246, 7.4.9).
 pub(crate) const VERIFY_DATA_LEN: usize = 12;
 
 /// The randoms of both hellos.
@@ -29,8 +29,8 @@ pub(crate) struct Randoms {
     pub(crate) server: Random,
 }
 
-/// The `pre_master_secret` of a handshake with a pre-shared key: alone (RFC 4279, 2) or with ECDHE (RFC 5489, 2). Fails
-/// if one is too long for its field.
+/// Returns the `pre_master_secret` of a handshake with a pre-shared key, alone (RFC 4279, 2) or with ECDHE (RFC 5489,
+/// 2). Fails if a secret is too long for its field.
 pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Result<SharedSecret, CryptoError> {
     let zeros = vec![0; psk.len()];
     let other_secret = shared.map_or(&zeros[..], AsRef::as_ref);
@@ -39,7 +39,7 @@ pub(crate) fn psk_premaster(psk: &[u8], shared: Option<&SharedSecret>) -> Result
     writer.vec16(other_secret);
     writer.vec16(psk);
     let written = writer.finish();
-    let premaster = SharedSecret::new(premaster); // which wipes it, whatever comes
+    let premaster = SharedSecret::new(premaster); // wipes it even after an error
     written.map_err(|_| CryptoError::InvalidLength)?;
     Ok(premaster)
 }
@@ -52,17 +52,17 @@ pub(crate) struct MasterSecret {
 }
 
 impl MasterSecret {
-    /// With the extended master secret (RFC 7627, 4); the messages are ClientHello...ClientKeyExchange.
+    /// Derives the extended master secret (RFC 7627, 4). The messages are ClientHello...ClientKeyExchange.
     pub(crate) fn extended(suite: &'static Tls12Suite, premaster: &[u8], session_hash: &Digest) -> Self {
         Self::derive(suite, premaster, b"extended master secret", &[session_hash.as_ref()])
     }
 
-    /// Without it (RFC 5246, 8.1).
+    /// Derives the master secret without the extension `extended_master_secret` (RFC 5246, 8.1).
     pub(crate) fn new(suite: &'static Tls12Suite, premaster: &[u8], randoms: &Randoms) -> Self {
         Self::derive(suite, premaster, b"master secret", &[&randoms.client, &randoms.server])
     }
 
-    /// Of a session that is resumed.
+    /// Returns the master secret of a session that is resumed.
     pub(crate) fn resumed(suite: &'static Tls12Suite, secret: &[u8; MASTER_SECRET_LEN]) -> Self {
         Self { suite, secret: Zeroizing::new(*secret) }
     }
@@ -73,12 +73,12 @@ impl MasterSecret {
         Self { suite, secret }
     }
 
-    /// The secret itself, for a stored session and the key log.
+    /// Returns the secret itself, for a stored session and the key log.
     pub(crate) fn expose(&self) -> &[u8; MASTER_SECRET_LEN] {
         &self.secret
     }
 
-    /// The `key_block` (RFC 5246, 6.3). An AEAD has no MAC keys.
+    /// Derives the `key_block` (RFC 5246, 6.3), which has no MAC keys for an AEAD.
     pub(crate) fn key_block(&self, randoms: &Randoms) -> KeyBlock {
         let (key_len, iv_len) = (self.suite.aead.key_len(), fixed_iv_len(self.suite.nonce));
         let mut block = Zeroizing::new(vec![0; 2 * (key_len + iv_len)]);
@@ -86,7 +86,7 @@ impl MasterSecret {
         let (keys, ivs) = block.split_at(2 * key_len);
         let record_keys = |key, iv: &[u8]| {
             let mut write_iv = Zeroizing::new([0; NONCE_LEN]);
-            write_iv[..iv_len].copy_from_slice(iv); // each half of `ivs` is that long
+            write_iv[..iv_len].copy_from_slice(iv); // each half of `ivs` has this length
             RecordKeys { suite: self.suite, write_key: Secret::new(key), write_iv }
         };
         KeyBlock {
@@ -95,12 +95,12 @@ impl MasterSecret {
         }
     }
 
-    /// `verify_data` of the client's Finished (RFC 5246, 7.4.9); the messages are all before it.
+    /// Returns `verify_data` of the client's Finished (RFC 5246, 7.4.9). The messages are all before it.
     pub(crate) fn client_verify_data(&self, messages: &Digest) -> [u8; VERIFY_DATA_LEN] {
         self.verify_data(b"client finished", messages)
     }
 
-    /// `verify_data` of the server's Finished (RFC 5246, 7.4.9); the messages are all before it.
+    /// Returns `verify_data` of the server's Finished (RFC 5246, 7.4.9). The messages are all before it.
     pub(crate) fn server_verify_data(&self, messages: &Digest) -> [u8; VERIFY_DATA_LEN] {
         self.verify_data(b"server finished", messages)
     }
@@ -115,7 +115,7 @@ impl MasterSecret {
         verify(verify_data, &self.server_verify_data(messages))
     }
 
-    /// Keying material for the application (RFC 5705, 4). Labels of the protocol's own are refused.
+    /// Exports keying material for the application (RFC 5705, 4). The labels of TLS itself are refused.
     pub(crate) fn export(
         &self,
         randoms: &Randoms,
@@ -137,7 +137,7 @@ impl MasterSecret {
         Ok(())
     }
 
-    /// The ticket that stands for `subject` in the next handshake.
+    /// Returns the ticket that stands for `subject` in the next handshake.
     pub(crate) fn ticket(&self, sha256: &dyn Hash, subject: &TicketSubject) -> Ticket {
         match subject {
             TicketSubject::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),
@@ -177,7 +177,7 @@ pub(crate) struct KeyBlock {
     pub(crate) server: RecordKeys,
 }
 
-/// What protects records in one direction.
+/// The keys of records in one direction.
 #[derive(Clone)]
 pub(crate) struct RecordKeys {
     suite: &'static Tls12Suite,
@@ -194,7 +194,7 @@ impl RecordKeys {
         self.write_key.as_ref()
     }
 
-    /// The fixed part of the nonce; zeros stand for the explicit part, where there is one.
+    /// Returns the fixed part of the nonce, with zeros for the explicit part, if there is one.
     pub(crate) fn write_iv(&self) -> &[u8; NONCE_LEN] {
         &self.write_iv
     }

@@ -1,6 +1,6 @@
-//! The TLS 1.3 key schedule (RFC 9846, 7.1), one type for each stage, so that no secret is derived from the wrong one.
+//! The TLS 1.3 key schedule (RFC 9846, 7.1). Each stage is a type, so that no secret is derived from the wrong stage.
 //!
-//! What must always hold: a secret of an earlier stage is gone (wiped) once the next stage exists.
+//! What must always hold: the secret of a stage is wiped once the next stage exists.
 
 use crate::cache::{Fingerprint, Ticket, TicketSubject};
 use crate::crypto::{CryptoError, Digest, Hash, NONCE_LEN, Secret, Tls13Suite};
@@ -14,15 +14,14 @@ mod tests;
 
 pub(crate) use early::{EarlySecret, PskKind};
 
-/// What the traffic secrets of a connection are numbered by over datagrams (RFC 9147, 6.1). Each change of keys after the
-/// handshake adds one.
+/// The epochs of traffic secrets over datagrams (RFC 9147, 6.1). Each KeyUpdate increments the epoch.
 pub(crate) mod epoch {
     pub(crate) const EARLY_DATA: u64 = 1;
     pub(crate) const HANDSHAKE: u64 = 2;
     pub(crate) const APPLICATION: u64 = 3;
 }
 
-/// What the key schedule is told once: the suite, and the label prefix of the link.
+/// The parameters of a key schedule: the cipher suite, and the label prefix of TLS or DTLS.
 #[derive(Clone, Copy)]
 pub(crate) struct Schedule {
     pub(crate) suite: &'static Tls13Suite,
@@ -67,7 +66,7 @@ pub(crate) fn hkdf_expand_label(
     hash.hkdf_expand(secret.as_ref(), &[&info[..len]], out)
 }
 
-/// The MAC of a Finished, and of a binder, under a base key (RFC 9846, 4.5.3).
+/// Returns the MAC of a Finished or a binder under a base key (RFC 9846, 4.5.3).
 fn finished(hash: &dyn Hash, label_prefix: &[u8], base_key: &Secret, messages: &Digest) -> Result<Digest, CryptoError> {
     let mut finished_key = Secret::zero(hash.output_len());
     hkdf_expand_label(hash, label_prefix, base_key, b"finished", &[], finished_key.as_mut())?;
@@ -91,7 +90,7 @@ impl HandshakeSecret {
         self.traffic(b"s hs traffic", messages)
     }
 
-    /// On to the next stage.
+    /// Derives the Main Secret, the next stage.
     pub(crate) fn main_secret(self) -> Result<MainSecret, CryptoError> {
         let Schedule { suite, .. } = self.schedule;
         let salt = self.schedule.derive_secret(&self.secret, b"derived", &suite.hash.hash(&[]))?;
@@ -138,7 +137,7 @@ impl MainSecret {
     }
 }
 
-/// A secret that protects records in one direction.
+/// A traffic secret, from which the keys of records in one direction are derived.
 #[derive(Clone)]
 pub(crate) struct TrafficSecret {
     schedule: Schedule,
@@ -151,34 +150,34 @@ impl TrafficSecret {
         self.schedule.suite
     }
 
-    /// The epoch that records under it have over datagrams (RFC 9147, 6.1).
+    /// Returns the epoch of records under this secret over datagrams (RFC 9147, 6.1).
     pub(crate) const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The secret itself, for the key log.
+    /// Returns the secret itself, for the key log.
     pub(crate) fn expose(&self) -> &[u8] {
         self.secret.as_ref()
     }
 
-    /// `[sender]_write_key` (RFC 9846, 7.3). As long a key as `key` is.
+    /// Derives `[sender]_write_key` (RFC 9846, 7.3) in the length of `key`.
     pub(crate) fn write_key(&self, key: &mut [u8]) -> Result<(), CryptoError> {
         self.schedule.expand_label(&self.secret, b"key", &[], key)
     }
 
-    /// `[sender]_write_iv` (RFC 9846, 7.3).
+    /// Derives `[sender]_write_iv` (RFC 9846, 7.3).
     pub(crate) fn write_iv(&self) -> Result<[u8; NONCE_LEN], CryptoError> {
         let mut iv = [0; NONCE_LEN];
         self.schedule.expand_label(&self.secret, b"iv", &[], &mut iv)?;
         Ok(iv)
     }
 
-    /// `[sender]_sn_key` (RFC 9147, 4.2.3). As long a key as `key` is.
+    /// Derives `[sender]_sn_key` (RFC 9147, 4.2.3) in the length of `key`.
     pub(crate) fn sn_key(&self, key: &mut [u8]) -> Result<(), CryptoError> {
         self.schedule.expand_label(&self.secret, b"sn", &[], key)
     }
 
-    /// `verify_data` of a Finished (RFC 9846, 4.5.3).
+    /// Returns `verify_data` of a Finished (RFC 9846, 4.5.3).
     pub(crate) fn verify_data(&self, messages: &Digest) -> Result<Digest, CryptoError> {
         finished(self.schedule.hash(), self.schedule.label_prefix, &self.secret, messages)
     }
@@ -195,11 +194,11 @@ impl TrafficSecret {
         Ok(FinishedProof::after_finished())
     }
 
-    /// The next generation (RFC 9846, 7.2).
+    /// Derives the next generation of the traffic secret (RFC 9846, 7.2).
     pub(crate) fn update(&self) -> Result<Self, CryptoError> {
         let mut secret = Secret::zero(self.schedule.hash().output_len());
         self.schedule.expand_label(&self.secret, b"traffic upd", &[], secret.as_mut())?;
-        Ok(Self { schedule: self.schedule, secret, epoch: self.epoch + 1 }) // never that many
+        Ok(Self { schedule: self.schedule, secret, epoch: self.epoch + 1 }) // cannot overflow in practice
     }
 }
 
@@ -210,7 +209,7 @@ pub(crate) struct ExporterSecret {
 }
 
 impl ExporterSecret {
-    /// The secret itself, for the key log.
+    /// Returns the secret itself, for the key log.
     pub(crate) fn expose(&self) -> &[u8] {
         self.secret.as_ref()
     }
@@ -237,14 +236,14 @@ impl ResumptionSecret {
         self.schedule.hash()
     }
 
-    /// The pre-shared key of the ticket with `ticket_nonce` (RFC 9846, 4.7.1).
+    /// Derives the pre-shared key of the ticket with `ticket_nonce` (RFC 9846, 4.7.1).
     pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> Result<Secret, CryptoError> {
         let mut psk = Secret::zero(self.schedule.hash().output_len());
         self.schedule.expand_label(&self.secret, b"resumption", ticket_nonce, psk.as_mut())?;
         Ok(psk)
     }
 
-    /// The ticket that stands for `subject` in the next handshake.
+    /// Returns the ticket that stands for `subject` in the next handshake.
     pub(crate) fn ticket(&self, sha256: &dyn Hash, subject: &TicketSubject) -> Result<Ticket, CryptoError> {
         match subject {
             TicketSubject::Client(object_hash) => self.ssc_ticket(CachedInformationType::CERT, *object_hash),

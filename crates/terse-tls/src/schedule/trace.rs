@@ -1,4 +1,4 @@
-//! Traces for the tests: what a connection showed, in order, a line for each value.
+//! Traces of connections for the tests: one line for each value, in order.
 
 use alloc::vec::Vec;
 

@@ -65,7 +65,7 @@ impl<'a> Extension<'a> for SelectedInformation<'a> {
     const TYPE: ExtensionType = ExtensionType::CACHED_INFO;
 }
 
-/// The two bodies of `client_cached_info`: absent, which says "supported", or `T objects<0..2^16-1>`.
+/// The two bodies of `client_cached_info`: an empty one, which means "supported", or `T objects<0..2^16-1>`.
 macro_rules! client_cached_info {
     ($(#[$doc:meta])* $name:ident: $item:ty) => {
         $(#[$doc])*
@@ -141,7 +141,7 @@ impl Encode for SelectedClientObject {
     }
 }
 
-/// `compact_cache` in a ClientHello: nothing, which says "supported", or the ticket.
+/// `compact_cache` in a ClientHello: an empty body, which means "supported", or the ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompactOffer(pub(crate) Option<[u8; 8]>);
 
@@ -161,7 +161,8 @@ impl Extension<'_> for CompactOffer {
     const TYPE: ExtensionType = ExtensionType::COMPACT_CACHE;
 }
 
-/// `compact_cache` from the server: nothing, if all is sent in full, or a bit for each message that is left out.
+/// `compact_cache` from the server: an empty body if all messages are sent in full, or a bit for each message that is
+/// omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompactSelection(pub(crate) Option<u8>);
 
@@ -169,7 +170,7 @@ impl CompactSelection {
     pub(crate) const SERVER_CERTIFICATE: u8 = 1;
     pub(crate) const CERTIFICATE_REQUEST: u8 = 2;
     pub(crate) const CLIENT_CERTIFICATE: u8 = 4;
-    /// Not together with [`Self::SERVER_CERTIFICATE`]: it is sent, without the certificates.
+    /// The server's Certificate is sent without its certificates. This excludes [`Self::SERVER_CERTIFICATE`].
     pub(crate) const SERVER_CERTIFICATE_REDUCED: u8 = 8;
 }
 

@@ -1,5 +1,5 @@
-//! The extensions `client_certificate_type` and `server_certificate_type` (RFC 7250, 3): what a client can send and
-//! take, and what the server chose of it.
+//! The extensions `client_certificate_type` and `server_certificate_type` (RFC 7250, 3): the types that a client can
+//! send and accepts, and those that the server selects.
 
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
@@ -52,15 +52,15 @@ macro_rules! certificate_type {
 
 certificate_type! {
     CLIENT_CERTIFICATE_TYPE:
-    /// What the client can send: `CertificateType client_certificate_types<1..2^8-1>`, best first.
+    /// The types that the client can send: `CertificateType client_certificate_types<1..2^8-1>`, best first.
     ClientCertificateTypes,
-    /// What the server asks the client for.
+    /// The type that the server asks the client for.
     ClientCertificateTypeSelected
 }
 certificate_type! {
     SERVER_CERTIFICATE_TYPE:
-    /// What the client can take: `CertificateType server_certificate_types<1..2^8-1>`, best first.
+    /// The types that the client accepts: `CertificateType server_certificate_types<1..2^8-1>`, best first.
     ServerCertificateTypes,
-    /// What the server sends.
+    /// The type that the server sends.
     ServerCertificateTypeSelected
 }

@@ -1,7 +1,7 @@
 //! Code points of the TLS registries: newtypes over integers, so that an unknown value survives.
 //!
-//! Names are the registry's. `NAME.name()` and `Type::from_name` convert to and from the registry's spelling. What is
-//! unknown prints as a number, in decimal and in hexadecimal, as registries have the one or the other.
+//! Names are the registry's. `NAME.name()` and `Type::from_name` convert to and from the registry's spelling. Unknown
+//! values print as numbers, in decimal or hexadecimal as in the registry.
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ macro_rules! code_points {
         impl $type {
             $($(#[$doc])* pub const $name: Self = Self($value);)*
 
-            /// The registry's name, if the value is known here.
+            /// Returns the registry's name, if the value is known here.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*
@@ -26,7 +26,7 @@ macro_rules! code_points {
                 }
             }
 
-            /// The value with the registry's name `name`.
+            /// Returns the value with the registry's name `name`.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self($value)),)*
@@ -35,7 +35,7 @@ macro_rules! code_points {
             }
         }
 
-        /// For users: the registry's name, or that the value is unknown, as the registry writes it.
+        /// Prints for users: the registry's name, or the number of an unknown value in the registry's format.
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {
@@ -45,7 +45,7 @@ macro_rules! code_points {
             }
         }
 
-        /// For programmers.
+        /// Prints for programmers.
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {
@@ -121,9 +121,9 @@ code_points! {
         TLS_CHACHA20_POLY1305_SHA256 = 0x1303 "TLS_CHACHA20_POLY1305_SHA256",
         TLS_AES_128_CCM_SHA256 = 0x1304 "TLS_AES_128_CCM_SHA256",
         TLS_AES_128_CCM_8_SHA256 = 0x1305 "TLS_AES_128_CCM_8_SHA256",
-        /// RFC 5746, 3.3: no suite, but the indication of secure renegotiation.
+        /// RFC 5746, 3.3: not a cipher suite, but the indication of secure renegotiation.
         TLS_EMPTY_RENEGOTIATION_INFO_SCSV = 0x00ff "TLS_EMPTY_RENEGOTIATION_INFO_SCSV",
-        /// RFC 7507: no suite, but the note that the client fell back to an older version.
+        /// RFC 7507: not a cipher suite, but the indication that the client fell back to an older version.
         TLS_FALLBACK_SCSV = 0x5600 "TLS_FALLBACK_SCSV",
         TLS_PSK_WITH_AES_128_CCM_8 = 0xc0a8 "TLS_PSK_WITH_AES_128_CCM_8",
         TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 = 0xc02b "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
@@ -164,12 +164,12 @@ code_points! {
 }
 
 impl ProtocolVersion {
-    /// Refused in a hello whatever else that offers or selects (RFC 9846, E.5).
+    /// SSL 3.0, which is refused in any hello (RFC 9846, E.5).
     pub(crate) const SSL_3_0: Self = Self(0x0300);
 }
 
 impl NamedGroup {
-    /// Whether TLS 1.2 knows the group (RFC 8422, 5.1.1): not the hybrid ones.
+    /// Whether the group is an elliptic curve, which TLS 1.2 supports (RFC 8422, 5.1.1), and not a hybrid group.
     pub const fn is_elliptic_curve(self) -> bool {
         matches!(self, Self::SECP256R1 | Self::SECP384R1 | Self::X25519)
     }
@@ -189,7 +189,7 @@ impl SignatureScheme {
         )
     }
 
-    /// The curve of the keys that sign with it here, if `supported_groups` can name it for key exchange too.
+    /// Returns the curve of the scheme's keys, if `supported_groups` can name it for key exchange as well.
     pub(crate) const fn curve(self) -> Option<NamedGroup> {
         match self {
             Self::ECDSA_SECP256R1_SHA256 => Some(NamedGroup::SECP256R1),
@@ -198,13 +198,13 @@ impl SignatureScheme {
         }
     }
 
-    /// The type of the client certificates whose keys sign with it, in TLS 1.2 (RFC 5246, 7.4.4; RFC 8422, 5.5: EdDSA
-    /// counts as ECDSA).
+    /// Returns the type of client certificates whose keys sign with this scheme in TLS 1.2 (RFC 5246, 7.4.4; RFC 8422,
+    /// 5.5: EdDSA counts as ECDSA).
     pub(crate) const fn client_certificate_type(self) -> ClientCertificateType {
         if self.is_rsa() { ClientCertificateType::RSA_SIGN } else { ClientCertificateType::ECDSA_SIGN }
     }
 
-    /// Whether TLS 1.3 allows the scheme in CertificateVerify (RFC 9846, 4.5.2: no PKCS#1, no SHA-1).
+    /// Whether TLS 1.3 allows the scheme in CertificateVerify, which excludes PKCS#1 and SHA-1 (RFC 9846, 4.5.2).
     pub const fn signs_tls13_handshakes(self) -> bool {
         matches!(
             self,
@@ -219,8 +219,8 @@ impl SignatureScheme {
 }
 
 code_points! {
-    /// `ExtensionType` (RFC 9846, 4.3, and the extensions' own documents). Some have a name here and no more: what is
-    /// known stands in the table of `wire/extensions.rs`.
+    /// `ExtensionType` (RFC 9846, 4.3, and the extensions' own documents). Some have only a name here; the known
+    /// extensions are in the table of `wire/extensions.rs`.
     ExtensionType(u16, "{}") {
         SERVER_NAME = 0 "server_name",
         MAX_FRAGMENT_LENGTH = 1 "max_fragment_length",
@@ -263,7 +263,7 @@ code_points! {
         ENCRYPTED_CLIENT_HELLO = 0xfe0d "encrypted_client_hello",
         /// Private use: the client's half of handshake caching (paper 000, IV-B).
         CLIENT_CACHED_INFO = 0xff42 "client_cached_info",
-        /// Private use: one ticket for everything static that both sides sent.
+        /// Private use: one ticket for all static messages that both sides have sent.
         COMPACT_CACHE = 0xff44 "compact_cache",
         RENEGOTIATION_INFO = 0xff01 "renegotiation_info",
     }

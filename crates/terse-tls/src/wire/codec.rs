@@ -1,6 +1,6 @@
 //! The codec: parsing borrows from the input, encoding writes into a slice, and neither can panic.
 //!
-//! Vectors are those of RFC 9846, 3.4: a length of one, two or three bytes, then that many bytes.
+//! Vectors have the format of RFC 9846, 3.4: a length of one, two or three bytes, then that many bytes.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ pub(crate) trait Encode {
     /// Appends the encoding to `writer`.
     fn encode(&self, writer: &mut Writer<'_>);
 
-    /// The encoding in a buffer of its exact size.
+    /// Returns the encoding in a buffer of its exact size.
     fn to_vec(&self) -> Result<Vec<u8>, EncodeError> {
         let mut count = Writer::new(&mut []);
         self.encode(&mut count);
@@ -39,7 +39,7 @@ pub(crate) trait Encode {
     }
 }
 
-/// A value that is encoded already.
+/// A value that is already encoded.
 pub(crate) struct Encoded<'a>(pub(crate) &'a [u8]);
 
 impl Encode for Encoded<'_> {
@@ -48,11 +48,11 @@ impl Encode for Encoded<'_> {
     }
 }
 
-/// Something did not fit: into the buffer, or into its length field.
+/// A value did not fit into the buffer, or into its length field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EncodeError;
 
-/// What is left of an input.
+/// The rest of an input that is being parsed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         self.chunk().copied()
     }
 
-    /// The same, where it is.
+    /// Reads `N` bytes without copying them.
     pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], InvalidMessage> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(InvalidMessage::Truncated)?;
         self.0 = rest;
@@ -119,8 +119,8 @@ impl<'a> Reader<'a> {
         self.take(len.into())
     }
 
-    /// A length of one byte below 128, else of two with the highest bit set; then that many bytes. Of caches, not of
-    /// TLS.
+    /// Reads a vector whose length has one byte if it is below 128, otherwise two bytes with the highest bit set.
+    /// Caches use this format; TLS does not.
     pub(crate) fn short_vec(&mut self) -> Result<&'a [u8], InvalidMessage> {
         let len = match self.u8()? {
             len @ 0..0x80 => usize::from(len),
@@ -138,19 +138,19 @@ impl<'a> Reader<'a> {
         self.take(len)
     }
 
-    /// Nothing may be left.
+    /// Returns an error if bytes are left.
     pub(crate) fn finish(self) -> Result<(), InvalidMessage> {
         if self.is_empty() { Ok(()) } else { Err(InvalidMessage::TrailingData) }
     }
 }
 
-/// Refuses an empty vector where the lower bound is 1.
+/// Refuses an empty vector, for types whose lower bound is 1.
 pub(crate) fn non_empty(bytes: &[u8]) -> Result<&[u8], InvalidMessage> {
     if bytes.is_empty() { Err(InvalidMessage::IllegalLength) } else { Ok(bytes) }
 }
 
-/// Writes into a slice. Past its end it only counts, and [`Writer::finish`] then fails; so an encoder needs no error
-/// handling of its own, and writing into an empty slice measures.
+/// Writes into a slice. Beyond the end of the slice it only counts bytes, and [`Writer::finish`] then fails. So
+/// encoders need no error handling, and writing into an empty slice measures a value.
 #[derive(Debug)]
 pub(crate) struct Writer<'b> {
     buffer: &'b mut [u8],
@@ -163,7 +163,7 @@ impl<'b> Writer<'b> {
         Self { buffer, len: 0, overlong: false }
     }
 
-    /// How many bytes were written, those past the end included.
+    /// Returns how many bytes were written, including those beyond the end of the slice.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -197,7 +197,7 @@ impl<'b> Writer<'b> {
         self.bytes(&value.to_be_bytes());
     }
 
-    /// A vector with a length field of `N` bytes around what `body` writes.
+    /// Writes a vector: a length field of `N` bytes, and then what `body` writes.
     pub(crate) fn vec<const N: usize>(&mut self, body: impl FnOnce(&mut Self)) {
         let start = self.len;
         self.bytes(&[0; N]);
@@ -221,7 +221,7 @@ impl<'b> Writer<'b> {
         self.vec::<3>(|writer| writer.bytes(bytes));
     }
 
-    /// What [`Reader::short_vec`] reads.
+    /// Writes a vector in the format of [`Reader::short_vec`].
     pub(crate) fn short_vec(&mut self, bytes: &[u8]) {
         match bytes.len() {
             len @ 0..0x80 => self.u8(len as u8),
@@ -233,13 +233,13 @@ impl<'b> Writer<'b> {
         self.bytes(bytes);
     }
 
-    /// How many bytes were written.
+    /// Returns how many bytes were written, or an error if a value did not fit.
     pub(crate) fn finish(self) -> Result<usize, EncodeError> {
         if self.overlong || self.len > self.buffer.len() { Err(EncodeError) } else { Ok(self.len) }
     }
 }
 
-/// A sequence of values: on the wire, where it was checked when it was parsed, or in memory, to be encoded.
+/// A sequence of values: parsed from the wire and checked, or in memory and to be encoded.
 #[derive(Clone, Copy)]
 pub(crate) enum List<'a, T> {
     Wire(&'a [u8]),
@@ -247,7 +247,7 @@ pub(crate) enum List<'a, T> {
 }
 
 impl<'a, T: Parse<'a> + Clone> List<'a, T> {
-    /// Checks that `bytes` are a sequence of `T`, to the last byte.
+    /// Checks that all of `bytes` is a sequence of `T`.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
         let mut reader = Reader::new(bytes);
         while !reader.is_empty() {
@@ -293,7 +293,7 @@ impl<'a, T: Parse<'a> + Clone + fmt::Debug> fmt::Debug for List<'a, T> {
     }
 }
 
-/// Types whose encoding is empty: their presence says it all.
+/// Defines types whose encoding is empty, because only their presence matters.
 macro_rules! empty {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*

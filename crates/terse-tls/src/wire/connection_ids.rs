@@ -1,15 +1,15 @@
-//! New connection IDs during a connection (RFC 9147, 9).
+//! The messages that provide and request new connection IDs (RFC 9147, 9).
 
 use super::ConnectionId;
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer};
 
-/// What new connection IDs are for (RFC 9147, 9).
+/// How new connection IDs are to be used (RFC 9147, 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionIdUsage {
-    /// One of them is used at once, in all records that follow.
+    /// The peer must use one of the IDs at once, in all following records.
     CidImmediate,
-    /// They are kept until the path changes.
+    /// The peer keeps the IDs for a change of path.
     CidSpare,
 }
 
@@ -32,7 +32,7 @@ impl Encode for ConnectionIdUsage {
     }
 }
 
-/// `NewConnectionId`: what records to its sender may carry (RFC 9147, 9).
+/// `NewConnectionId`: provides connection IDs for records to its sender (RFC 9147, 9).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NewConnectionId<'a> {
     pub(crate) cids: List<'a, ConnectionId<'a>>,

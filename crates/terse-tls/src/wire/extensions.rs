@@ -1,5 +1,5 @@
-//! Extensions (RFC 9846, 4.3): the block that carries them, where each may stand, and the general ones. Those of one
-//! purpose have files of their own: key exchange, resumption, certificate types, caching, and TLS 1.2.
+//! Extensions (RFC 9846, 4.3): the extension block, the messages in which each extension may appear, and the general
+//! extensions. Key exchange, resumption, certificate types, caching and TLS 1.2 have files of their own.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -24,8 +24,8 @@ pub(crate) enum ExtensionMessage {
 }
 
 impl ExtensionType {
-    /// The table of RFC 9846, 4.3, and for TLS 1.2 what the extensions' own documents say: the messages in which an
-    /// extension that is known here may appear, or `None` for one that is not known.
+    /// Returns the messages in which a known extension may appear, by the table of RFC 9846, 4.3, and for TLS 1.2 by
+    /// the extension's own RFC. Returns `None` for an unknown extension.
     const fn places(self) -> Option<u8> {
         const CH: u8 = ExtensionMessage::ClientHello as u8;
         const SH: u8 = ExtensionMessage::ServerHello as u8;
@@ -45,7 +45,7 @@ impl ExtensionType {
             | Self::CLIENT_CACHED_INFO
             | Self::COMPACT_CACHE
             | Self::RECORD_SIZE_LIMIT => CH | EE | SH12,
-            Self::SUPPORTED_GROUPS => CH | EE | SH12, // old servers answer it, which means nothing
+            Self::SUPPORTED_GROUPS => CH | EE | SH12, // old servers send it, which is ignored
             Self::STATUS_REQUEST | Self::SIGNED_CERTIFICATE_TIMESTAMP => CH | CR | CT | SH12,
             Self::SIGNATURE_ALGORITHMS | Self::SIGNATURE_ALGORITHMS_CERT | Self::CERTIFICATE_AUTHORITIES => CH | CR,
             Self::EC_POINT_FORMATS | Self::EXTENDED_MASTER_SECRET | Self::SESSION_TICKET | Self::RENEGOTIATION_INFO => {
@@ -62,7 +62,7 @@ impl ExtensionType {
         })
     }
 
-    /// Refuses a known extension in a message that may not carry it.
+    /// Returns an error for a known extension in a message that must not have it.
     pub(crate) const fn check_place(self, place: ExtensionMessage) -> Result<(), ExtensionError> {
         match self.places() {
             Some(places) if places & place as u8 == 0 => Err(ExtensionError::Misplaced(self)),
@@ -71,16 +71,16 @@ impl ExtensionType {
     }
 }
 
-/// What is wrong with the extensions of a message (RFC 9846, 4.3).
+/// An error in the extensions of a message (RFC 9846, 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtensionError {
-    /// The message may not carry it.
+    /// The message must not have the extension.
     Misplaced(ExtensionType),
-    /// The message must have it.
+    /// The message must have the extension.
     Missing(ExtensionType),
-    /// It answers none that was offered.
+    /// The extension was not offered.
     Unsolicited(ExtensionType),
-    /// Its body does not parse.
+    /// The body of an extension does not parse.
     Invalid(InvalidMessage),
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Extensions<'a>(&'a [u8]);
 impl<'a> Extensions<'a> {
     pub(crate) const EMPTY: Self = Self(&[]);
 
-    /// The block without its length.
+    /// Returns the block without its length.
     pub(crate) const fn as_bytes(self) -> &'a [u8] {
         self.0
     }
@@ -106,32 +106,32 @@ impl<'a> Extensions<'a> {
         core::iter::from_fn(move || extension(&mut reader).ok())
     }
 
-    /// The type of the last one: RFC 9846, 4.3.11 gives that place to `pre_shared_key`.
+    /// Returns the type of the last extension: `pre_shared_key` must be the last one (RFC 9846, 4.3.11).
     pub(crate) fn last(self) -> Option<ExtensionType> {
         self.iter().last().map(|(kind, _)| kind)
     }
 
-    /// The extension `E`, if it is there.
+    /// Returns the extension `E`, if it is present.
     pub(crate) fn get<E: Extension<'a>>(self) -> Result<Option<E>, InvalidMessage> {
         self.get_as(E::TYPE)
     }
 
-    /// The extension `E` under another code point than its own, if it is there.
+    /// Returns the extension with code point `kind`, if it is present, parsed as `E`.
     pub(crate) fn get_as<E: Extension<'a>>(self, kind: ExtensionType) -> Result<Option<E>, InvalidMessage> {
         self.iter().find(|(other, _)| *other == kind).map(|(_, body)| E::parse_all(body)).transpose()
     }
 
-    /// The extension `E`, which the message must have.
+    /// Returns the extension `E`, or an error if it is missing.
     pub(crate) fn require<E: Extension<'a>>(self) -> Result<E, ExtensionError> {
         self.get().map_err(ExtensionError::Invalid)?.ok_or(ExtensionError::Missing(E::TYPE))
     }
 
-    /// For a request, in which unknown extensions are ignored: only known ones must be in their place.
+    /// Checks that a request has no misplaced extension. Unknown extensions are ignored.
     pub(crate) fn check_request(self, place: ExtensionMessage) -> Result<(), ExtensionError> {
         self.iter().try_for_each(|(kind, _)| kind.check_place(place))
     }
 
-    /// For a response: every extension answers one that was `offered`, and is in its place.
+    /// Checks that every extension of a response was `offered`, and is not misplaced.
     pub(crate) fn check_response(
         self,
         place: ExtensionMessage,
@@ -188,7 +188,7 @@ impl ExtensionsBuilder {
         self.push_as(E::TYPE, extension)
     }
 
-    /// Under another code point than its own.
+    /// Adds an extension with another code point than its own.
     pub(crate) fn push_as<'a, E: Extension<'a>>(
         &mut self,
         kind: ExtensionType,
@@ -209,7 +209,7 @@ impl ExtensionsBuilder {
         Extensions(&self.bytes)
     }
 
-    /// The types that were added.
+    /// Returns the types that were added.
     pub(crate) fn types(&self) -> &[ExtensionType] {
         &self.types
     }
@@ -235,7 +235,7 @@ impl<'a> Extension<'a> for SupportedVersions<'a> {
     const TYPE: ExtensionType = ExtensionType::SUPPORTED_VERSIONS;
 }
 
-/// `supported_versions` in a ServerHello or HelloRetryRequest: the one selected (RFC 9846, 4.3.1).
+/// `supported_versions` in a ServerHello or HelloRetryRequest: the selected version (RFC 9846, 4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SelectedVersion(pub(crate) ProtocolVersion);
 
@@ -255,7 +255,7 @@ impl Extension<'_> for SelectedVersion {
     const TYPE: ExtensionType = ExtensionType::SUPPORTED_VERSIONS;
 }
 
-/// `connection_id`: `opaque cid<0..2^8-1>`, what records to its sender are to carry (RFC 9146, 3).
+/// `connection_id`: `opaque cid<0..2^8-1>`, the ID for records to its sender (RFC 9146, 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionId<'a>(pub(crate) &'a [u8]);
 
@@ -295,7 +295,7 @@ impl<'a> Extension<'a> for Cookie<'a> {
     const TYPE: ExtensionType = ExtensionType::COOKIE;
 }
 
-/// A vector of code points, `T list<2..2^16-2>`, in the three extensions and the one field that are just that.
+/// Defines a vector of code points, `T list<2..2^16-2>`: three extensions and one field of ClientHello.
 macro_rules! code_point_list {
     ($(#[$doc:meta])* $name:ident: $item:ty $(= $extension:ident)?) => {
         $(#[$doc])*
@@ -409,7 +409,7 @@ impl Encode for ProtocolName<'_> {
     }
 }
 
-/// `server_name` (RFC 6066, 3): from the client names, each of another type, from the server nothing.
+/// `server_name` (RFC 6066, 3): names of distinct types from the client, an empty body from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ServerNameList<'a> {
     Names(List<'a, ServerName<'a>>),
@@ -417,7 +417,7 @@ pub(crate) enum ServerNameList<'a> {
 }
 
 impl<'a> ServerNameList<'a> {
-    /// The host name, if there is one: that type of name is the only one that is known.
+    /// Returns the host name, if there is one. Names of other types are ignored.
     pub(crate) fn host_name(&self) -> Result<Option<&'a str>, InvalidMessage> {
         let Self::Names(names) = self else { return Ok(None) };
         let mut host_names = names.iter().filter(|name| name.name_type == ServerName::HOST_NAME);
@@ -450,8 +450,7 @@ impl<'a> Extension<'a> for ServerNameList<'a> {
     const TYPE: ExtensionType = ExtensionType::SERVER_NAME;
 }
 
-/// `ServerName` (RFC 6066, 3): the names of all types begin with a length of 16 bits, so that those of unknown types can
-/// be skipped.
+/// `ServerName` (RFC 6066, 3). Names of all types begin with a length of 16 bits, so that unknown types can be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServerName<'a> {
     pub(crate) name_type: u8,
@@ -500,12 +499,12 @@ pub enum MaxFragmentLength {
 impl MaxFragmentLength {
     const ALL: [Self; 4] = [Self::Bytes512, Self::Bytes1024, Self::Bytes2048, Self::Bytes4096];
 
-    /// For this many bytes, one of 512, 1,024, 2,048 and 4,096.
+    /// Returns the value for this many bytes, if they are 512, 1,024, 2,048 or 4,096.
     pub fn from_bytes(bytes: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|length| length.bytes() == bytes)
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub const fn bytes(self) -> usize {
         1 << (8 + self as usize)
     }

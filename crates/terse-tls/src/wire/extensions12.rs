@@ -1,5 +1,5 @@
-//! Extensions that only say something in TLS 1.2: `extended_master_secret`, `renegotiation_info`, `ec_point_formats`.
-//! A ClientHello carries them as long as it offers that version; `session_ticket` stands in `resumption`.
+//! Extensions that have a meaning only in TLS 1.2: `extended_master_secret`, `renegotiation_info`, `ec_point_formats`.
+//! A ClientHello has them if it offers TLS 1.2. `session_ticket` is in `resumption`.
 
 use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty, non_empty};
@@ -34,8 +34,8 @@ impl<'a> Extension<'a> for RenegotiationInfo<'a> {
     const TYPE: ExtensionType = ExtensionType::RENEGOTIATION_INFO;
 }
 
-/// `ec_point_formats`: `ECPointFormat ec_point_format_list<1..2^8-1>`, with `uncompressed` among them, which is the
-/// only one that is left (RFC 8422, 5.1.2).
+/// `ec_point_formats`: `ECPointFormat ec_point_format_list<1..2^8-1>`. It must have `uncompressed`, the only format
+/// that is not deprecated (RFC 8422, 5.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EcPointFormats<'a>(&'a [u8]);
 
@@ -43,7 +43,7 @@ impl EcPointFormats<'_> {
     /// ECPointFormat `uncompressed`.
     const UNCOMPRESSED: u8 = 0;
 
-    /// What RFC 8422 tells everyone to send.
+    /// The only list that is sent (RFC 8422, 5.1.2).
     pub(crate) const fn uncompressed() -> Self {
         Self(&[Self::UNCOMPRESSED])
     }

@@ -1,10 +1,10 @@
-//! Bytes that do not parse.
+//! The errors of parsing.
 
 use core::fmt;
 
 use super::AlertDescription;
 
-/// Bytes that do not parse. Each is a `decode_error`, but for those that RFC 9846 gives an alert of its own.
+/// The reasons why bytes do not parse. The alert is `decode_error` unless RFC 9846 requires another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
@@ -12,17 +12,18 @@ pub enum InvalidMessage {
     Truncated,
     /// Bytes are left over after a value.
     TrailingData,
-    /// A vector shorter or longer than its type allows.
+    /// A vector is shorter or longer than its type allows.
     IllegalLength,
-    /// A record longer than the protocol, `record_size_limit` or `max_fragment_length` allows (RFC 9846, 5.1 and 5.2).
+    /// A record is longer than the protocol, `record_size_limit` or `max_fragment_length` allows (RFC 9846, 5.1 and
+    /// 5.2).
     RecordTooLarge,
-    /// A handshake message longer than this side accepts.
+    /// A handshake message is longer than this side accepts.
     HandshakeTooLarge,
-    /// A record of an unknown type (RFC 9846, 5).
+    /// A record has an unknown type (RFC 9846, 5).
     UnknownContentType,
-    /// A value outside the range of its type, such as a compression method other than null.
+    /// A value is outside the range of its type, such as a compression method other than null.
     IllegalValue,
-    /// The same extension twice in one message (RFC 9846, 4.3).
+    /// A message has the same extension twice (RFC 9846, 4.3).
     DuplicateExtension,
 }
 

@@ -1,5 +1,5 @@
-//! Handshake messages (RFC 9846, 4) and alerts (RFC 9846, 6), without their headers. What has another form in TLS 1.2
-//! stands in `tls12`, and NewSessionTicket in `resumption`.
+//! Handshake messages (RFC 9846, 4) and alerts (RFC 9846, 6), without their headers. Messages that differ in TLS 1.2
+//! are in `tls12`, and NewSessionTicket is in `resumption`.
 
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
@@ -12,11 +12,11 @@ pub(crate) type Random = [u8; 32];
 /// `ClientHello` (RFC 9846, 4.2.2; over datagrams RFC 6347, 4.2.1).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClientHello<'a> {
-    /// As TLS numbers versions, once it is read by [`ClientHello::read`].
+    /// The version in the numbering of TLS, if it was read by [`ClientHello::read`].
     pub(crate) legacy_version: ProtocolVersion,
     pub(crate) random: Random,
     pub(crate) legacy_session_id: &'a [u8],
-    /// DTLS has one, which may be empty; TLS has none.
+    /// The cookie of DTLS, which may be empty; `None` in TLS.
     pub(crate) cookie: Option<&'a [u8]>,
     pub(crate) cipher_suites: CipherSuites<'a>,
     pub(crate) legacy_compression_methods: &'a [u8],
@@ -24,7 +24,7 @@ pub(crate) struct ClientHello<'a> {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads the body of one that `protocol` carries.
+    /// Parses the body of a message over this transport.
     pub(crate) fn read(body: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
         let mut reader = Reader::new(body);
         let hello = Self::parse_as(&mut reader, transport)?;
@@ -43,7 +43,7 @@ impl<'a> ClientHello<'a> {
             },
             cipher_suites: CipherSuites::parse(reader)?,
             legacy_compression_methods: non_empty(reader.vec8()?)?,
-            // Versions before TLS 1.3 allow the whole field to be absent.
+            // Versions before TLS 1.3 allow the field to be absent.
             extensions: if reader.is_empty() { Extensions::EMPTY } else { Extensions::parse(reader)? },
         })
     }
@@ -69,7 +69,7 @@ impl Encode for ClientHello<'_> {
     }
 }
 
-/// `ServerHello` (RFC 9846, 4.2.3), and HelloRetryRequest, which has its form (4.2.4).
+/// `ServerHello` (RFC 9846, 4.2.3), and HelloRetryRequest, which has the same structure (4.2.4).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ServerHello<'a> {
     pub(crate) legacy_version: ProtocolVersion,
@@ -87,21 +87,21 @@ impl ServerHello<'_> {
         0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
     ];
 
-    /// The last bytes of the `random` of a server that knows TLS 1.3 and takes TLS 1.2 (RFC 9846, 4.2.3).
+    /// The last bytes of the `random` of a server that supports TLS 1.3 and negotiates TLS 1.2 (RFC 9846, 4.2.3).
     pub(crate) const DOWNGRADE: [u8; 8] = *b"DOWNGRD\x01";
 
     pub(crate) fn is_hello_retry_request(&self) -> bool {
         self.random == Self::HELLO_RETRY_REQUEST
     }
 
-    /// Whether the server says that it would have taken a newer version: than TLS 1.2, or than TLS 1.1.
+    /// Whether the `random` says that the server supports a newer version: TLS 1.3, or TLS 1.2.
     pub(crate) fn is_downgrade(&self) -> bool {
         self.random.ends_with(&Self::DOWNGRADE) || self.random.ends_with(b"DOWNGRD\x00")
     }
 }
 
 impl<'a> ServerHello<'a> {
-    /// Reads the body of one that `protocol` carries.
+    /// Parses the body of a message over this transport.
     pub(crate) fn read(body: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
         let hello = Self::parse_all(body)?;
         Ok(Self { legacy_version: transport.version(hello.legacy_version), ..hello })
@@ -132,7 +132,7 @@ impl Encode for ServerHello<'_> {
     }
 }
 
-/// `HelloVerifyRequest` of DTLS 1.2 (RFC 6347, 4.2.1). Its version says nothing about the one that will be selected.
+/// `HelloVerifyRequest` of DTLS 1.2 (RFC 6347, 4.2.1). Its version is unrelated to the version that will be negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HelloVerifyRequest<'a> {
     pub(crate) server_version: ProtocolVersion,
@@ -194,7 +194,7 @@ impl Encode for CertificateRequest<'_> {
     }
 }
 
-/// A CertificateRequest whose `cert_req` object was selected: the context, then the fingerprint.
+/// A CertificateRequest whose `cert_req` object was selected: the context, and then the fingerprint.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CachedCertificateRequest<'a> {
     pub(crate) certificate_request_context: &'a [u8],
@@ -234,8 +234,8 @@ impl Encode for Certificate<'_> {
     }
 }
 
-/// `CertificateEntry` (RFC 9846, 4.5.1). `cert_data` is empty only in the reduced Certificate of caching; whoever
-/// expects a certificate refuses it.
+/// `CertificateEntry` (RFC 9846, 4.5.1). `cert_data` is empty only in the reduced Certificate of caching; in other
+/// messages an empty one is refused later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CertificateEntry<'a> {
     pub(crate) cert_data: &'a [u8],
@@ -281,7 +281,7 @@ impl Encode for CertificateVerify<'_> {
     }
 }
 
-/// `Finished` (RFC 9846, 4.5.3); its length is the hash's.
+/// `Finished` (RFC 9846, 4.5.3), whose length is that of the hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finished<'a>(pub(crate) &'a [u8]);
 
@@ -319,7 +319,7 @@ impl Encode for KeyUpdate {
     }
 }
 
-/// `Alert` (RFC 9846, 6). The level says nothing in TLS 1.3.
+/// `Alert` (RFC 9846, 6). The level has no meaning in TLS 1.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alert {
     pub(crate) level: u8,

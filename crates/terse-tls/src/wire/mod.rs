@@ -1,7 +1,7 @@
-//! Bytes to types and back, and nothing else: no state, no decisions.
+//! The wire format: parses bytes into types and encodes them back. It has no state and makes no decisions.
 //!
-//! What must always hold: parsing borrows, never panics, and refuses what is left over; code points keep values that
-//! are unknown here; what is encoded parses again to an equal value.
+//! What must always hold: parsing borrows, never panics, and refuses trailing bytes; code points preserve unknown
+//! values; an encoded value parses again to an equal value.
 
 mod caching;
 mod certificate_types;

@@ -1,7 +1,7 @@
-//! Resumption and pre-shared keys: the extensions `pre_shared_key`, `psk_key_exchange_modes` and `early_data` with
-//! NewSessionTicket (RFC 9846, 4.3.9 to 4.3.11 and 4.7.1), and `session_ticket` of TLS 1.2 (RFC 5077).
+//! Resumption and pre-shared keys: the extensions `pre_shared_key`, `psk_key_exchange_modes` and `early_data`, the
+//! message NewSessionTicket (RFC 9846, 4.3.9 to 4.3.11 and 4.7.1), and `session_ticket` of TLS 1.2 (RFC 5077).
 //!
-//! What must always hold: there is one binder for each identity, and at least one of each.
+//! What must always hold: `pre_shared_key` has one binder for each identity, and at least one identity.
 
 use super::InvalidMessage;
 use super::codec::{Encode, EncodeError, List, Parse, Reader, Writer, empty, non_empty};
@@ -47,13 +47,13 @@ pub(crate) struct PreSharedKeyClientHello<'a> {
 }
 
 impl PreSharedKeyClientHello<'_> {
-    /// The length of the binders with their length field. So much does Truncate() take off the end of a ClientHello,
-    /// before a binder is computed over it (RFC 9846, 4.3.11.2).
+    /// Returns the length of the binders with their length field. Truncate() removes this many bytes from the end of a
+    /// ClientHello before a binder is computed over it (RFC 9846, 4.3.11.2).
     pub(crate) fn binders_len(&self) -> usize {
         2 + self.binders.iter().map(|binder| 1 + binder.0.len()).sum::<usize>()
     }
 
-    /// Writes the binders over those of a finished ClientHello that was encoded with others of the same lengths.
+    /// Replaces the binders at the end of an encoded ClientHello by these, which have the same lengths.
     pub(crate) fn patch_binders(&self, client_hello: &mut [u8]) -> Result<(), EncodeError> {
         let start = client_hello.len().checked_sub(self.binders_len()).ok_or(EncodeError)?;
         let mut writer = Writer::new(&mut client_hello[start..]);
@@ -84,7 +84,7 @@ impl<'a> Extension<'a> for PreSharedKeyClientHello<'a> {
     const TYPE: ExtensionType = ExtensionType::PRE_SHARED_KEY;
 }
 
-/// `PskIdentity`: `opaque identity<1..2^16-1>` and the age, in milliseconds, with `ticket_age_add` added.
+/// `PskIdentity`: `opaque identity<1..2^16-1>`, and the age of the ticket in milliseconds plus `ticket_age_add`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PskIdentity<'a> {
     pub(crate) identity: &'a [u8],
@@ -195,8 +195,8 @@ impl Extension<'_> for MaxEarlyDataSize {
     const TYPE: ExtensionType = ExtensionType::EARLY_DATA;
 }
 
-/// `session_ticket` of TLS 1.2: the ticket is the whole body, and an empty one asks for or promises a new one
-/// (RFC 5077, 3.2).
+/// `session_ticket` of TLS 1.2. The ticket is the whole body; an empty one requests or promises a new ticket (RFC 5077,
+/// 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionTicket<'a>(pub(crate) &'a [u8]);
 

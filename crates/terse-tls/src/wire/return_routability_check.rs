@@ -1,4 +1,4 @@
-//! The return routability check (RFC 9853): the extension `rrc`, and the messages of the content type that it allows.
+//! The return routability check (RFC 9853): the extension `rrc`, and the messages of its content type.
 
 use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty};
@@ -13,16 +13,16 @@ impl Extension<'_> for Rrc {
     const TYPE: ExtensionType = ExtensionType::RRC;
 }
 
-/// `return_routability_check` (RFC 9853, 4). Other types of messages are refused here, so that their receiver can
-/// ignore them.
+/// `return_routability_check` (RFC 9853, 4). Messages of unknown types do not parse, so that the receiver can ignore
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::enum_variant_names)] // the RFC's own names
 pub(crate) enum ReturnRoutabilityCheck {
-    /// Whoever gets this returns its cookie, at once, to where it came from.
+    /// Asks the peer to return the cookie at once to the address that the challenge came from.
     PathChallenge(PathCookie),
-    /// The cookie of a challenge that came on a path which is in use.
+    /// Returns the cookie of a challenge that came on a path in use.
     PathResponse(PathCookie),
-    /// The cookie of a challenge that came on a path which is not preferred any more.
+    /// Returns the cookie of a challenge that came on a path that is not preferred any more.
     PathDrop(PathCookie),
 }
 
@@ -30,10 +30,10 @@ pub(crate) enum ReturnRoutabilityCheck {
 pub(crate) type PathCookie = [u8; 8];
 
 impl ReturnRoutabilityCheck {
-    /// How long each is in bytes.
+    /// The length of each message in bytes.
     pub(crate) const LEN: usize = 1 + 8;
 
-    /// `rrc_msg_type`, and the cookie.
+    /// Returns `rrc_msg_type` and the cookie.
     const fn parts(&self) -> (u8, &PathCookie) {
         match self {
             Self::PathChallenge(cookie) => (0, cookie),

@@ -1,14 +1,14 @@
-//! Stapled OCSP on the wire: `status_request`, and what answers it (RFC 6066, 8; RFC 9846, 4.4.2.1).
+//! OCSP stapling on the wire: `status_request` and its answers (RFC 6066, 8; RFC 9846, 4.4.2.1).
 
 use super::InvalidMessage;
 use super::codec::{Encode, Parse, Reader, Writer, empty, non_empty};
 use super::{CertificateStatusType, Extension, ExtensionType};
 
-/// `CertificateStatusRequest` in a ClientHello. What follows a type that is not known here may be anything.
+/// `CertificateStatusRequest` in a ClientHello. The body of an unknown type is not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CertificateStatusRequest<'a> {
     Ocsp {
-        /// `ResponderID responder_id_list<0..2^16-1>`; empty: those that the server knows.
+        /// `ResponderID responder_id_list<0..2^16-1>`. An empty list means any responder that the server knows.
         responder_id_list: &'a [u8],
         /// `Extensions request_extensions<0..2^16-1>`, DER.
         request_extensions: &'a [u8],
@@ -17,7 +17,7 @@ pub(crate) enum CertificateStatusRequest<'a> {
 }
 
 impl CertificateStatusRequest<'_> {
-    /// Any responder, no extensions: all that a device can want, in 5 bytes.
+    /// The shortest request, for any responder and without extensions.
     pub(crate) const ANY: Self = Self::Ocsp { responder_id_list: &[], request_extensions: &[] };
 }
 
@@ -58,8 +58,8 @@ impl<'a> Extension<'a> for CertificateStatusRequest<'a> {
 }
 
 empty! {
-    /// `status_request` without a body: in a ServerHello of TLS 1.2 it says that CertificateStatus may follow, in a
-    /// CertificateRequest of TLS 1.3 it asks for a response.
+    /// `status_request` without a body. In a ServerHello of TLS 1.2 it announces that CertificateStatus may follow; in
+    /// a CertificateRequest of TLS 1.3 it asks for a response.
     StatusRequested
 }
 
@@ -76,7 +76,7 @@ impl<'a> Parse<'a> for CertificateStatus<'a> {
     fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         match CertificateStatusType::parse(reader)? {
             CertificateStatusType::OCSP => non_empty(reader.vec24()?).map(Self),
-            _ => Err(InvalidMessage::IllegalValue), // nothing else was asked for
+            _ => Err(InvalidMessage::IllegalValue), // no other type was requested
         }
     }
 }

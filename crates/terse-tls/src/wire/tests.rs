@@ -1,5 +1,5 @@
-//! What must hold of every type on the wire: what is encoded parses again to an equal value; no shorter and no longer
-//! bytes do; whatever parses is encoded as it came; and nothing panics.
+//! Tests of every type on the wire: an encoded value parses again to an equal value; shorter and longer bytes do not
+//! parse; bytes that parse are encoded again to the same bytes; and nothing panics.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -21,9 +21,9 @@ mod resumption;
 mod status_request;
 mod tls12;
 
-/// `codec_test!(name: Type, strategy, |model| value)`: makes values of a type from owned models, and checks what must
-/// hold. `|model; items = …;|` makes a vector that `value` borrows. `shorter`: the lengths at which a part of the
-/// encoding is a value of its own.
+/// `codec_test!(name: Type, strategy, |model| value)`: generates values of a type from owned models, and tests their
+/// encoding. `|model; items = …;|` makes a vector that `value` borrows. `shorter` tells at which lengths the beginning
+/// of the encoding is itself a valid value.
 macro_rules! codec_test {
     (
         $name:ident: $type:ty, $strategy:expr,
@@ -74,12 +74,12 @@ fn round_trip<'a, T: Parse<'a> + Encode + PartialEq + Debug>(
     }
 }
 
-/// With one byte more, unless that makes a value of its own as well.
+/// Asserts that bytes with one more byte do not parse, unless `shorter` allows it.
 fn refuses_more<'a, T: Parse<'a> + Debug>(longer: &'a [u8], shorter: fn(&[u8], usize) -> bool) {
     assert_eq!(T::parse_all(longer).is_ok(), shorter(longer, longer.len()), "{longer:?}");
 }
 
-/// But for a hello without extensions, to which the empty block is added.
+/// Asserts that bytes that parse are encoded to the same bytes. A hello without extensions gets an empty block.
 fn encodes_as_it_came<'a, T: Parse<'a> + Encode + Debug>(bytes: &'a [u8]) {
     let Ok(value) = T::parse_all(bytes) else { return };
     assert!(!format!("{value:?}").is_empty());
@@ -87,7 +87,7 @@ fn encodes_as_it_came<'a, T: Parse<'a> + Encode + Debug>(bytes: &'a [u8]) {
     assert!(again == bytes || again == [bytes, &[0, 0]].concat(), "{bytes:?} became {again:?}");
 }
 
-/// A change of one byte, or of the length by one.
+/// A change of one byte, or of the length by one byte.
 #[derive(Clone, Debug)]
 enum Mutation {
     Set(Index, u8),
@@ -139,7 +139,7 @@ fn bytes(len: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), len)
 }
 
-/// An extension block with its length: known and unknown types, each at most once.
+/// Generates an extension block with its length: known and unknown types, each at most once.
 fn extension_block() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![0u16..60, any::<u16>()];
     proptest::collection::btree_map(kind, bytes(0..20), 0..5).prop_map(|extensions| {
@@ -155,7 +155,7 @@ fn extensions(block: &[u8]) -> Extensions<'_> {
     Extensions::parse_all(block).unwrap()
 }
 
-/// The error of bytes that no `T` has.
+/// Returns the error of bytes that do not parse as `T`.
 fn error<'a, T: Parse<'a> + Debug>(bytes: &'a [u8]) -> InvalidMessage {
     T::parse_all(bytes).unwrap_err()
 }

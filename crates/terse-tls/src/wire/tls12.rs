@@ -1,9 +1,9 @@
-//! The handshake messages that have a form of their own in TLS 1.2, without their headers: RFC 5246, 7.4; ECDHE
-//! (RFC 8422, 5.4 and 5.7), pre-shared keys (RFC 4279, 2; RFC 5489, 2), tickets (RFC 5077, 3.3), raw public keys
-//! (RFC 7250, 3) and cached objects (RFC 7924, 4). The names end in `12` where TLS 1.3 has a message of the same name.
-//! CertificateVerify and Finished have the form of TLS 1.3.
+//! The handshake messages that differ in TLS 1.2, without their headers: RFC 5246, 7.4; ECDHE (RFC 8422, 5.4 and 5.7),
+//! pre-shared keys (RFC 4279, 2; RFC 5489, 2), tickets (RFC 5077, 3.3), raw public keys (RFC 7250, 3) and cached
+//! objects (RFC 7924, 4). The names end in `12` where TLS 1.3 has a message of the same name. CertificateVerify and
+//! Finished have the same structure as in TLS 1.3.
 //!
-//! The key exchange messages do not say which form they have: that is the cipher suite's to know.
+//! The cipher suite determines the structure of the key exchange messages.
 
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, empty, non_empty};
@@ -49,8 +49,8 @@ impl Encode for Asn1Cert<'_> {
 }
 
 /// A Certificate of type RawPublicKey: `opaque ASN.1_subjectPublicKeyInfo<1..2^24-1>` (RFC 7250, 3). It is empty only
-/// where a client has no key to send, which looks the same as an empty `certificate_list`; whoever expects a key
-/// refuses it.
+/// if a client has no key to send, which has the same bytes as an empty `certificate_list`; where a key is required, an
+/// empty one is refused later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawPublicKey12<'a>(pub(crate) &'a [u8]);
 
@@ -91,7 +91,7 @@ pub(crate) struct CertificateRequest12<'a> {
 }
 
 impl CertificateRequest12<'_> {
-    /// Whether certificates of this type are among those that the server takes.
+    /// Whether the server accepts certificates of this type.
     pub(crate) fn accepts(&self, kind: ClientCertificateType) -> bool {
         self.certificate_types.iter().any(|accepted| accepted == kind)
     }
@@ -116,7 +116,7 @@ impl Encode for CertificateRequest12<'_> {
 }
 
 /// `ServerECDHParams` (RFC 8422, 5.4): a named group, and the server's `opaque point<1..2^8-1>` in it. A signature
-/// covers its encoding, after the two randoms.
+/// covers the two randoms and this encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EcdheParams<'a> {
     pub(crate) group: NamedGroup,
@@ -265,10 +265,10 @@ impl Encode for ClientKeyExchangeEcdhePsk<'_> {
     }
 }
 
-/// `NewSessionTicket` (RFC 5077, 3.3). An empty ticket is none after all.
+/// `NewSessionTicket` (RFC 5077, 3.3). An empty ticket means that the server issues none after all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NewSessionTicket12<'a> {
-    /// In seconds; 0 says nothing.
+    /// The lifetime in seconds; 0 means that it is unspecified.
     pub(crate) lifetime_hint: u32,
     pub(crate) ticket: &'a [u8],
 }

@@ -1,21 +1,21 @@
-//! TLS over a stream or DTLS over datagrams: what differs in the bytes of handshake messages.
+//! TLS over a stream, or DTLS over datagrams: the differences in the bytes of handshake messages.
 
 use super::ProtocolVersion;
 
-/// The kind of link under a connection, and so which protocol is spoken over it.
+/// The transport under a connection, which determines the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Transport {
-    /// Bytes in order, without loss, such as TCP: TLS.
+    /// TLS over a reliable stream of bytes, such as TCP.
     #[default]
     Stream,
-    /// Datagrams, with loss, in any order, such as UDP: DTLS. A ClientHello has a cookie (RFC 6347, 4.2.1; RFC 9147, 5.3),
-    /// versions are written otherwise.
+    /// DTLS over datagrams, which may be lost and reordered, such as UDP. A ClientHello has a cookie (RFC 6347, 4.2.1;
+    /// RFC 9147, 5.3), and versions are encoded differently.
     Datagram,
 }
 
 impl Transport {
-    /// As in reports: `stream`, `datagram`.
+    /// Returns the name for reports: `stream` or `datagram`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stream => "stream",
@@ -23,7 +23,7 @@ impl Transport {
         }
     }
 
-    /// The prefix of the labels that 1.3 derives keys with (RFC 9846, 7.1; RFC 9147, 5.9).
+    /// Returns the prefix of the labels of HKDF-Expand-Label (RFC 9846, 7.1; RFC 9147, 5.9).
     pub(crate) const fn label_prefix(self) -> &'static [u8] {
         match self {
             Self::Stream => b"tls13 ",
@@ -31,7 +31,7 @@ impl Transport {
         }
     }
 
-    /// The length of the header of a handshake message in bytes (RFC 9846, 4; RFC 6347, 4.2.2).
+    /// Returns the length of a handshake message's header in bytes (RFC 9846, 4; RFC 6347, 4.2.2).
     pub(crate) const fn message_header_len(self) -> usize {
         match self {
             Self::Stream => 4,
@@ -39,13 +39,14 @@ impl Transport {
         }
     }
 
-    /// A message without what its header has beyond that of TLS: number and place of the fragment.
+    /// Returns a message without the fields that only DTLS has in its header: message_seq, and offset and length of the
+    /// fragment.
     pub(crate) fn without_sequence(self, message: &[u8]) -> [&[u8]; 2] {
         let (header, rest) = message.split_at(message.len().min(4));
         [header, rest.get(self.message_header_len() - 4..).unwrap_or_default()]
     }
 
-    /// What a server of 1.3 echoes of the client's `legacy_session_id`: nothing in DTLS (RFC 9147, 5).
+    /// Returns the `legacy_session_id` that a server of version 1.3 echoes, which is empty in DTLS (RFC 9147, 5).
     pub(crate) fn legacy_session_id_echo(self, legacy_session_id: &[u8]) -> &[u8] {
         match self {
             Self::Stream => legacy_session_id,
@@ -53,13 +54,13 @@ impl Transport {
         }
     }
 
-    /// A version of TLS as this protocol writes it, and back: DTLS has the ones' complement, of a count that begins at
-    /// 1.1 (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, all that is less is newer, and all that is more is
-    /// older.
+    /// Converts a version of TLS to its encoding in this protocol, or back. DTLS encodes the ones' complement of
+    /// numbers that begin at 1.0 for TLS 1.1 (RFC 6347, 4.1; RFC 9147, 5.3). So 254.253 is TLS 1.2, lower values are
+    /// newer, and higher values are older.
     pub(crate) const fn version(self, version: ProtocolVersion) -> ProtocolVersion {
         ProtocolVersion(match (self, version.0) {
             (Self::Stream, number) => number,
-            (Self::Datagram, 0x0302) => 0xfeff, // there is no DTLS 1.1: 1.0 is TLS 1.1
+            (Self::Datagram, 0x0302) => 0xfeff, // DTLS 1.0 corresponds to TLS 1.1, and there is no DTLS 1.1
             (Self::Datagram, 0xfeff) => 0x0302,
             (Self::Datagram, 0x0301) => 0xfefe,
             (Self::Datagram, 0xfefe) => 0x0301,

@@ -1,4 +1,4 @@
-//! The vector of RFC 7924, and what a fingerprint does and does not depend on.
+//! Tests with the vector of RFC 7924, and of what a fingerprint depends on.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use super::*;
 use crate::cert::sha256::sha256;
 use crate::wire::{Certificate, CertificateEntry, Encode, Extensions, List, Parse, RawPublicKey12, Reader};
 
-/// The bytes of a published vector, from beside the workspace or from where `TERSE_VECTORS` points. Without them a test
-/// is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
+/// Returns the bytes of a published vector, from beside the workspace or from the directory `TERSE_VECTORS`. Without
+/// them a test is skipped, or fails if `TERSE_REQUIRE_ALL=1`.
 fn vector(name: &str) -> Option<Vec<u8>> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors");
     let directory = env::var("TERSE_VECTORS").unwrap_or_else(|_| String::from(beside));
     let Ok(hex) = fs::read_to_string(Path::new(&directory).join(name)) else {
-        // Not with println!, whose output a passing test does not show.
+        // The output of println! would not be shown for a passing test.
         let _ = writeln!(stderr(), "skipped: the vector {name} is not there (see TERSE_VECTORS)");
         assert_ne!(env::var("TERSE_REQUIRE_ALL").as_deref(), Ok("1"), "{name} is required");
         return None;
@@ -25,7 +25,7 @@ fn vector(name: &str) -> Option<Vec<u8>> {
     Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// The certificates of a TLS 1.2 Certificate message.
+/// Returns the certificates of a TLS 1.2 Certificate message.
 fn certificate_list(message: &[u8]) -> Vec<&[u8]> {
     let mut message = Reader::new(&message[4..]);
     let mut list = Reader::new(message.vec24().unwrap());
@@ -41,7 +41,7 @@ fn the_published_fingerprint() {
     let chain = certificate_list(&message);
     assert_eq!(Fingerprint::of_chain(chain.iter().copied()).0[..], fingerprint);
 
-    // The same chain in TLS 1.3, with all that may stand around it.
+    // The same chain is hashed from TLS 1.3, with a context and extensions.
     let status_request = [0, 7, 0, 5, 0, 3, 1, 2, 3];
     let extensions = Extensions::parse_all(&status_request).unwrap();
     let entries: Vec<_> = chain.iter().map(|cert_data| CertificateEntry { cert_data, extensions }).collect();
@@ -66,7 +66,7 @@ fn a_chain_is_hashed_in_its_tls_1_2_form() {
     assert_ne!(of(&[&[7], &[8, 9]]), of(&[&[7, 8], &[9]]));
 }
 
-/// RFC 7250, 3: without a list around it in TLS 1.2; RFC 9846, 4.5.1: in a list of one in TLS 1.3.
+/// A raw public key is not in a list in TLS 1.2 (RFC 7250, 3), and in a list of one entry in TLS 1.3 (RFC 9846, 4.5.1).
 #[test]
 fn a_raw_public_key_is_hashed_as_its_version_sends_it() {
     let of = |version| Fingerprint::of_raw_public_key(version, &[7, 8]);

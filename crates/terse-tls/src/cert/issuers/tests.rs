@@ -1,4 +1,4 @@
-//! What names issuers and certificates, and what the table remembers.
+//! Tests of the identifiers of issuers and certificates, and of the table of issuers.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -25,7 +25,7 @@ fn trust(pki: &Pki) -> Trust {
     Trust::new(&[pki.root()]).unwrap()
 }
 
-/// The chain of the server of `pki`, verified with revocation.
+/// Verifies the chain of the server of `pki`, with revocation.
 fn verified(pki: &Pki) -> VerifiedPeer {
     let crl = pki.authority.crl(1, &[], validity()).unwrap();
     let trust = trust(pki).with_crls(&[crl]).unwrap();
@@ -98,7 +98,7 @@ fn each_part_makes_another_name() {
     }
     let certificates = [issuer("a").certificates()(&[2, 1, 1]), issuer("a").certificates()(&[2, 1, 2])];
     assert_ne!(certificates[0], certificates[1]);
-    // RFC 5280, 4.1.2.2: with its issuer, a serialNumber names a certificate, whatever else that issuer may do.
+    // RFC 5280, 4.1.2.2: issuer and serialNumber identify a certificate, whatever the issuer's keyUsage.
     assert_eq!(Issuer::new(b"a", &[7; 91], false).certificates()(&[2, 1, 1]), certificates[0]);
 }
 
@@ -129,7 +129,7 @@ fn the_table_is_bounded_and_forgets_what_is_not_used() {
     assert!(table.find(large.id()).is_none());
 }
 
-/// What a cache file had: in the order of use, bounded, and by the names that the keys have.
+/// A cache file keeps the order of use, the limit, and the identifiers.
 #[test]
 fn what_was_saved_is_known_again() {
     let table = table(&["root"]);
@@ -148,7 +148,7 @@ fn what_was_saved_is_known_again() {
     assert_eq!(loaded.len(), 4, "it is learned where the application keeps it");
 }
 
-/// A file that names one CA as another: its key is nobody's.
+/// A file may have a CA under the identifier of another one, which is forgotten.
 #[test]
 fn a_key_under_another_name_is_forgotten() {
     let saved = |id: IssuerId| {

@@ -9,7 +9,7 @@ fn tlv(tag: u8, value: &[u8]) -> Vec<u8> {
     [&[tag, u8::try_from(value.len()).unwrap()], value].concat()
 }
 
-/// A `Name` of one attribute, a UTF8String: 3 is the common name, 10 the organization.
+/// Returns a `Name` of one attribute, a UTF8String: 3 is the common name, 10 the organization.
 fn subject(attribute: u8, value: &str) -> Vec<u8> {
     let attribute = tlv(0x30, &[&[6, 3, 0x55, 4, attribute][..], &tlv(0x0c, value.as_bytes())].concat());
     tlv(0x31, &attribute)
@@ -19,7 +19,7 @@ fn common_name(name: &str) -> Vec<u8> {
     tlv(0x30, &subject(3, name))
 }
 
-/// Of the kinds of RFC 5280, 4.2.1.6: 2 is dNSName, 6 uniformResourceIdentifier, 7 iPAddress.
+/// Returns names of the kinds of RFC 5280, 4.2.1.6: 2 is dNSName, 6 uniformResourceIdentifier, 7 iPAddress.
 fn alt_names(names: &[(u8, &[u8])]) -> Vec<u8> {
     tlv(0x30, &names.iter().flat_map(|(kind, name)| tlv(0x80 | kind, name)).collect::<Vec<_>>())
 }
@@ -57,7 +57,7 @@ fn the_whole_subject_is_printed() {
     assert_eq!(printed(&common_name("a,O=Plant"), &[]), "CN=a\\,O=Plant");
 }
 
-/// Whatever stands in a name of one kind, it does not print as a name of another kind.
+/// A name of one kind never prints as a name of another kind, whatever its bytes.
 #[test]
 fn no_name_looks_like_one_of_another_kind() {
     let key = PeerName::RawPublicKey([7; 32]).to_string();
@@ -87,7 +87,7 @@ fn the_api_tells_kinds_apart() {
     assert_eq!(name(&common_name("b.example"), &[]), PeerName::Subject("CN=b.example".into()));
 }
 
-/// As `openssl pkey -pubin -outform DER | sha256sum` has it.
+/// The hash is that of `openssl pkey -pubin -outform DER | sha256sum`.
 #[test]
 fn a_raw_public_key_prints_its_whole_hash() {
     let printed = |key: &[u8]| PeerIdentity::RawPublicKey(key.into()).to_string();

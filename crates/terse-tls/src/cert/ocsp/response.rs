@@ -1,5 +1,5 @@
-//! Reading an OCSP response (RFC 6960, 4.2.1), in place; nothing is decided here but that a response that is not
-//! `successful`, or of another type than `id-pkix-ocsp-basic`, says nothing.
+//! Parses OCSP responses (RFC 6960, 4.2.1) in place. Nothing is decided here, except that a response must be
+//! `successful` and of the type `id-pkix-ocsp-basic`.
 
 use x509_cert::der::asn1::{AnyRef, BitStringRef, GeneralizedTime, ObjectIdentifier};
 use x509_cert::der::{Decode, Reader, SliceReader};
@@ -18,19 +18,19 @@ const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.
 
 /// `BasicOCSPResponse`.
 pub(super) struct BasicResponse<'a> {
-    /// `tbsResponseData`, header and all: what is signed.
+    /// `tbsResponseData` with its header: the signed part.
     pub(super) signed: &'a [u8],
     pub(super) responder: ResponderId<'a>,
-    /// Contents of `responses`.
+    /// The contents of `responses`.
     responses: &'a [u8],
-    /// Contents of the AlgorithmIdentifier.
+    /// The contents of the AlgorithmIdentifier.
     pub(super) signature_algorithm: &'a [u8],
     pub(super) signature: &'a [u8],
-    /// Contents of `certs`; empty if there are none.
+    /// The contents of `certs`; empty if there are none.
     certs: &'a [u8],
 }
 
-/// `ResponderID`: who signed.
+/// `ResponderID`: the signer of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponderId<'a> {
     /// A DER `Name`.
@@ -48,16 +48,16 @@ pub(super) struct SingleResponse<'a> {
     pub(super) next_update: Option<u64>,
 }
 
-/// `CertID`: which certificate it is about.
+/// `CertID`: identifies the certificate that a response is about.
 pub(super) struct CertId<'a> {
     pub(super) hash: CertIdHash,
     pub(super) issuer_name_hash: &'a [u8],
     pub(super) issuer_key_hash: &'a [u8],
-    /// Contents of a DER INTEGER.
+    /// The contents of a DER INTEGER.
     pub(super) serial_number: &'a [u8],
 }
 
-/// What the hashes of a [`CertId`] were made with.
+/// The hash algorithm of a [`CertId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CertIdHash {
     Sha1,
@@ -74,7 +74,7 @@ pub(super) enum CertStatus {
 }
 
 impl<'a> BasicResponse<'a> {
-    /// From an `OCSPResponse`.
+    /// Parses an `OCSPResponse`.
     pub(super) fn read(response: &'a [u8]) -> Result<Self, StapleError> {
         let mut response = reader(sequence(response)?)?;
         let status = contents(tlv(&mut response)?, ENUMERATED)?;
@@ -101,7 +101,8 @@ impl<'a> BasicResponse<'a> {
         Ok(Self { signed, responder, responses, signature_algorithm, signature, certs })
     }
 
-    /// The first response that `is_wanted`. All are read: one that cannot be may be the one that matters.
+    /// Returns the first response that `is_wanted`. All responses must parse, since a malformed one may be the wanted
+    /// one.
     pub(super) fn find(
         &self,
         is_wanted: impl Fn(&SingleResponse<'a>) -> bool,
@@ -117,7 +118,7 @@ impl<'a> BasicResponse<'a> {
         Ok(found)
     }
 
-    /// The certificates that came along; those that cannot be read end it.
+    /// Returns the certificates in the response, up to the first malformed one.
     pub(super) fn certs(&self) -> impl Iterator<Item = &'a [u8]> {
         let mut certs = reader(self.certs).ok();
         core::iter::from_fn(move || {
@@ -126,7 +127,7 @@ impl<'a> BasicResponse<'a> {
     }
 }
 
-/// `ResponseData`: who made it, and the contents of `responses`.
+/// Parses `ResponseData`. Returns the responder, and the contents of `responses`.
 fn response_data(signed: &[u8]) -> Result<(ResponderId<'_>, &[u8]), StapleError> {
     let mut data = reader(sequence(signed)?)?;
     if optional(&mut data, CONTEXT_0)?.is_some_and(|version| version != VERSION_1) {
@@ -179,7 +180,7 @@ impl<'a> CertId<'a> {
     }
 }
 
-/// A response with a critical extension is of no use to who does not know it (RFC 6960, 4.4), and none is known here.
+/// Refuses critical extensions, since none is known here (RFC 6960, 4.4).
 fn extensions(extensions: Option<&[u8]>) -> Result<(), StapleError> {
     let Some(extensions) = extensions else { return Ok(()) };
     let mut extensions = reader(sequence(extensions)?)?;
@@ -193,19 +194,19 @@ fn extensions(extensions: Option<&[u8]>) -> Result<(), StapleError> {
     Ok(())
 }
 
-/// GeneralizedTime, in seconds since 1970.
+/// Parses a GeneralizedTime. Returns it in seconds since 1970.
 fn time(tlv: &[u8]) -> Result<u64, StapleError> {
     let time = GeneralizedTime::from_der(tlv).map_err(|_| StapleError::Malformed)?;
     Ok(time.to_unix_duration().as_secs())
 }
 
-/// The contents of an element with this tag, which fills `tlv`.
+/// Returns the contents of an element with this tag, which fills `tlv`.
 fn contents(tlv: &[u8], tag: u8) -> Result<&[u8], StapleError> {
     let any = AnyRef::from_der(tlv).map_err(|_| StapleError::Malformed)?;
     if tlv.first() == Some(&tag) { Ok(any.value()) } else { Err(StapleError::Malformed) }
 }
 
-/// The contents of the next element, if it has this tag.
+/// Returns the contents of the next element, if it has this tag.
 fn optional<'a>(reader: &mut SliceReader<'a>, tag: u8) -> Result<Option<&'a [u8]>, StapleError> {
     let mut ahead = reader.clone();
     if ahead.is_finished() {
@@ -224,7 +225,7 @@ fn finished(is_finished: bool) -> Result<(), StapleError> {
 }
 
 impl From<CertificateError> for StapleError {
-    /// Of what reads DER.
+    /// Converts the errors of the functions that parse DER.
     fn from(_: CertificateError) -> Self {
         Self::Malformed
     }

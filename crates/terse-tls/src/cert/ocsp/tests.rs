@@ -1,4 +1,4 @@
-//! What counts as a response; who may sign one is shown in whole handshakes (`tests/stapling`).
+//! Tests of which responses are accepted. The signers are tested in whole handshakes (`tests/stapling`).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -37,14 +37,14 @@ fn server(trust: &Trust) -> VerifiedPeer {
     trust.verify(&chain, PeerRole::Server(&name), algorithms, Some(unix_time(0))).unwrap().0
 }
 
-/// When it ends.
+/// Checks a response. Returns when it becomes invalid.
 fn judge(provider: &CryptoProvider, response: &[u8], time: Option<u64>) -> Result<Option<u64>, CertificateError> {
     let trust = trust();
     let (peer, time) = (server(&trust), time.map(unix_time));
     trust.check_staple(&peer, Some(response), provider, provider.signatures.all, time)
 }
 
-/// All of it is signed, or must be what it is.
+/// Every byte is signed, or must have its value.
 #[test]
 fn no_byte_can_be_changed() {
     let (trust, provider) = (trust(), provider());
@@ -94,7 +94,7 @@ fn an_algorithm_that_is_not_accepted() {
     assert_eq!(checked, Err(CertificateError::Staple(StapleError::UnsupportedAlgorithm)));
 }
 
-/// Whoever is asked for a response knows who issued the leaf, also where revocation is not checked otherwise.
+/// A side that requests a response must know the issuer of the leaf, even if it does not check revocation otherwise.
 #[test]
 fn the_policy_is_part_of_what_a_cached_result_depends_on() {
     let name = ServerName::try_from(SERVER_NAME).unwrap();

@@ -1,4 +1,4 @@
-//! Keys of every kind there and back, and what signs with them.
+//! Tests that keys of every kind are packed and unpacked, and verify signatures.
 
 use alloc::vec::Vec;
 
@@ -27,7 +27,7 @@ fn unpacked(bytes: &[u8]) -> Result<(Box<[u8]>, bool), InvalidMessage> {
     Ok(result)
 }
 
-/// The bytes of a packed key, by chain.
+/// The chains, with the number of bytes of their leaf's packed key.
 const KINDS_OF_CHAINS: [(&str, usize); 5] =
     [("p256x3", 33), ("p384x3", 49), ("ed25519x3", 33), ("rsa2048x3", 257), ("rsa4096x3", 513)];
 
@@ -59,7 +59,7 @@ fn raw_public_keys_come_back_byte_by_byte() {
     }
 }
 
-/// Both providers verify with a point that is compressed as with the whole one, whatever its y.
+/// Both providers verify with a compressed point as with the uncompressed one, whatever its y.
 #[test]
 fn compressed_points_verify() {
     let mut signs = [0; 2];

@@ -1,4 +1,4 @@
-//! Which raw public keys are believed, what is kept of them, and what they change in the policy.
+//! Tests of which raw public keys are trusted, what is kept of them, and how they change the policy.
 
 use alloc::vec;
 
@@ -15,7 +15,7 @@ use crate::wire::{AlertDescription, CertificateType, Encode, Parse};
 
 type Key = SubjectPublicKeyInfoDer<'static>;
 
-/// Three keys: P-256 twice, and Ed25519.
+/// Returns three keys: P-256 twice, and Ed25519.
 fn keys() -> [Key; 3] {
     let (p256, ed25519) = (Pki::shared("p256x3"), Pki::shared("ed25519x2"));
     [key_of(p256.server.leaf()), key_of(p256.client.leaf()), key_of(ed25519.client.leaf())]
@@ -84,7 +84,7 @@ fn a_key_is_of_a_kind_that_can_be_verified() {
         let keys = [keys[0].clone(), SubjectPublicKeyInfoDer::from(key)];
         Trust::raw_public_keys(&keys).and_then(|trust| trust.check(&provider())).err()
     };
-    // X25519 (RFC 8410, 4) agrees on keys and signs nothing.
+    // X25519 (RFC 8410, 4) is for key agreement, not for signatures.
     let x25519 = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x6e, 3, 0x21, 0][..], &[9; 32]].concat();
     assert_eq!(configured(&x25519), Some(ApiMisuse::UnsupportedPublicKey));
     let rsa1024 = include_str!("../../../../terse-testkit/src/provider_suite/data/rsa1024.spki.pem");

@@ -1,4 +1,5 @@
-//! What is matched by hashes against what path validation says, for lists of every kind; and the replacement of lists.
+//! Tests that the check by hashes agrees with path validation, for lists of every kind; and of the replacement of
+//! lists.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -20,28 +21,28 @@ use crate::cert::{Links, PeerRole, Trust, VerifiedPeer};
 use crate::error::CertificateError;
 use crate::proof::FinishedProof;
 
-/// A CA; of the impostors each has the name of an other one.
+/// A CA. Each impostor has the name of another CA.
 struct Ca {
     params: CertificateParams,
     key: KeyPair,
 }
 
-/// Root, upper and lower issue a chain of three below the root. `chains` differ in whether the upper CA may sign CRLs,
-/// and whether the leaf has a distribution point.
+/// The CAs root, upper and lower, which issue a chain of three certificates. `chains` differ in whether the upper CA
+/// may sign CRLs, and whether the leaf has a distribution point.
 struct World {
     root: CertificateDer<'static>,
     chains: Vec<Vec<CertificateDer<'static>>>,
     lists: Vec<List>,
 }
 
-/// A CRL, and what it is.
+/// A CRL, and its properties.
 #[derive(Debug)]
 struct List {
     der: CertificateRevocationListDer<'static>,
-    /// 0: root, 1: upper, 2: lower.
+    /// The issuer: 0 is root, 1 upper, 2 lower.
     issuer: usize,
     is_impostors: bool,
-    /// Whether it revokes what that issuer issued.
+    /// Whether the list revokes the certificate that its issuer issued.
     revokes: bool,
     has_scope: bool,
     number: u64,
@@ -95,7 +96,7 @@ impl Ca {
     }
 }
 
-/// All certificates have the same: with the issuer it names one of them.
+/// The serial number of all certificates, which differ in their issuers.
 const SERIAL_NUMBER: &[u8] = &[0x5a, 1, 2, 3];
 
 static WORLD: LazyLock<World> = LazyLock::new(|| {
@@ -126,7 +127,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
                 {
                     let has_scope = scope.is_some();
                     for number in [1, 200] {
-                        let der = ca.list(is_current, revokes, scope, number); // 200 takes a byte more
+                        let der = ca.list(is_current, revokes, scope, number); // 200 has one byte more
                         lists.push(List { der, issuer, is_impostors, revokes, has_scope, number });
                     }
                 }
@@ -142,10 +143,10 @@ impl World {
         let fits = |list: &&List| {
             (list.issuer, list.revokes, list.has_scope, list.is_impostors) == (issuer, revokes, false, false)
         };
-        self.lists.iter().find(fits).unwrap().der.clone() // the first of each kind is current
+        self.lists.iter().find(fits).unwrap().der.clone() // the first list of each kind is current
     }
 
-    /// Under the one list that is needed.
+    /// Returns a trust policy with only the list that is needed.
     fn trust(&self) -> Trust {
         let trust = Trust::new(core::slice::from_ref(&self.root)).unwrap();
         trust.with_crls(&[self.find(2, false)]).unwrap()
@@ -158,7 +159,7 @@ fn verify(trust: &Trust, chain: &[CertificateDer<'_>]) -> Result<VerifiedPeer, C
     trust.verify(chain, role, provider().signatures.all, Some(unix_time(0))).map(|(peer, _)| peer)
 }
 
-/// The chain, verified and learned.
+/// Returns the links of a chain that was verified and learned.
 fn links(trust: &Trust, chain: &[CertificateDer<'_>]) -> Links {
     let peer = verify(trust, chain).unwrap();
     trust.learn(&FinishedProof::after_finished(), &peer);
@@ -203,7 +204,8 @@ fn each_doubt() {
     }
 }
 
-/// The lists of an issuer, in any order: the newest says who is covered, and all say who is revoked.
+/// The lists of an issuer are in any order: the newest one says which certificates are good, and all say which are
+/// revoked.
 #[test]
 fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
     let find = |is_current: bool, revokes: bool, number: u64| {
@@ -211,7 +213,7 @@ fn of_several_lists_the_newest_counts_and_what_any_revokes_is_refused() {
             (list.issuer, list.is_impostors, list.has_scope) == (2, false, false)
                 && (list.revokes, list.number) == (revokes, number)
         };
-        WORLD.lists.iter().filter(fits).nth(usize::from(!is_current)).unwrap().der.clone() // the current one comes first
+        WORLD.lists.iter().filter(fits).nth(usize::from(!is_current)).unwrap().der.clone() // the current one first
     };
     for (lists, full, cached) in [
         ([find(true, false, 1), find(true, true, 200)], Err(CertificateError::Revoked), Err(Unchecked::Revoked)),
@@ -246,7 +248,7 @@ fn an_issuer_that_was_not_learned_proves_nothing() {
     assert_eq!(check(&restarted, &links), Ok(()));
 }
 
-/// What the root issued is found without anything learned.
+/// A certificate of the root is found without any learned issuer.
 #[test]
 fn a_revoked_certificate_is_found_though_another_issuer_is_unknown() {
     let links = links(&WORLD.trust(), &WORLD.chains[0]);
@@ -309,7 +311,7 @@ fn without_a_clock_a_list_does_not_end() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
-    /// Never more than path validation accepts; and where there is nothing to be careful about, the same.
+    /// The check never accepts more than path validation, and the same where it has all the information.
     #[test]
     fn agrees_with_path_validation(
         of_lower in 0..32_usize,
@@ -319,7 +321,7 @@ proptest! {
     ) {
         let trust = WORLD.trust();
         let all: Vec<_> = WORLD.chains.iter().map(|chain| links(&trust, chain)).collect();
-        // Without a list of the lower CA there is little to see.
+        // Without a list of the lower CA every check would fail.
         let mut lists: Vec<_> = [64 + of_lower].into_iter().chain(others).map(|at| &WORLD.lists[at]).collect();
         if swap {
             lists.reverse();
@@ -337,7 +339,7 @@ proptest! {
     }
 }
 
-/// The lists and everything about them may be used from any thread.
+/// The lists may be used from any thread.
 #[test]
 fn is_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>(_: &T) {}

@@ -1,4 +1,4 @@
-//! Signatures are verified once, outside of path building, and nothing is believed that is not true.
+//! Tests that signatures are verified once, outside of path building, and that bad ones are not accepted.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -11,12 +11,12 @@ use super::super::tests::provider;
 use super::super::{PeerRole, Trust};
 use super::*;
 
-/// An algorithm that counts what it verifies.
+/// An algorithm that counts the signatures that it verifies.
 #[derive(Debug)]
 struct Counting {
     algorithm: &'static dyn SignatureVerificationAlgorithm,
     count: Arc<AtomicUsize>,
-    /// What was signed, all together.
+    /// The number of bytes that were signed.
     bytes: Arc<AtomicUsize>,
 }
 
@@ -36,13 +36,13 @@ impl SignatureVerificationAlgorithm for Counting {
     }
 }
 
-/// The outcome, with the number of certificate signatures in the path, and how many signatures were verified for it.
+/// Verifies a chain. Returns the number of certificate signatures in the path, and how many signatures were verified.
 fn verify(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result<u8, CertificateError>, usize) {
     let (result, count, _) = verify_counting_bytes(trust, chain);
     (result, count)
 }
 
-/// The same, and how many bytes were hashed for the signatures.
+/// Verifies a chain as [`verify`] does, and also returns how many bytes were hashed for the signatures.
 fn verify_counting_bytes(trust: &Trust, chain: &[CertificateDer<'_>]) -> (Result<u8, CertificateError>, usize, usize) {
     let (count, bytes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let algorithms: Vec<_> = (provider().signatures.all.iter())
@@ -70,14 +70,14 @@ fn each_signature_is_verified_once() {
     assert_eq!(verify(&checked, pki.server.chain()), (Ok(2), 2), "which is known from then on");
 }
 
-/// An issuer with the right name and another key comes first.
+/// The chain first has an issuer with the right name and another key.
 #[test]
 fn what_was_believed_and_is_wrong_is_not_believed_again() {
     let (pki, other) = (Pki::shared("p256x3"), Pki::new("p256x3"));
     let [leaf, issuer] = pki.server.chain() else { panic!("leaf and issuer") };
     let [_, impostor] = other.server.chain() else { panic!("leaf and issuer") };
     let chain = [leaf.clone(), impostor.clone(), issuer.clone()];
-    // The impostor's own signature and the leaf's by it are wrong; then the two right ones.
+    // The impostor's own signature and the leaf's by it are bad; the next two are right.
     assert_eq!(verify(&trust(&pki), &chain), (Ok(2), 4));
 
     let chain = [leaf.clone(), impostor.clone()];
@@ -87,7 +87,7 @@ fn what_was_believed_and_is_wrong_is_not_believed_again() {
     assert_eq!(result, Err(CertificateError::BadSignature), "the leaf is by another CA of the same name");
 }
 
-/// However many issuers of one name a peer sends.
+/// A peer may send many issuers with the same name.
 #[test]
 fn the_work_for_one_chain_is_bounded() {
     let pki = Pki::shared("p256x3");
@@ -98,7 +98,7 @@ fn the_work_for_one_chain_is_bounded() {
     assert!((1..=MAX_QUESTIONS).contains(&count), "{count} signatures");
 }
 
-/// Anybody can name a public issuer and a serialNumber that is revoked.
+/// Anybody can send a certificate with the name of a public issuer and a revoked serialNumber.
 #[test]
 fn for_a_forged_chain_no_list_is_looked_at() {
     let pki = Pki::shared("p256x3");
@@ -115,7 +115,7 @@ fn for_a_forged_chain_no_list_is_looked_at() {
     let (result, count, bytes) = verify_counting_bytes(&checked, &chain);
     assert!(result.is_err(), "{result:?}");
     assert!(count <= MAX_QUESTIONS && bytes < len / 10, "{count} signatures over {bytes} B, beside a list of {len} B");
-    // The real one is looked for in the list, whose signature is verified once for all handshakes.
+    // The real certificate is searched in the list, whose signature is verified once for all handshakes.
     let (result, _, bytes) = verify_counting_bytes(&checked, pki.server.chain());
     assert!(result == Err(CertificateError::Revoked) && bytes > len - 200, "{result:?}, {bytes} B");
     let (result, _, bytes) = verify_counting_bytes(&checked, pki.server.chain());

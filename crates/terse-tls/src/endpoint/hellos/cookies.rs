@@ -1,7 +1,7 @@
-//! Whether a client is where it says: HelloVerifyRequest in DTLS 1.2 (RFC 6347, 4.2.1), HelloRetryRequest in DTLS 1.3
-//! (RFC 9147, 5.1), and nothing kept in between.
+//! The validation of a client's address by a cookie, without any state: HelloVerifyRequest in DTLS 1.2 (RFC 6347,
+//! 4.2.1), HelloRetryRequest in DTLS 1.3 (RFC 9147, 5.1).
 //!
-//! A cookie of DTLS 1.3 also says what the transcript needs of the first exchange:
+//! A cookie of DTLS 1.3 also contains the values of the first exchange that the transcript needs:
 //!
 //! ```text
 //! CipherSuite; NamedGroup or 0; Hash(first ClientHello); cookie for the address and all of these
@@ -27,43 +27,43 @@ use crate::wire::{
     NamedGroup, ProtocolVersion, Transport,
 };
 
-/// What is to be done with a ClientHello.
+/// The decision about a ClientHello.
 pub(in crate::endpoint) enum Verdict {
-    /// The client has shown where it is, as far as it must.
+    /// The client's address is validated, as far as the configuration requires.
     Accept(AddressProof),
-    /// These datagrams are to be sent there, and nothing kept.
+    /// These datagrams are sent to the client, and no state is kept.
     Reply(Vec<Vec<u8>>),
 }
 
-/// What a client has shown of where it is.
+/// How a client has proven its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::endpoint) enum AddressProof {
-    /// That it gets what is sent there.
+    /// The client returned a cookie, so it receives datagrams at the address.
     Cookie,
-    /// A ticket that was made at its IP address, and not shown before: maybe by somebody else.
+    /// The client sent an unspent ticket that was made at its IP address. An observer may have sent it first.
     Ticket,
     Nothing,
 }
 
-/// The same of DTLS 1.3.
+/// The decision about a ClientHello of DTLS 1.3.
 enum Verdict13 {
     Accept(AddressProof),
-    /// The client came again with a cookie, which says this.
+    /// The client repeated its ClientHello with a cookie, whose content this is.
     Again(Retried, Vec<u8>),
     Reply(Reply),
 }
 
-/// Where a ClientHello came from.
+/// The origin of a ClientHello.
 struct HelloOrigin {
-    /// IP address and port.
+    /// The IP address and port.
     address: Vec<u8>,
     id: AddressId,
     may_show_ticket: bool,
 }
 
 impl Hellos {
-    /// Whether the client showed that it is at `from`, with a ticket only if it `may_show_ticket`. If it came again
-    /// after a HelloRetryRequest, `hello` says so then.
+    /// Decides whether the client has proven that it is at `from`; a ticket is only accepted if it `may_show_ticket`.
+    /// If the ClientHello answers a HelloRetryRequest, `hello.retried` is set.
     pub(in crate::endpoint) fn check_cookie(
         &mut self,
         now: Now,
@@ -81,7 +81,7 @@ impl Hellos {
         let origin = HelloOrigin { address, id: self.address_id(from), may_show_ticket };
         let message = Message::new(&hello.first.message, Transport::Datagram)?;
         let parsed = message.client_hello()?;
-        // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
+        // A client without a common version gets the error after it has proven its address, as in DTLS 1.2.
         let version = select_version(&config.common, &parsed);
         if let Ok(ProtocolVersion::TLS_1_3) = version {
             return match self.check13(now, rng, config, &origin, message, &parsed)? {
@@ -98,7 +98,8 @@ impl Hellos {
             return Ok(Verdict::Accept(AddressProof::Nothing));
         }
         let cookie = parsed.cookie.unwrap_or_default();
-        // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
+        // The fields are those of RFC 6347, 4.2.1, without session_id: Mbed TLS changes it when it resumes with a
+        // ticket.
         let suites = parsed.cipher_suites.to_vec()?;
         let bound: [&[u8]; 4] =
             [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
@@ -113,13 +114,13 @@ impl Hellos {
             return Ok(Verdict::Accept(AddressProof::Ticket));
         }
         let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;
-        // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
+        // The version is DTLS 1.0, independent of the negotiation (RFC 6347, 4.2.1).
         let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
         Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
     }
 
-    /// The same in DTLS 1.3. Who has to come again for another group gets a cookie in any case, so that nothing is kept
-    /// meanwhile.
+    /// Decides about a ClientHello of DTLS 1.3. A client that must repeat it for another group gets a cookie in any
+    /// case, so that no state is kept in between.
     fn check13(
         &mut self,
         now: Now,
@@ -143,14 +144,14 @@ impl Hellos {
             });
         }
         let retried = match retry(config, hello, message, Transport::Datagram, now) {
-            // The client has to come again, with a cookie, by which alone it is judged then: no ticket is spent.
+            // The client must repeat its ClientHello with a cookie, so no ticket is spent.
             Ok(retried) if retried.group.is_some() => retried,
             Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(AddressProof::Nothing)),
             Ok(_) if origin.may_show_ticket && self.tickets.prove(config, hello, origin.id) => {
                 return Ok(Verdict13::Accept(AddressProof::Ticket));
             }
             Ok(retried) => retried,
-            // What is wrong with it is told once.
+            // The error is sent as an alert, and no state is kept.
             Err(error) => {
                 let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
                 return Ok(Verdict13::Reply(Reply::Alert(description)));
@@ -165,7 +166,7 @@ impl Hellos {
     }
 }
 
-/// What a cookie says.
+/// Parses the content of a cookie.
 fn parse(said: &[u8]) -> Option<Retried> {
     let (&[s0, s1, g0, g1], hash) = said.split_first_chunk()?;
     let group = match u16::from_be_bytes([g0, g1]) {
@@ -175,15 +176,15 @@ fn parse(said: &[u8]) -> Option<Retried> {
     Some(Retried { suite: CipherSuite(u16::from_be_bytes([s0, s1])), group, hash: hash.into() })
 }
 
-/// What goes to a client of which nothing is kept.
+/// A reply to a client for which no state is kept.
 enum Reply {
     Message(HandshakeType, Vec<u8>),
     Alert(AlertDescription),
 }
 
 impl Reply {
-    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and
-    /// 4.2.2) and those that follow.
+    /// Makes datagrams of at most `max_datagram` bytes. Their numbers begin with those of the ClientHello (RFC 6347,
+    /// 4.2.1 and 4.2.2).
     fn datagrams(self, hello: &WholeClientHello, max_datagram: usize) -> Result<Verdict, Error> {
         let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
         let mut record = |content_type, parts: &[&[u8]]| {
@@ -209,8 +210,8 @@ impl Reply {
     }
 }
 
-/// No path is so narrow that datagrams have less of a message: see [`MAX_DATAGRAMS`].
+/// The fewest bytes of a message that a datagram has: see [`MAX_DATAGRAMS`].
 const LEAST_PART: usize = 25;
 
-/// A HelloRetryRequest takes no more datagrams than these, also of the least size that can be configured.
+/// The most datagrams of a HelloRetryRequest, even with the smallest size that can be configured.
 const MAX_DATAGRAMS: u64 = 5;

@@ -1,10 +1,11 @@
 //! Whether a client's ticket stands for a cookie: a round trip less for who comes back (`caching`, rule 7).
 //!
-//! Until it is shown, only the client and the server know a ticket. Whoever sees it on the way may show it as well, and
-//! first: it gets what is left of the one time, three times what it sent, to the address that it forged.
+//! Only the client and the server know a ticket until it is sent. An observer can copy it, and send it first from a
+//! forged address: the server then sends at most three times as many bytes there, once.
 //!
-//! What must always hold: a ticket proves its address once, and only the IP address of the handshake that made it; it
-//! is spent before anything is answered; a store that is not sure says no; few are looked up.
+//! What must always hold: a ticket proves an address once, and only the IP address of the handshake that made it; it is
+//! spent before anything is answered; without an immediate answer of the store nothing is proven; few tickets are
+//! looked up for a ClientHello.
 
 use core::net::SocketAddr;
 use core::task::Poll;
@@ -15,7 +16,7 @@ use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
 use crate::wire::ClientHello;
 
-/// How tickets are judged.
+/// Checks tickets that replace a cookie.
 pub(super) struct Tickets {
     limits: EndpointLimits,
 }
@@ -25,10 +26,10 @@ impl Tickets {
         Self { limits: *limits }
     }
 
-    /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, it is spent.
+    /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, the ticket is spent.
     pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
         let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
-        // What is malformed is refused once its address is known.
+        // A malformed extension is refused later, once the address is validated.
         let mut tickets = first_tickets(cache.schemes, hello.extensions, config.common.caching_code_points());
         tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
     }
@@ -47,7 +48,7 @@ impl Tickets {
 }
 
 impl Hellos {
-    /// What a cache knows an address by.
+    /// Returns the identifier of an address in the cache.
     pub(in crate::endpoint) fn address_id(&self, address: SocketAddr) -> AddressId {
         AddressId::new(address.ip(), self.hash)
     }

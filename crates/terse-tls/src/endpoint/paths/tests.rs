@@ -1,4 +1,4 @@
-//! What answers, and time, make of a check.
+//! Tests of the effect of answers and deadlines on a path validation.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn at(port: u16) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1], port))
 }
 
-/// The n-th cookie has the bytes of n.
+/// A counter as source of randomness, so that the n-th cookie consists of bytes n.
 struct Counter(u8);
 
 impl Rng for Counter {
@@ -31,14 +31,14 @@ fn drop(number: u8) -> ReturnRoutabilityCheck {
     ReturnRoutabilityCheck::PathDrop([number; 8])
 }
 
-/// Asks both addresses. Returns the cookies.
+/// Challenges both addresses. Returns the cookies.
 fn ask(check: &mut Check) -> Option<[PathCookie; 2]> {
     let cookies = check.ask();
     check.asked([true; 2]);
     cookies
 }
 
-/// Even numbers went to the old address, odd ones to the new one.
+/// Cookies with even numbers were sent to the old address, those with odd ones to the new one.
 #[test]
 fn the_first_cookie_is_enough() {
     for attempts in 1..=ATTEMPTS {
@@ -108,8 +108,8 @@ fn nobody_is_asked_without_end() {
     assert_eq!((check.expired(), check.ask()), (Outcome::Failed, None));
 }
 
-/// Too little came from the new address to be asked, or the old one knows no connection ID: who has the cookie all the
-/// same has guessed it.
+/// A challenge is not sent if too little came from the new address, or if the connection ID must not be sent to the old
+/// one. An answer with its cookie is guessed.
 #[test]
 fn a_challenge_that_was_not_sent_has_no_answer() {
     for place in 0..2_u8 {

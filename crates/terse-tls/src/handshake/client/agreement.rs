@@ -1,5 +1,5 @@
-//! Key agreement of TLS 1.3 on a client: the share that it offers, and the secret (RFC 9846, 4.3.8 and 7.1). What proves
-//! who the sides are is chosen apart from it.
+//! The key agreement of TLS 1.3 on a client: the key share that it offers, and the shared secret (RFC 9846, 4.3.8 and
+//! 7.1). Authentication is negotiated independently.
 
 use alloc::boxed::Box;
 
@@ -17,14 +17,14 @@ pub(super) struct OfferedAgreement {
     key_exchange: Box<dyn KeyExchange>,
 }
 
-/// What both sides agreed on.
+/// The result of a key agreement.
 pub(super) struct Agreed {
     pub(super) shared_secret: SharedSecret,
     pub(super) group: NamedGroup,
 }
 
 impl OfferedAgreement {
-    /// A share of the first group. `None`: TLS 1.3 is not enabled.
+    /// Makes a share of the first group. Returns `None` if TLS 1.3 is not enabled.
     pub(super) fn start(common: &Common, rng: &mut dyn Rng) -> Result<Option<Self>, Error> {
         if !common.enables(ProtocolVersion::TLS_1_3) {
             return Ok(None);
@@ -38,7 +38,8 @@ impl OfferedAgreement {
         Ok(Self { group: group.name(), key_exchange: group.start(rng)? })
     }
 
-    /// A share of the group that a HelloRetryRequest selects: one that was offered, without a share (RFC 9846, 4.3.8).
+    /// Makes a share of the group that a HelloRetryRequest selects, which must be offered and have no share yet (RFC
+    /// 9846, 4.3.8).
     pub(super) fn retry(
         offered: Option<&Self>,
         selected: NamedGroup,
@@ -50,7 +51,7 @@ impl OfferedAgreement {
         Self::of(group.filter(|_| is_new).ok_or(PeerMisbehaved::IllegalHelloRetryRequest)?, rng)
     }
 
-    /// The extension of the ClientHello.
+    /// Adds the extension `key_share` of the ClientHello.
     pub(super) fn offer(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let share = KeyShareEntry { group: self.group, key_exchange: self.key_exchange.key_share() };
         extensions.push(&KeyShareClientHello(List::Items(&[share])))
@@ -58,7 +59,7 @@ impl OfferedAgreement {
 }
 
 impl Agreed {
-    /// What the ServerHello with these extensions makes of the offer. `None`: it has no share.
+    /// Completes the key agreement with the extensions of a ServerHello. Returns `None` if they have no share.
     pub(super) fn read(offered: Option<OfferedAgreement>, extensions: Extensions<'_>) -> Result<Option<Self>, Error> {
         let Some(KeyShareServerHello(share)) = extensions.get()? else { return Ok(None) };
         let offered = offered.filter(|offered| offered.group == share.group).ok_or(PeerMisbehaved::IllegalKeyShare)?;

@@ -1,4 +1,4 @@
-//! Building a ClientHello: a list of named steps, each one extension (RFC 9846, 4.2.2 and 4.3; RFC 5246, 7.4.1.2).
+//! Builds a ClientHello in named steps, one for each extension (RFC 9846, 4.2.2 and 4.3; RFC 5246, 7.4.1.2).
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ use crate::wire::{
 };
 
 impl ExpectServerHello {
-    /// Sends a ClientHello that fits every version that is enabled. A second one follows `transcript`.
+    /// Sends a ClientHello for all enabled versions. A second one follows `transcript`.
     pub(super) fn send_client_hello(
         &mut self,
         cookie: Option<Cookie<'_>>,
@@ -59,7 +59,7 @@ impl ExpectServerHello {
         self.offered = extensions.types().into();
         let mut suites: Vec<_> = self.config.offered_suites().collect();
         if common.enables(ProtocolVersion::TLS_1_2) {
-            // Says the same as an empty renegotiation_info, in 3 bytes less (RFC 5746, 3.3 and 3.4).
+            // It has the meaning of an empty renegotiation_info, with 3 bytes less (RFC 5746, 3.3 and 3.4).
             suites.push(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
             self.offered.push(ExtensionType::RENEGOTIATION_INFO);
         }
@@ -82,7 +82,7 @@ impl ExpectServerHello {
         Ok(message)
     }
 
-    /// A client of TLS 1.2 alone says so without `supported_versions`.
+    /// Offers the versions. A client that only has TLS 1.2 omits `supported_versions`.
     fn offer_versions(&self, transport: Transport, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
         let versions: Vec<_> = common.versions.iter().copied().filter(|version| common.enables(*version)).collect();
@@ -96,7 +96,7 @@ impl ExpectServerHello {
         Ok(())
     }
 
-    /// A client of TLS 1.2 alone can only use curves.
+    /// Offers the groups. A client that only has TLS 1.2 can only use elliptic curves.
     fn offer_groups(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let common = &self.config.common;
         let takes_all = common.enables(ProtocolVersion::TLS_1_3);
@@ -105,8 +105,8 @@ impl ExpectServerHello {
         extensions.push(&SupportedGroups(List::Items(&groups)))
     }
 
-    /// RFC 8422, 5.1.2: without it uncompressed points are meant; but RFC 8422, 4 says that it should be sent, and some
-    /// servers insist.
+    /// Offers uncompressed points. They are the default without this extension (RFC 8422, 5.1.2), but clients should
+    /// send it (RFC 8422, 4), and some servers require it.
     fn offer_point_formats(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         if self.config.compatibility_mode && self.config.common.enables(ProtocolVersion::TLS_1_2) {
             extensions.push(&EcPointFormats::uncompressed())?;
@@ -114,7 +114,7 @@ impl ExpectServerHello {
         Ok(())
     }
 
-    /// RFC 6066, 3: names only, and no IP addresses.
+    /// Offers the server's host name, but no IP address (RFC 6066, 3).
     fn offer_server_name(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         match &self.server.name {
             ServerName::DnsName(name) if self.config.send_server_name => {
@@ -147,7 +147,7 @@ impl ExpectServerHello {
         Ok(())
     }
 
-    /// RFC 5077, 3.2: the ticket of TLS 1.2, or that one is welcome.
+    /// Offers the ticket of a TLS 1.2 session, or requests one with an empty ticket (RFC 5077, 3.2).
     fn offer_session_ticket(&self, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         if self.config.resumption.is_none() || !self.config.common.enables(ProtocolVersion::TLS_1_2) {
             return Ok(());

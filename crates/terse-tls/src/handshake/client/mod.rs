@@ -1,4 +1,4 @@
-//! A client's first flight, and the ServerHello that decides the version (RFC 9846, 4.2).
+//! A client's first flight, and the ServerHello that selects the version (RFC 9846, 4.2).
 //!
 //! ```text
 //! ClientHello            -->
@@ -32,22 +32,22 @@ use agreement::{Agreed, OfferedAgreement};
 use psk::OfferedPsks;
 pub(crate) use psk::{OfferedEarlyData, PskSource, SelectedPsk};
 
-/// The ClientHello is sent.
+/// The state of a client that has sent its ClientHello.
 pub(crate) struct ExpectServerHello {
     pub(super) config: Arc<ClientConfig>,
     pub(super) server: ServerAddress,
     pub(super) random: Random,
-    /// What the ClientHello that is being answered offers.
+    /// The extensions that the last ClientHello offers.
     pub(super) offered: Vec<ExtensionType>,
     legacy_session_id: Vec<u8>,
-    /// From a HelloVerifyRequest.
+    /// The cookie of a HelloVerifyRequest.
     legacy_cookie: Vec<u8>,
-    /// How many of those came.
+    /// How many HelloVerifyRequests came.
     verify_requests: u8,
-    /// Of TLS 1.3.
+    /// The key share of TLS 1.3.
     agreement: Option<OfferedAgreement>,
     psks: OfferedPsks,
-    /// The session of TLS 1.2 that is offered; `legacy_session_id` is its id, or chosen for its ticket.
+    /// The session of TLS 1.2 that is offered; `legacy_session_id` is its session ID, or was chosen for its ticket.
     pub(super) tls12_session: Option<StoredSession>,
     /// Where the sessions of this connection are kept.
     saver: Option<SessionSaver>,
@@ -57,16 +57,16 @@ pub(crate) struct ExpectServerHello {
 /// How many HelloVerifyRequests a client answers.
 const MAX_VERIFY_REQUESTS: u8 = 3;
 
-/// What the answered ClientHello came after.
+/// Which ClientHello the server answers.
 enum Progress {
-    /// The first ClientHello, not hashed yet.
+    /// The first ClientHello, which is not hashed yet.
     First(Pending),
-    /// HelloRetryRequest, which fixed the suite.
+    /// The second ClientHello, after a HelloRetryRequest that has selected the cipher suite.
     Retried(&'static Tls13Suite, Transcript),
 }
 
 impl ExpectServerHello {
-    /// Sends the ClientHello.
+    /// Sends the first ClientHello.
     #[inline(never)]
     pub(crate) fn start(
         config: Arc<ClientConfig>,
@@ -76,7 +76,7 @@ impl ExpectServerHello {
     ) -> Result<Box<Self>, Error> {
         let mut random = Random::default();
         output.rng.fill(&mut random)?;
-        // RFC 9846, E.4: for TLS 1.3 only, and not over datagrams (RFC 9147, 5)
+        // RFC 9846, E.4: a session ID is only sent for TLS 1.3, and not over datagrams (RFC 9147, 5).
         let is_stream = output.link.transport() == Transport::Stream;
         let has_session_id = config.compatibility_mode && is_stream && config.common.enables(ProtocolVersion::TLS_1_3);
         let mut legacy_session_id = vec![0; if has_session_id { 32 } else { 0 }];
@@ -122,7 +122,7 @@ impl ExpectServerHello {
         self.config.common.enables(version)
     }
 
-    /// Expects ServerHello or HelloRetryRequest.
+    /// Handles ServerHello, HelloRetryRequest or HelloVerifyRequest.
     #[inline(never)]
     pub(crate) fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         if message.kind == HandshakeType::HELLO_VERIFY_REQUEST && message.transport == Transport::Datagram {
@@ -139,8 +139,8 @@ impl ExpectServerHello {
         (*self).server_hello(&hello, message, suite, output)
     }
 
-    /// RFC 9846, 4.2.3 and 4.3.1: the extension names TLS 1.3, and legacy_version is ignored then; without it the server
-    /// speaks TLS 1.2 at most.
+    /// Returns the version that the server has selected. With the extension `supported_versions` it is TLS 1.3, and
+    /// legacy_version is ignored; without it the server supports at most TLS 1.2 (RFC 9846, 4.2.3 and 4.3.1).
     fn select_version(&self, hello: &ServerHello<'_>, transport: Transport) -> Result<ProtocolVersion, Error> {
         match hello.extensions.get::<SelectedVersion>()?.map(|SelectedVersion(version)| transport.version(version)) {
             Some(ProtocolVersion::TLS_1_3) if self.offers(ProtocolVersion::TLS_1_3) => {
@@ -148,7 +148,7 @@ impl ExpectServerHello {
                     return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9846, E.5
                 }
                 if self.verify_requests > 0 {
-                    // RFC 9147, 5.2: it asks with HelloRetryRequest, and takes no `legacy_cookie`.
+                    // RFC 9147, 5.2: a server of DTLS 1.3 uses HelloRetryRequest, and accepts no `legacy_cookie`.
                     return Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into());
                 }
                 Ok(ProtocolVersion::TLS_1_3)
@@ -160,7 +160,7 @@ impl ExpectServerHello {
             None if matches!(self.progress, Progress::Retried(..)) || hello.is_hello_retry_request() => {
                 Err(PeerMisbehaved::SelectedUnoffered(ExtensionType::SUPPORTED_VERSIONS).into())
             }
-            // A server that knows TLS 1.3 would have taken it: somebody changed the ClientHello.
+            // The server would have selected TLS 1.3, so an attacker has changed the ClientHello.
             None if self.offers(ProtocolVersion::TLS_1_3) && hello.is_downgrade() => {
                 Err(PeerMisbehaved::Downgrade.into())
             }
@@ -192,7 +192,7 @@ impl ExpectServerHello {
         tls12::client::server_hello(ours, hello, message, output)
     }
 
-    /// What ServerHello and HelloRetryRequest of TLS 1.3 must have in common with the offer.
+    /// Checks the fields of a ServerHello or HelloRetryRequest of TLS 1.3 against the offer.
     fn check(&self, hello: &ServerHello<'_>, transport: Transport) -> Result<&'static Tls13Suite, Error> {
         let session_id = transport.legacy_session_id_echo(&self.legacy_session_id);
         if hello.legacy_session_id_echo != session_id || hello.legacy_compression_method != 0 {
@@ -208,8 +208,8 @@ impl ExpectServerHello {
         }
     }
 
-    /// RFC 6347, 4.2.1: the same ClientHello again, with the cookie. The transcript begins with it. There may be
-    /// several, if the server changes its secret in between.
+    /// Sends the same ClientHello again, with the cookie (RFC 6347, 4.2.1). The transcript begins with it. Several
+    /// requests may come, if the server changes its secret in between.
     #[inline(never)]
     fn hello_verify_request(
         mut self: Box<Self>,
@@ -222,7 +222,7 @@ impl ExpectServerHello {
             return Err(message.unexpected());
         }
         if !self.offers(ProtocolVersion::TLS_1_2) {
-            return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9147, 5.3: it would get no `legacy_cookie`
+            return Err(PeerIncompatible::NoCommonVersion.into()); // RFC 9147, 5.3: DTLS 1.3 has no `legacy_cookie`
         }
         self.legacy_cookie = cookie.into();
         self.progress = Progress::First(Pending::new(&[]));
@@ -232,7 +232,7 @@ impl ExpectServerHello {
         Ok(Handshake::Client(self))
     }
 
-    /// RFC 9846, 4.2.4
+    /// Handles a HelloRetryRequest, and sends the second ClientHello (RFC 9846, 4.2.4).
     fn hello_retry_request(
         mut self: Box<Self>,
         hello: &ServerHello<'_>,
@@ -261,7 +261,7 @@ impl ExpectServerHello {
         self.psks.retry(suite, output);
         output.link.compatibility_point()?;
         let client_hello = self.send_client_hello(cookie, Some(&transcript), output).map_err(|error| match error {
-            // The first ClientHello had room for everything else.
+            // Only the cookie can be too long, as the first ClientHello had enough room.
             Error::ApiMisuse(ApiMisuse::NameTooLong) => PeerMisbehaved::IllegalHelloRetryRequest.into(),
             error => error,
         })?;
@@ -270,7 +270,7 @@ impl ExpectServerHello {
         Ok(Handshake::Client(self))
     }
 
-    /// RFC 9846, 4.2.3
+    /// Handles a ServerHello of TLS 1.3 (RFC 9846, 4.2.3).
     #[inline(never)]
     fn server_hello(
         self,

@@ -1,7 +1,7 @@
 //! The pre-shared keys that a ClientHello offers, with their binders, and early data (RFC 9846, 4.3.9 to 4.3.11).
 //!
 //! What must always hold: `pre_shared_key` is the last extension; the session, if there is one, is the first key; early
-//! data goes under that one only, and only in the first flight.
+//! data is only sent with the first key, and only in the first flight.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,7 +23,7 @@ use crate::wire::{
     ProtocolVersion, PskBinder, PskIdentity, PskKeyExchangeMode, PskKeyExchangeModes, Transport,
 };
 
-/// What a ClientHello offers, in this order.
+/// The pre-shared keys that a ClientHello offers, in this order.
 pub(super) struct OfferedPsks {
     psks: Vec<OfferedPsk>,
     early_data: Option<OfferedEarlyData>,
@@ -36,14 +36,15 @@ struct OfferedPsk {
     source: PskSource,
 }
 
-/// Where a key is from.
+/// The source of a pre-shared key.
 pub(crate) enum PskSource {
     Session(StoredSession),
-    /// The name that both sides know it by.
+    /// The identity of an external key.
     External(Vec<u8>),
 }
 
-/// Early data that is offered, and what it depends on (RFC 9846, 4.3.10). It goes under the first key.
+/// The offered early data, and the values that it depends on (RFC 9846, 4.3.10). It is protected with keys of the first
+/// pre-shared key.
 pub(crate) struct OfferedEarlyData {
     suite: &'static Tls13Suite,
     application_protocol: Option<Box<[u8]>>,
@@ -53,14 +54,14 @@ pub(crate) struct OfferedEarlyData {
 
 /// The key that the server selected.
 pub(crate) struct SelectedPsk {
-    /// The early data that was offered under this key.
+    /// The early data that was offered with this key.
     pub(crate) early_data: Option<OfferedEarlyData>,
     pub(crate) early_secret: EarlySecret,
     pub(crate) source: PskSource,
 }
 
 impl OfferedPsks {
-    /// `session`, and all keys from outside for which there is a suite.
+    /// Offers `session`, and all external keys for which there is a cipher suite.
     pub(super) fn new(
         config: &ClientConfig,
         session: Option<StoredSession>,
@@ -99,11 +100,11 @@ impl OfferedPsks {
         Ok(offered)
     }
 
-    /// All but `pre_shared_key`, in any place.
+    /// Adds the extensions for pre-shared keys other than `pre_shared_key`.
     pub(super) fn offer(&self, config: &ClientConfig, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
         let resumes = config.resumption.is_some() && config.common.enables(ProtocolVersion::TLS_1_3);
         if resumes || !self.psks.is_empty() {
-            // RFC 9846, 4.3.9: the mode without a key share is not forward secret.
+            // RFC 9846, 4.3.9: psk_ke is not offered, since it is not forward secret.
             extensions.push(&PskKeyExchangeModes(List::Items(&[PskKeyExchangeMode::PSK_DHE_KE])))?;
         }
         if self.early_data.is_some() {
@@ -112,7 +113,7 @@ impl OfferedPsks {
         Ok(())
     }
 
-    /// `pre_shared_key`, with binders that are to be filled in by [`Self::bind`].
+    /// Adds `pre_shared_key`, with binders that [`Self::bind`] fills in.
     pub(super) fn offer_last(&self, extensions: &mut ExtensionsBuilder, now: Now) -> Result<(), EncodeError> {
         if self.psks.is_empty() {
             return Ok(());
@@ -138,7 +139,7 @@ impl OfferedPsks {
         let truncated_len = client_hello.len().checked_sub(2 + lens.sum::<usize>()).ok_or(EncodeError)?;
         let [_, len @ ..] = u32::try_from(client_hello.len()).map_err(|_| EncodeError)?.to_be_bytes();
         let mut header = [&[HandshakeType::CLIENT_HELLO.0], &len[..]].concat();
-        header.resize(transport.message_header_len(), 0); // the transcript takes no more than that
+        header.resize(transport.message_header_len(), 0); // the transcript uses no other field
         let truncated = [&header[..], &client_hello[..truncated_len]].concat();
         let mut binders = Vec::new();
         for psk in &self.psks {
@@ -153,7 +154,7 @@ impl OfferedPsks {
         Ok(bound.patch_binders(client_hello)?)
     }
 
-    /// The first ClientHello was sent. From here on the application can send early data.
+    /// Installs the keys of early data after the first ClientHello, so that the application can send early data.
     pub(super) fn begin_early_data(
         &self,
         hello: &ExpectServerHello,
@@ -172,23 +173,24 @@ impl OfferedPsks {
         Ok(())
     }
 
-    /// Whether early data may be on its way.
+    /// Whether early data was offered.
     pub(super) const fn has_early_data(&self) -> bool {
         self.early_data.is_some()
     }
 
-    /// HelloRetryRequest (RFC 9846, 4.2.2 and 4.2.4): no early data any more, and only keys that fit the suite.
+    /// Handles a HelloRetryRequest: ends early data, and keeps only the keys that fit the suite (RFC 9846, 4.2.2 and
+    /// 4.2.4).
     pub(super) fn retry(&mut self, suite: &Tls13Suite, output: &mut Output<'_>) {
         if self.early_data.take().is_some() {
             output.link.abandon_early_data();
-            output.link.limits().limit_protected(usize::MAX); // this handshake sets its own
+            output.link.limits().limit_protected(usize::MAX); // this handshake negotiates its own limit
             output.agreed.early_data = 0;
             output.summary.early_data = EarlyDataStatus::Rejected;
         }
         self.psks.retain(|psk| PskHash::of(psk.early_secret.hash()) == PskHash::of(suite.hash));
     }
 
-    /// RFC 9846, 4.3.11
+    /// Takes the key that the server has selected by its index (RFC 9846, 4.3.11).
     pub(super) fn select(mut self, index: u16, suite: &Tls13Suite) -> Result<SelectedPsk, Error> {
         let index = usize::from(index);
         if self.psks.len() <= index {
@@ -201,7 +203,7 @@ impl OfferedPsks {
         Ok(SelectedPsk { early_data: self.early_data.filter(|_| index == 0), early_secret, source })
     }
 
-    /// Whether anything was offered.
+    /// Whether no key was offered.
     pub(super) const fn is_empty(&self) -> bool {
         self.psks.is_empty()
     }
@@ -218,7 +220,8 @@ impl OfferedPsk {
 }
 
 impl OfferedEarlyData {
-    /// If the application wants it, the server promised it, and nothing that it depends on was switched off.
+    /// Returns the early data to offer, if the application wants it, the server has promised it, and the configuration
+    /// still has the session's application protocol.
     fn new(config: &ClientConfig, session: &StoredSession, suite: &'static Tls13Suite) -> Option<Self> {
         let SessionKind::Tls13 { max_early_data_size, record_limit, .. } = session.kind else { return None };
         let wanted = config.resumption.as_ref().is_some_and(|resumption| resumption.early_data);
@@ -229,7 +232,7 @@ impl OfferedEarlyData {
         possible.then_some(Self { suite, application_protocol, max_size: max_early_data_size, record_limit })
     }
 
-    /// Whether the server may take it, which selected this `suite` and `application_protocol`.
+    /// Whether a server that has selected this `suite` and `application_protocol` may accept the early data.
     pub(crate) fn belongs_to(&self, suite: CipherSuite, application_protocol: Option<&[u8]>) -> bool {
         self.suite.id == suite && self.application_protocol.as_deref() == application_protocol
     }

@@ -1,4 +1,4 @@
-//! Which credential is shown.
+//! Tests of which credential is selected.
 
 use alloc::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::cert::tests::key_of;
 use crate::crypto::{CryptoError, Rng, Signing, SigningKey};
 
-/// A key that does not sign here.
+/// A key that never signs in these tests.
 struct PublicHalf(SubjectPublicKeyInfoDer<'static>);
 
 impl SigningKey for PublicHalf {
@@ -35,7 +35,7 @@ fn credentials(only_for_named: [bool; 4]) -> Vec<Credential> {
     only_for_named.into_iter().map(make).collect()
 }
 
-/// The place of the one that is chosen, where those in `fit` fit.
+/// Returns the index of the selected credential, if those in `fit` fit.
 fn chosen(only_for_named: [bool; 4], suited: Suited, fit: [bool; 4]) -> Option<usize> {
     let credentials = credentials(only_for_named);
     let place = |own: &Credential| credentials.iter().position(|other| core::ptr::eq(own, other)).unwrap();

@@ -11,7 +11,7 @@ use crate::handshake::{Message, Output};
 use crate::schedule::Transcript;
 use crate::wire::{Asn1Cert, Certificate12, CertificateType, HandshakeType, List, RawPublicKey12};
 
-/// What a full Certificate presents; nothing if it is empty.
+/// Parses a full Certificate; returns `None` if it is empty.
 pub(super) fn presented<'a>(message: Message<'a>, kind: CertificateType) -> Result<Option<Presented<'a>>, Error> {
     if kind == CertificateType::RAW_PUBLIC_KEY {
         let RawPublicKey12(key) = message.expect(HandshakeType::CERTIFICATE)?;
@@ -22,7 +22,7 @@ pub(super) fn presented<'a>(message: Message<'a>, kind: CertificateType) -> Resu
     Ok(Some(chain).filter(|chain| !chain.is_empty()).map(Presented::Chain))
 }
 
-/// Sends a credential in full.
+/// Sends the full Certificate of a credential.
 pub(super) fn send(credential: &Credential, transcript: &mut Transcript, output: &mut Output<'_>) -> Result<(), Error> {
     let kind = HandshakeType::CERTIFICATE;
     if credential.certificate_type() == CertificateType::RAW_PUBLIC_KEY {

@@ -9,7 +9,7 @@ use crate::schedule::Transcript;
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::wire::{EcdheParams, Encode, NamedGroup, SignatureScheme};
 
-/// The group `name`, if this side offers it in TLS 1.2, which knows curves only.
+/// Returns the group `name`, if this side offers it in TLS 1.2, which only has elliptic curves.
 pub(super) fn group(common: &Common, name: NamedGroup) -> Option<&'static dyn Group> {
     let offered = common.groups.contains(&name) && name.is_elliptic_curve();
     offered.then(|| common.provider.group(name)).flatten()
@@ -24,13 +24,13 @@ pub(super) const fn fits(key_exchange: Tls12KeyExchange, scheme: SignatureScheme
     }
 }
 
-/// What the server signs: both randoms and its parameters (RFC 8422, 5.4).
+/// Returns what the server signs: both randoms, and its parameters (RFC 8422, 5.4).
 pub(super) fn signed_params(randoms: &Randoms, params: &EcdheParams<'_>) -> Result<Vec<u8>, Error> {
     Ok([&randoms.client[..], &randoms.server, &params.to_vec()?].concat())
 }
 
-/// The master secret of a full handshake, `extended` (RFC 7627, 4) or not (RFC 5246, 8.1). The transcript ends with
-/// ClientKeyExchange.
+/// Derives the master secret of a full handshake, `extended` (RFC 7627, 4) or not (RFC 5246, 8.1). The transcript ends
+/// with ClientKeyExchange.
 pub(super) fn master_secret(
     common: &Common,
     suite: &'static Tls12Suite,

@@ -1,4 +1,5 @@
-//! After the handshake: renegotiation is refused (RFC 5246, 7.2.2; RFC 5746, 4.5), exporters work (RFC 5705).
+//! The state after the handshake: it refuses renegotiation (RFC 5246, 7.2.2; RFC 5746, 4.5), and exports keys (RFC
+//! 5705).
 
 use alloc::boxed::Box;
 
@@ -7,10 +8,10 @@ use crate::handshake::{Message, Output};
 use crate::schedule::tls12::{MasterSecret, Randoms};
 use crate::wire::{Alert, AlertDescription, HandshakeType, HelloRequest};
 
-/// Attempts at renegotiation that are refused before the connection ends.
+/// How many attempts at renegotiation are refused before the connection is closed.
 const MAX_RENEGOTIATIONS: u8 = 4;
 
-/// The handshake is complete; application data flows.
+/// The state after the handshake.
 pub(crate) struct Traffic {
     is_client: bool,
     master_secret: MasterSecret,
@@ -29,7 +30,7 @@ impl Traffic {
         Self { is_client, master_secret, randoms, extended_master_secret, renegotiations: 0 }
     }
 
-    /// The peer asks for a renegotiation: it gets a warning.
+    /// Refuses a request for renegotiation with a warning.
     #[inline(never)]
     pub(crate) fn handle(
         mut self: Box<Self>,
@@ -54,7 +55,8 @@ impl Traffic {
         Ok(self)
     }
 
-    /// RFC 5705, 4; not if another connection may have the same master secret (RFC 7627, 5.4).
+    /// Exports keying material (RFC 5705, 4), unless another connection may have the same master secret (RFC 7627,
+    /// 5.4).
     pub(crate) fn export(&self, label: &[u8], context: Option<&[u8]>, out: &mut [u8]) -> Result<(), Error> {
         if !self.extended_master_secret {
             return Err(ApiMisuse::NoExporter.into());

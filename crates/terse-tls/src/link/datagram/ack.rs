@@ -1,17 +1,17 @@
-//! What this side acknowledges, and when (RFC 9147, 7.1).
+//! The ACKs that this side sends (RFC 9147, 7.1).
 //!
 //! ```text
 //! struct { uint64 epoch; uint64 sequence_number; } RecordNumber;
 //! struct { RecordNumber record_numbers<0..2^16-1>; } ACK;
 //! ```
 //!
-//! During the handshake the peer's flight is acknowledged by the answer. An ACK goes out when something is missing: at
-//! once when a part came too early, but not more often than a quarter of the timer; and when a quarter of the timer has
-//! passed since anything came. After the handshake every record of handshake messages is acknowledged, and at once when
-//! the last one of a message came.
+//! During the handshake the peer's flight is acknowledged by the answer. An ACK is sent when something is missing: at
+//! once when a fragment came out of order, but at most once per quarter of the retransmission timer; and when a quarter
+//! of the timer has passed since the last fragment came. After the handshake every record of handshake messages is
+//! acknowledged, at once when a message is complete.
 //!
-//! What must always hold: only records are acknowledged whose messages were handled or are kept; what is kept is
-//! bounded; when the time has come, there is something to say.
+//! What must always hold: a record is acknowledged only if its messages were handled or are buffered; the memory is
+//! bounded; when an ACK is due, there is something to acknowledge.
 
 use alloc::vec::Vec;
 
@@ -21,51 +21,52 @@ use crate::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// Records of handshake messages that came, of which the peer may be told (RFC 9147, 7.1).
+/// Records of handshake messages that were received and may be acknowledged (RFC 9147, 7.1).
 #[derive(Debug, Default)]
 pub(crate) struct Arrived {
-    /// Those whose messages are kept, or were handled.
+    /// The records whose messages are buffered or were handled.
     pub(crate) numbers: Vec<RecordNumber>,
-    /// Something before them is missing.
+    /// Whether something before them is missing.
     pub(crate) has_gap: bool,
-    /// Every message that anything came of is whole, or the last one came again.
+    /// Whether every message of which a fragment came is complete, or the last one was retransmitted.
     pub(crate) is_whole: bool,
-    /// There are others, of an epoch whose keys are not there.
+    /// Whether records came of an epoch whose keys are not known yet.
     pub(crate) lacks_keys: bool,
 }
 
-/// Records that are to be acknowledged.
+/// The records that are to be acknowledged, and when.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     numbers: Vec<RecordNumber>,
-    /// The peer's next keys are missing here: if need be, an empty ACK says that something arrived.
+    /// Whether the keys of received records are not known yet: if nothing else can be acknowledged, an empty ACK is
+    /// sent.
     lacks_keys: bool,
     deadline: Option<Instant>,
     is_due: bool,
     last_sent: Option<Instant>,
 }
 
-/// How many records are remembered.
+/// The most records that are remembered.
 const MAX_NUMBERS: usize = 128;
 
-/// Length of a `RecordNumber` in bytes.
+/// The length of a `RecordNumber` in bytes.
 const NUMBER_LEN: usize = 16;
 
-/// How many bytes of heap all of them take, while room is made for the last ones.
+/// The most bytes of heap that the numbers take, while the buffer grows.
 pub(super) const MAX_HEAP: usize = MAX_NUMBERS * size_of::<RecordNumber>() * 3 / 2;
 
-/// The longest ACK that is taken without protection: no more than a ServerHello was sent without.
+/// The longest ACK that is accepted without protection.
 pub(super) const MAX_UNPROTECTED: usize = 2 + MAX_NUMBERS * NUMBER_LEN;
 
 impl Acks {
-    /// Something of a flight came. `quarter` of the timer, in milliseconds, if ACKs are made of a part of a flight;
-    /// `is_after` the handshake: nothing else answers it.
+    /// Notes that a part of a flight arrived. `quarter` is a quarter of the timer in milliseconds, if a part of a
+    /// flight is acknowledged; `is_after` says that the handshake is over, so that only an ACK answers it.
     pub(super) fn note(&mut self, now: Instant, arrived: Arrived, quarter: Option<u64>, is_after: bool) {
         for number in arrived.numbers {
             if let Err(place) = self.numbers.binary_search(&number) {
                 let is_full = self.numbers.len() == MAX_NUMBERS;
                 if is_full {
-                    self.numbers.remove(0); // the peer will send it again
+                    self.numbers.remove(0); // the peer will retransmit it
                 }
                 self.numbers.insert(place.saturating_sub(is_full.into()), number);
             }
@@ -77,7 +78,7 @@ impl Acks {
         let Some(quarter) = quarter else { return };
         let is_early = self.last_sent.is_some_and(|sent| now.since(sent) < quarter);
         if !self.peer_has_acks() {
-            return; // no timer wakes a device for nothing
+            return; // no timer that would wake a device in vain
         }
         if arrived.has_gap && !is_early {
             self.is_due = true;
@@ -86,12 +87,12 @@ impl Acks {
         }
     }
 
-    /// The answer says that everything came.
+    /// Forgets all records: the answer acknowledges them.
     pub(super) fn answered(&mut self) {
         *self = Self::default();
     }
 
-    /// Nothing else answers what came.
+    /// Makes an ACK due at once: no other message answers the records.
     pub(super) fn finish(&mut self) {
         (self.deadline, self.lacks_keys) = (None, false);
         self.is_due = !self.numbers.is_empty();
@@ -101,7 +102,7 @@ impl Acks {
         self.deadline
     }
 
-    /// Looks whether the time has come.
+    /// Makes an ACK due if its deadline has passed.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             (self.deadline, self.is_due) = (None, true);
@@ -112,19 +113,19 @@ impl Acks {
         self.is_due
     }
 
-    /// Whether something came under keys of DTLS 1.3, which is to be acknowledged or could not be read.
+    /// Whether protected records of DTLS 1.3 came, so that the peer understands ACKs.
     fn peer_has_acks(&self) -> bool {
         self.lacks_keys || self.numbers.iter().any(|number| number.epoch > 0)
     }
 
-    /// Writes an ACK of what fits, and forgets that. Returns its length; 0 if nothing fits.
+    /// Writes an ACK of as many records as fit, and forgets those. Returns its length; 0 if nothing fits.
     pub(super) fn fill(&mut self, now: Instant, room: &mut [u8]) -> usize {
         let count = max_numbers(room.len()).min(self.numbers.len());
         let len = count * NUMBER_LEN;
         if room.len() < 2 || (count == 0 && !self.numbers.is_empty()) {
             return 0;
         }
-        room[..2].copy_from_slice(&(len as u16).to_be_bytes()); // of at most MAX_NUMBERS
+        room[..2].copy_from_slice(&(len as u16).to_be_bytes()); // at most MAX_NUMBERS
         for (place, number) in room[2..].chunks_exact_mut(NUMBER_LEN).zip(self.numbers.drain(..count)) {
             place[..8].copy_from_slice(&number.epoch.to_be_bytes());
             place[8..].copy_from_slice(&number.sequence_number.to_be_bytes());
@@ -139,12 +140,12 @@ impl Acks {
     }
 }
 
-/// How many numbers an ACK of so many bytes has at most.
+/// Returns the most record numbers that an ACK of `len` bytes has.
 pub(super) const fn max_numbers(len: usize) -> usize {
     len.saturating_sub(2) / NUMBER_LEN
 }
 
-/// The record numbers of an ACK. `None`: it is malformed.
+/// Returns the record numbers of an ACK; `None` if it is malformed.
 pub(super) fn parse(content: &[u8]) -> Option<Vec<RecordNumber>> {
     let (len, numbers) = content.split_first_chunk::<2>()?;
     let (numbers, rest) = numbers.as_chunks::<NUMBER_LEN>();

@@ -1,11 +1,11 @@
-//! The connection IDs that the peer may put into its records (RFC 9146, 3; RFC 9147, 9).
+//! This side's connection IDs, which the peer puts into its records (RFC 9146, 3; RFC 9147, 9).
 //!
-//! Nobody says that an ID will not be used any more. But IDs are to be used in the order in which they were provided:
-//! so when there is no room for new ones, the oldest are forgotten that came before the one in use, but not the last of
-//! them, whose records may be late.
+//! DTLS has no message that retires an ID. But IDs are used in the order in which they were provided: so when there is
+//! no room for new ones, the IDs before the one in use are forgotten, except the last of those, whose records may be
+//! late.
 //!
-//! What must always hold: all have the same length, since a record does not say it; none is forgotten that the peer may
-//! still take into use; there are few.
+//! What must always hold: all IDs have the same length, since a record does not carry it; no ID is forgotten that the
+//! peer may still begin to use; their number is bounded.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -14,21 +14,21 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// How many there are at once.
+/// The most IDs that are kept at once.
 pub(crate) const MAX_OWN_IDS: usize = 8;
 
-/// How often the peer may ask for more without taking another one into use.
+/// How often the peer may request IDs without beginning to use a new one.
 const MAX_REQUESTS: u8 = 8;
 
 /// This side's connection IDs.
 pub(crate) struct OwnIds {
-    /// In the order in which they were provided; at first the one of the handshake, which may be empty.
+    /// The IDs in the order in which they were provided, beginning with that of the handshake, which may be empty.
     ids: VecDeque<Box<[u8]>>,
-    /// Which of them the newest record had.
+    /// The index of the latest ID that the peer has used.
     in_use: usize,
-    /// How often the peer has taken another one into use.
+    /// How often the peer has begun to use a new ID.
     changes: u32,
-    /// Requests since then.
+    /// The requests since the peer last began to use a new ID.
     requests: u8,
 }
 
@@ -37,22 +37,22 @@ impl OwnIds {
         Self { ids: [id.unwrap_or_default()].into(), in_use: 0, changes: 0, requests: 0 }
     }
 
-    /// How long each of them is.
+    /// Returns the length of each ID.
     pub(crate) fn id_len(&self) -> usize {
         self.ids.front().map_or(0, |id| id.len())
     }
 
-    /// All of them.
+    /// Returns all IDs.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.ids.iter().map(|id| &**id)
     }
 
-    /// Which one this is; `None`: it is none of them.
+    /// Returns the index of an ID; `None` if it is not one of this side's.
     pub(super) fn place(&self, id: &[u8]) -> Option<usize> {
         self.ids.iter().position(|own| **own == *id)
     }
 
-    /// An authentic record had the one at `place`.
+    /// Notes that an authentic record had the ID at `place`.
     pub(super) fn used(&mut self, place: usize) {
         if place > self.in_use {
             self.in_use = place;
@@ -61,24 +61,24 @@ impl OwnIds {
         }
     }
 
-    /// How often the peer has taken another one into use.
+    /// Returns how often the peer has begun to use a new ID.
     pub(crate) const fn changes(&self) -> u32 {
         self.changes
     }
 
-    /// The peer asks for more. `false`: it has asked too often.
+    /// Notes that the peer requested IDs. Returns `false` if it has done so too often.
     pub(crate) fn requested(&mut self) -> bool {
         self.requests = self.requests.saturating_add(1);
         self.requests <= MAX_REQUESTS
     }
 
-    /// How many may be added.
+    /// Returns how many IDs may be added.
     pub(crate) fn room(&self) -> usize {
         MAX_OWN_IDS.saturating_sub(self.ids.len() - self.outdated())
     }
 
-    /// The peer is provided with these, of [`Self::id_len`] bytes each and at most [`Self::room`] of them. Returns
-    /// those that it cannot use any more.
+    /// Adds IDs that the peer is provided with: at most [`Self::room`], of [`Self::id_len`] bytes each. Returns the IDs
+    /// that are forgotten.
     pub(crate) fn add(&mut self, ids: impl IntoIterator<Item = Box<[u8]>>) -> Vec<Box<[u8]>> {
         self.ids.extend(ids);
         let forgotten = self.ids.len().saturating_sub(MAX_OWN_IDS).min(self.outdated());
@@ -86,7 +86,7 @@ impl OwnIds {
         self.ids.drain(..forgotten).collect()
     }
 
-    /// How many came before the one before the one in use.
+    /// Returns how many IDs may be forgotten.
     const fn outdated(&self) -> usize {
         self.in_use.saturating_sub(1)
     }

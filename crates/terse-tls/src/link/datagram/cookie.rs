@@ -1,17 +1,17 @@
-//! Cookies: whether a client receives what is sent to its address, before anything is kept of it (RFC 6347, 4.2.1).
+//! Cookies prove that a client can receive at its address before the server keeps any state for it (RFC 6347, 4.2.1).
 //!
 //! ```text
 //! HMAC(secret, Hash(length || address || length || part of the ClientHello || ...))[..8]
 //! ```
 //!
-//! Lengths have 8 bytes, so that no part can pass for a piece of another one.
+//! Lengths have 8 bytes, so that the parts are unambiguous.
 //!
-//! 8 bytes, since each is sent twice in every handshake, and nothing rests on a cookie but the address: whoever guesses
-//! one, at one chance in 2^63 for each datagram that the server answers, has one flight sent to somebody else, or one
-//! handshake begun that still needs every signature. Those who send from their own address need not guess.
+//! A cookie has 8 bytes, since it is sent twice in every handshake, and proves only the address. A guess succeeds with
+//! a probability of 2^-63, as two secrets are accepted. It makes the server send one flight to a victim's address, or
+//! begin one handshake, which still needs every signature. A client at its own address need not guess.
 //!
-//! What must always hold: a cookie is good for the address and the ClientHello that it was made for, for a minute at
-//! least and less than two; and the time that verifying takes says nothing of the bytes that would be right.
+//! What must always hold: a cookie is valid only for the address and the ClientHello that it was made for, for at least
+//! one minute and less than two; cookies are compared in constant time.
 
 use core::iter::once;
 
@@ -23,17 +23,17 @@ use crate::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// Length of a cookie.
+/// The length of a cookie in bytes.
 pub(crate) const COOKIE_LEN: usize = 8;
 
-/// What cookies are made with: nothing is kept for a client.
+/// The secrets that cookies are made with. Nothing is kept for a client.
 #[derive(Debug)]
 pub(crate) struct CookieSecrets {
-    /// Makes cookies.
+    /// The secret of new cookies.
     current: Secret,
-    /// Made them in the period before, and verifies them still.
+    /// The secret of the previous period, whose cookies are still accepted.
     previous: Secret,
-    /// When the current period began; none before the first use.
+    /// When the current period began; `None` before the first use.
     since: Option<Instant>,
 }
 
@@ -42,8 +42,8 @@ impl CookieSecrets {
         Ok(Self { current: draw(rng)?, previous: draw(rng)?, since: None })
     }
 
-    /// The cookie for the client at `address`, in whatever form, and the parts of its ClientHello that must stay the
-    /// same when it sends it again with the cookie.
+    /// Returns the cookie for the client at `address`, in any encoding, and for the parts of its ClientHello that must
+    /// stay the same when the client repeats it with the cookie.
     pub(crate) fn make(
         &mut self,
         now: Instant,
@@ -56,7 +56,7 @@ impl CookieSecrets {
         cookie(hash, &self.current, &client(hash, address, hello))
     }
 
-    /// Whether [`Self::make`] made `cookie` for the same address and ClientHello, in this period or the one before.
+    /// Whether [`Self::make`] made `cookie` for this address and ClientHello, in the current or the previous period.
     pub(crate) fn verify(
         &mut self,
         now: Instant,
@@ -75,14 +75,15 @@ impl CookieSecrets {
         Ok(good.into())
     }
 
-    /// Periods follow each other without a gap, whether or not anybody calls, so that no cookie is good for longer.
+    /// Replaces the secrets when a period has ended. Periods follow each other without a gap even if nobody calls, so
+    /// that no cookie is valid for longer.
     fn rotate(&mut self, now: Instant, rng: &mut dyn Rng) -> Result<(), CryptoError> {
         let since = *self.since.get_or_insert(now);
         let periods = now.since(since) / PERIOD;
         if periods == 0 {
             return Ok(());
         }
-        // Both are drawn before either is replaced: if that fails, the next call tries again.
+        // Both secrets are drawn before either is replaced: if drawing fails, the next call tries again.
         let next = draw(rng)?;
         let previous = if periods == 1 { self.current.clone() } else { draw(rng)? };
         (self.current, self.previous) = (next, previous);
@@ -97,7 +98,7 @@ fn draw(rng: &mut dyn Rng) -> Result<Secret, CryptoError> {
     Ok(secret)
 }
 
-/// What a cookie is for.
+/// Returns the hash of the address and the ClientHello that a cookie is bound to.
 fn client(hash: &dyn Hash, address: &[u8], hello: &[&[u8]]) -> Digest {
     let mut context = hash.start();
     for part in once(&address).chain(hello) {
@@ -112,8 +113,8 @@ fn cookie(hash: &dyn Hash, secret: &Secret, client: &Digest) -> Result<[u8; COOK
     hmac.as_ref().first_chunk().copied().ok_or(CryptoError::InvalidLength)
 }
 
-/// How long a secret makes cookies, in milliseconds: a client on a slow network has that long, at least, to answer.
+/// How long a secret makes new cookies, in milliseconds. A client on a slow network has at least that long to answer.
 const PERIOD: u64 = 60_000;
 
-/// As long as the output of SHA-256 (RFC 2104, 3).
+/// The length of a secret: as long as the output of SHA-256 (RFC 2104, 3).
 const SECRET_LEN: usize = 32;

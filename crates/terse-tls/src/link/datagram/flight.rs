@@ -1,5 +1,5 @@
-//! A flight: messages, kept until they are answered or acknowledged, and cut to records each time that they are sent
-//! (RFC 6347, 4.2.3; RFC 9147, 5.5).
+//! A flight: messages that are kept until they are answered or acknowledged, and fragmented into records each time that
+//! they are sent (RFC 6347, 4.2.3; RFC 9147, 5.5).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,33 +12,35 @@ use crate::record::datagram::RecordNumber;
 use crate::time::Instant;
 use crate::wire::{ContentType, Encode, EncodeError, HandshakeType, Writer};
 
-/// What is sent at once, and kept until it is answered or acknowledged.
+/// Messages that are sent together, and kept until they are answered or acknowledged.
 #[derive(Default)]
 pub(super) struct Flight {
-    /// The messages, each with its header as if it were not fragmented.
+    /// The messages, each with the header that it has if it is not fragmented.
     pub(super) bytes: Vec<u8>,
     pub(super) pieces: Vec<Piece>,
-    /// No more is pushed: what is pushed now begins the next flight, or goes on with messages after the handshake.
+    /// Whether the flight is complete: a message that is pushed now begins the next flight, or adds a post-handshake
+    /// message.
     pub(super) is_complete: bool,
-    /// What of it is to be sent, in this order.
+    /// The parts that are still to be sent, in this order.
     pub(super) todo: VecDeque<Part>,
-    /// In which records it was sent.
+    /// The parts that were sent, and in which records.
     pub(super) outstanding: Outstanding,
-    /// Nothing of it was sent yet.
+    /// Whether nothing was sent since the flight was completed.
     pub(super) is_fresh: bool,
-    /// The largest datagram that some of it was sent in.
+    /// The length of the largest datagram of this flight.
     pub(super) largest: usize,
-    /// The peer was heard of since it was sent again.
+    /// Whether something came from the peer since the flight was last retransmitted.
     pub(super) is_heard: bool,
-    /// The peer was not: it gets this when it wakes up.
+    /// Whether the flight was given up while the peer was silent: it is retransmitted when the peer is heard again.
     pub(super) is_asleep: bool,
-    /// How often it was sent again because nothing was heard.
+    /// How often the flight was retransmitted because it, or its answer, seemed lost.
     pub(super) losses: u8,
-    /// How often because the peer asked for it.
+    /// How often the flight was retransmitted because the peer asked for it.
     pub(super) repeats: u32,
-    /// It was sent often enough. But what comes after it needs it: messages are handled in order.
+    /// Whether retransmission was given up. The messages are kept, since later ones need them: messages are handled in
+    /// order.
     pub(super) is_given_up: bool,
-    /// DTLS 1.2: the handshake is over when this has arrived, and nobody answers.
+    /// DTLS 1.2: whether this is the last flight of the handshake, which nobody answers.
     pub(super) is_last: bool,
     pub(super) last_sent: Option<Instant>,
 }
@@ -46,23 +48,23 @@ pub(super) struct Flight {
 pub(super) struct Piece {
     pub(super) epoch: u64,
     pub(super) content_type: ContentType,
-    /// In [`Flight::bytes`].
+    /// Where the piece starts in [`Flight::bytes`].
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The peer has it.
+    /// Whether the peer has acknowledged the whole piece.
     pub(super) is_acknowledged: bool,
 }
 
-/// What went into a record.
+/// The content of records that [`Flight::fill`] made.
 #[derive(Default)]
 pub(super) struct Filled {
     pub(super) parts: Vec<Part>,
-    /// Bytes of messages that are tickets.
+    /// How many bytes belong to NewSessionTicket messages.
     pub(super) tickets: usize,
 }
 
 impl Piece {
-    /// The length of the body, or of a ChangeCipherSpec.
+    /// Returns the length of the body, or of a ChangeCipherSpec.
     const fn len(&self) -> usize {
         let len = self.end - self.start;
         match self.content_type {
@@ -73,7 +75,7 @@ impl Piece {
 }
 
 impl Flight {
-    /// Appends a message, in one piece. Returns where it begins.
+    /// Appends a message without fragmenting it. Returns where it begins in the flight's bytes.
     pub(super) fn encode(
         &mut self,
         kind: HandshakeType,
@@ -97,7 +99,7 @@ impl Flight {
         Ok(start)
     }
 
-    /// No more is pushed for now. Whatever was not sent yet is to be.
+    /// Completes the flight: schedules all messages that were not sent yet.
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
         self.is_fresh = true;
@@ -110,24 +112,25 @@ impl Flight {
             .extend(self.pieces.iter().enumerate().skip(first).map(|(index, piece)| Part::whole(index, piece.len())));
     }
 
-    /// What is not acknowledged is to be sent again.
+    /// Schedules everything that is not acknowledged for retransmission.
     pub(super) fn send_again(&mut self) {
         self.plan(|_| false);
     }
 
-    /// What is not acknowledged, but precedes what `arrived`, is to be sent again. Returns whether there is anything.
+    /// Schedules everything before `arrived` that is not acknowledged for retransmission. Returns whether there is
+    /// anything.
     pub(super) fn send_before(&mut self, arrived: Position) -> bool {
         self.plan(|position| !position.precedes(arrived));
         !self.todo.is_empty()
     }
 
-    /// What is not acknowledged, and was not sent since, is to be sent again.
+    /// Schedules everything that is not acknowledged, and was last sent no later than `since`, for retransmission.
     pub(super) fn send_older(&mut self, since: Instant) {
         self.plan(|position| position.sent > since);
     }
 
-    /// Of what is to be sent only the first epoch is: some of it is missing, so the peer cannot read what follows, nor
-    /// say what of that it has.
+    /// Keeps only the first epoch of the scheduled parts. The peer lacks some of that epoch, so it cannot decrypt later
+    /// ones, nor acknowledge what it has received of them.
     pub(super) fn keep_first_epoch(&mut self) {
         let first = self.todo.front().and_then(|part| self.pieces.get(part.piece())).map(|piece| piece.epoch);
         let pieces = &self.pieces;
@@ -142,7 +145,7 @@ impl Flight {
         }
     }
 
-    /// Stops, and keeps what is not acknowledged.
+    /// Gives up retransmission, and keeps the messages that are not acknowledged.
     pub(super) fn give_up(&mut self) {
         let before = core::mem::take(self);
         (self.is_complete, self.is_given_up, self.is_asleep) = (true, true, !before.is_heard);
@@ -153,7 +156,7 @@ impl Flight {
         }
     }
 
-    /// The records of these numbers arrived. Returns up to where the flight is known to have.
+    /// Notes that records were acknowledged. Returns the latest position that is known to have arrived.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
@@ -168,12 +171,12 @@ impl Flight {
         Some(arrived)
     }
 
-    /// The peer answers, so it has all of it (RFC 9147, 7.2).
+    /// Marks the whole flight as acknowledged, because the peer answers it (RFC 9147, 7.2).
     pub(super) fn acknowledge_all(&mut self) {
         self.pieces.iter_mut().for_each(|piece| piece.is_acknowledged = true);
     }
 
-    /// Whether the peer lacks something that comes before what it has.
+    /// Whether the peer lacks a part of a message, or of those before it, that comes before a part that it has.
     fn leaves_gap_in(&self, piece: usize, len: usize, lacks_before: &mut bool) -> bool {
         let (mut count, mut first) = (0, None);
         self.outstanding.missing(
@@ -192,7 +195,7 @@ impl Flight {
         has_after || (core::mem::replace(lacks_before, true) && has_any)
     }
 
-    /// The same, of the whole flight.
+    /// Whether the peer lacks a part of the flight that comes before a part that it has.
     pub(super) fn leaves_gap(&self) -> bool {
         let mut lacks_before = false;
         let pieces = self.pieces.iter().enumerate();
@@ -202,7 +205,7 @@ impl Flight {
         })
     }
 
-    /// The KeyUpdate of this epoch, and the messages before it.
+    /// Returns the KeyUpdate of this epoch and the messages before it.
     pub(super) fn up_to_key_update(&self, epoch: u64) -> &[Piece] {
         let is_key_update =
             |piece: &Piece| piece.epoch == epoch && self.bytes.get(piece.start) == Some(&HandshakeType::KEY_UPDATE.0);
@@ -210,14 +213,14 @@ impl Flight {
         self.pieces.get(..place.map_or(0, |place| place + 1)).unwrap_or_default()
     }
 
-    /// Whether the peer has all of it.
+    /// Whether the peer has acknowledged the whole flight.
     pub(super) fn is_acknowledged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.is_acknowledged)
     }
 
-    /// Fills the content of one record with what is next in the flight: whole messages and parts of them.
-    /// `ends_with_part`: after a part of a message no other follows in the record, for the peers that would throw it
-    /// away. Returns its length; 0 if nothing fits. Bytes beyond those that were pushed are added to `sent`.
+    /// Fills the content of one record with the next fragments of the flight. With `ends_with_part` a fragment of an
+    /// incomplete message is the last one in its record, because some peers would discard what follows. Returns the
+    /// length of the content; 0 if nothing fits. Bytes beyond those that were pushed are added to `sent`.
     pub(super) fn fill(
         &mut self,
         room: &mut [u8],
@@ -279,7 +282,7 @@ impl Flight {
         len
     }
 
-    /// How many bytes the first fragment of what is next takes at least, and its epoch.
+    /// Returns the epoch of the next fragment, and how many bytes it takes at least.
     pub(super) fn least_next(&self) -> Option<(u64, usize)> {
         let part = self.todo.front()?;
         let piece = self.pieces.get(part.piece())?;
@@ -291,5 +294,6 @@ impl Flight {
     }
 }
 
-/// A message is not split for the sake of fewer bytes than these at the end of a datagram.
+/// The shortest first part of a message that is put at the end of a datagram. A shorter one would not be worth its
+/// header.
 const LEAST_PART: usize = 16;

@@ -1,9 +1,9 @@
-//! Handshake messages in fragments: their header, and how they are put together and in order again (RFC 6347, 4.2.2 and
+//! Fragments of handshake messages: their header, and how messages are reassembled and ordered (RFC 6347, 4.2.2 and
 //! 4.2.3; RFC 9147, 5.2 and 5.5).
 //!
-//! What must always hold: messages are handed out in the order of their numbers, none twice, each byte as it came
-//! first; and the bodies that are kept take at most twice `max_message`, half of it for the message that is due, so
-//! that those which come too early never keep that one out.
+//! What must always hold: messages are delivered in the order of their numbers, none twice, and a byte that was
+//! received is never overwritten; and the bodies that are buffered take at most twice `max_message`, half of it for the
+//! next message, so that messages that come too early never keep it out.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -13,7 +13,7 @@ use crate::wire::HandshakeType;
 #[cfg(test)]
 mod tests;
 
-/// Length of a fragment's header.
+/// The length of a fragment's header.
 pub(crate) const HEADER_LEN: usize = 12;
 
 /// The header of `Handshake` (RFC 6347, 4.2.2). Lengths are below 2^24.
@@ -21,7 +21,7 @@ pub(crate) const HEADER_LEN: usize = 12;
 pub(crate) struct FragmentHeader {
     /// `msg_type`.
     pub(crate) kind: HandshakeType,
-    /// Of the message's body.
+    /// The length of the whole message's body.
     pub(crate) length: usize,
     pub(crate) message_seq: u16,
     pub(crate) fragment_offset: usize,
@@ -50,67 +50,68 @@ impl FragmentHeader {
         [self.kind.0, l0, l1, l2, s0, s1, o0, o1, o2, f0, f1, f2]
     }
 
-    /// Of a message in one piece.
+    /// Returns the header of a message that is not fragmented.
     pub(crate) const fn whole(kind: HandshakeType, message_seq: u16, length: usize) -> Self {
         Self { kind, length, message_seq, fragment_offset: 0, fragment_length: length }
     }
 
-    /// Which bytes of the body the fragment brings.
+    /// Returns which bytes of the body the fragment has.
     const fn range(&self) -> Range<usize> {
         self.fragment_offset..self.fragment_offset.saturating_add(self.fragment_length)
     }
 
-    /// Whether the fragment brings the last byte of the body, or all of an empty one.
+    /// Whether the fragment has the last byte of the body, or is that of an empty body.
     fn is_last(&self) -> bool {
         self.range().end == self.length && (self.fragment_length != 0 || self.length == 0)
     }
 }
 
-/// What became of a fragment.
+/// What [`Reassembler::insert`] did with a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inserted {
-    /// It is of the message that is due, or of a later one. Some of its bytes may have come before, or all.
+    /// The fragment belongs to the next message, or to a later one. Some or all of its bytes may have come before.
     Accepted,
-    /// It is of a message that was handed out already: the peer sends its flight again.
+    /// The fragment belongs to a message that was handled before: the peer retransmits its flight.
     Repeated {
         message_seq: u16,
-        /// It brings the last byte of the message, or the whole message.
+        /// Whether the fragment has the last byte of the message, or the whole message.
         whole_or_last: bool,
     },
-    /// It was not kept.
+    /// The fragment was not kept.
     Dropped(DropCause),
 }
 
 /// Why a fragment was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropCause {
-    /// Its message is longer than is accepted.
+    /// The message is longer than the configured limit.
     TooLarge,
-    /// Its message is more than [`MAX_AHEAD`] after the one that is due.
+    /// The message is more than [`MAX_AHEAD`] after the next one.
     TooFarAhead,
-    /// It goes past the end of its message, or other fragments say that the message has another type or length.
+    /// The fragment ends after its message, or contradicts earlier fragments about the message's type or length.
     Inconsistent,
-    /// There is no room for its message before that is due, or the message is in too many pieces.
+    /// There is no memory for the message before it is the next one, or the message is in too many separate ranges.
     OverBudget,
 }
 
-/// Puts messages together and in order.
+/// Reassembles messages and orders them.
 #[derive(Debug)]
 pub(crate) struct Reassembler {
     max_message: usize,
-    /// Of the message that is due; one more than a number has bits for after the last one.
+    /// The number of the next message; 2^16 after the last possible one.
     next_seq: u32,
-    /// The message that is due and later ones, in no order, [`MAX_AHEAD`] + 1 at most.
+    /// The next message and later ones, in no order: [`MAX_AHEAD`] + 1 at most.
     partial: Vec<Partial>,
 }
 
 impl Reassembler {
-    /// For messages whose body has at most `max_message` bytes, of which the one numbered `next_seq` is due.
+    /// Creates a reassembler for messages whose body has at most `max_message` bytes, beginning with the one numbered
+    /// `next_seq`.
     pub(crate) const fn new(max_message: usize, next_seq: u16) -> Self {
         Self { max_message, next_seq: next_seq as u32, partial: Vec::new() }
     }
 
-    /// Takes the fragment with this header, whose `body` has `fragment_length` bytes.
+    /// Inserts a fragment. Its `body` must have `fragment_length` bytes.
     pub(crate) fn insert(&mut self, header: FragmentHeader, body: &[u8]) -> Inserted {
         let message_seq = header.message_seq;
         if header.range().end > header.length || header.fragment_length != body.len() {
@@ -119,7 +120,7 @@ impl Reassembler {
         if header.length > self.max_message {
             return Inserted::Dropped(DropCause::TooLarge);
         }
-        // Numbers do not start again at 0: once all are used, whatever comes was there before.
+        // Numbers do not wrap around: once all are used, every fragment is a repetition.
         let Some(ahead) = u32::from(message_seq).checked_sub(self.next_seq) else {
             return Inserted::Repeated { message_seq, whole_or_last: header.is_last() };
         };
@@ -132,25 +133,26 @@ impl Reassembler {
         }
     }
 
-    /// The message that is due, if it is whole: a header as if it had come in one piece, and the body.
+    /// Returns the next message, if it is complete: its body after the header that it would have without fragmentation.
     pub(crate) fn message(&self) -> Option<&[u8]> {
         self.partial.iter().find(|partial| self.is_due(partial) && partial.is_whole()).map(|partial| &partial.bytes[..])
     }
 
-    /// The message that is due was handled; the one after it is due. Nothing happens unless it was whole.
+    /// Drops the next message, which was handled, so that the one after it is the next. Does nothing unless the message
+    /// was complete.
     pub(crate) fn consume(&mut self) {
         if self.message().is_some() {
-            self.forget_before(self.next_seq + 1); // at most 2^16: no fragment has a higher number
+            self.forget_before(self.next_seq + 1); // at most 2^16, as no fragment has a higher number
         }
     }
 
-    /// The number of the message that is due.
+    /// Returns the number of the next message.
     pub(crate) fn next_seq(&self) -> u16 {
         self.next_seq.try_into().unwrap_or(u16::MAX)
     }
 
-    /// The message with this number is due: a server takes the first ClientHello with whatever number it has. What came
-    /// before it is forgotten; if it was there before, all is.
+    /// Makes the message with this number the next one: a server accepts the first ClientHello with any number. Earlier
+    /// messages are forgotten; if the number goes back, all are.
     pub(crate) fn set_next_seq(&mut self, next_seq: u16) {
         if u32::from(next_seq) < self.next_seq {
             self.partial = Vec::new();
@@ -170,12 +172,12 @@ impl Reassembler {
         self.partial.iter().any(|partial| is_later(partial) || partial.has_gap())
     }
 
-    /// Whether nothing is missing of what is kept.
+    /// Whether all messages that are kept are complete, and none before them is missing.
     pub(crate) fn is_whole(&self) -> bool {
         !self.has_gap() && self.partial.iter().all(Partial::is_whole)
     }
 
-    /// Up to where everything came: the number of a message, and a place in its body.
+    /// Returns up to where everything was received: the number of a message, and an offset in its body.
     fn frontier(&self) -> (u32, usize) {
         let mut seq = self.next_seq;
         loop {
@@ -187,12 +189,12 @@ impl Reassembler {
         }
     }
 
-    /// Whether the beginning of the message that is due is there.
+    /// Whether the beginning of the next message was received.
     pub(crate) fn has_begun(&self) -> bool {
         self.frontier() != (self.next_seq, 0)
     }
 
-    /// How many bytes of message bodies came, and are kept.
+    /// Returns how many bytes of message bodies are kept.
     pub(crate) fn body_bytes(&self) -> usize {
         self.partial.iter().map(|partial| partial.count).sum()
     }
@@ -202,7 +204,7 @@ impl Reassembler {
         self.partial.is_empty()
     }
 
-    /// How many bytes of heap this takes.
+    /// Returns how many bytes of heap the messages take.
     #[cfg(any(test, terse_testing))]
     pub(crate) fn buffered(&self) -> usize {
         let heap = |partial: &Partial| partial.bytes.capacity() + partial.came.capacity() * size_of::<Range<usize>>();
@@ -225,7 +227,7 @@ impl Reassembler {
         Ok(())
     }
 
-    /// How many bytes of body may be kept of the message with this number.
+    /// Returns how many bytes of body may be kept for the message with this number.
     fn budget(&self, message_seq: u16) -> usize {
         if u32::from(message_seq) == self.next_seq {
             return self.max_message;
@@ -247,21 +249,21 @@ impl Reassembler {
     }
 }
 
-/// A message of which something came.
+/// A message of which at least one fragment came.
 #[derive(Debug)]
 struct Partial {
-    /// As if it had come in one piece.
+    /// The header that the message would have without fragmentation.
     header: FragmentHeader,
-    /// The header and the body, up to the last byte that came; zeros where bytes are missing.
+    /// The header and the body up to the last byte that was received, with zeros where bytes are missing.
     bytes: Vec<u8>,
-    /// How many bytes of the body came.
+    /// How many bytes of the body were received.
     count: usize,
-    /// Which: in order, with gaps between them. Nothing any more once all came.
+    /// The ranges of the body that were received, in order and with gaps between them; empty once the body is complete.
     came: Vec<Range<usize>>,
 }
 
 impl Partial {
-    /// With exactly the room that `fragment` needs.
+    /// Creates a message with exactly the capacity that `fragment` needs.
     fn new(fragment: FragmentHeader, budget: usize) -> Result<Self, DropCause> {
         let header = FragmentHeader::whole(fragment.kind, fragment.message_seq, fragment.length);
         let end = fragment.range().end;
@@ -277,7 +279,7 @@ impl Partial {
         self.count == self.header.length
     }
 
-    /// Whether what came is not the beginning of the body.
+    /// Whether bytes are missing before bytes that were received.
     fn has_gap(&self) -> bool {
         match &self.came[..] {
             [] => false,
@@ -286,17 +288,17 @@ impl Partial {
         }
     }
 
-    /// How many bytes came from the beginning on.
+    /// Returns how many bytes were received without a gap from the beginning of the body.
     fn beginning(&self) -> usize {
         self.came.first().filter(|range| range.start == 0).map_or(0, |range| range.end)
     }
 
-    /// How many bytes of body there is room for.
+    /// Returns how many bytes of body fit without reallocating.
     const fn room(&self) -> usize {
         self.bytes.capacity().saturating_sub(HEADER_LEN)
     }
 
-    /// Adds what is new. At most `budget` bytes of body may be kept.
+    /// Inserts the bytes that are new. At most `budget` bytes of body may be kept.
     fn insert(&mut self, fragment: FragmentHeader, body: &[u8], budget: usize) -> Result<(), DropCause> {
         if (fragment.kind, fragment.length) != (self.header.kind, self.header.length) {
             return Err(DropCause::Inconsistent);
@@ -305,7 +307,7 @@ impl Partial {
         if self.is_whole() || new.is_empty() {
             return Ok(());
         }
-        // Those that overlap with the new one or touch it become one with it.
+        // Ranges that overlap the new one or touch it are merged with it.
         let first = self.came.partition_point(|range| range.end < new.start);
         let last = self.came.partition_point(|range| range.start <= new.end);
         if first == last && self.came.len() == MAX_RANGES {
@@ -314,7 +316,7 @@ impl Partial {
         self.grow(new.end, budget)?;
         let (mut merged, mut at) = (new.clone(), new.start);
         for known in self.came[first..last].iter().chain([&(new.end..new.end)]) {
-            // Nothing in between starts after the end of the new one.
+            // No range in `first..last` starts after the end of the new one.
             if at < known.start {
                 let missing = &body[at - new.start..known.start - new.start];
                 self.bytes[HEADER_LEN..][at..known.start].copy_from_slice(missing);
@@ -331,8 +333,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Makes room up to `end`. Many small fragments must not each move what came before, so twice what is needed is set
-    /// aside, but never more than the message has.
+    /// Grows the buffer up to `end`. It reserves twice what is needed, but never more than the message has, so that
+    /// many small fragments do not each move all earlier bytes.
     fn grow(&mut self, end: usize, budget: usize) -> Result<(), DropCause> {
         if end > self.room() {
             if end > budget {
@@ -348,8 +350,8 @@ impl Partial {
     }
 }
 
-/// How many messages after the one that is due are kept: a flight has six at most.
+/// How many messages after the next one are kept: a flight has six at most.
 const MAX_AHEAD: u32 = 8;
 
-/// In how many separate pieces a message may be while it is put together.
+/// The most separate ranges that a message may have while it is reassembled.
 const MAX_RANGES: usize = 64;

@@ -1,8 +1,8 @@
-//! The link over datagrams (RFC 6347): puts messages in order, fragments and reassembles them, sends flights again
-//! until they are answered, packs them into as few datagrams as possible. ChangeCipherSpec is made and understood here.
+//! The link over datagrams (RFC 6347, RFC 9147): orders, fragments and reassembles messages, retransmits flights until
+//! they are answered, and packs them into as few datagrams as possible. ChangeCipherSpec is made and understood here.
 //!
-//! What must always hold: what cannot be verified changes nothing, and is dropped as if it had been lost; a message is
-//! handed on once, in its place, and only if it came under the keys that are due; what is kept is bounded.
+//! What must always hold: a record that cannot be verified changes nothing, and is dropped as if it had been lost; a
+//! message is delivered once, in order, and only if it came in the expected epoch; the memory is bounded.
 
 use alloc::vec::Vec;
 
@@ -22,18 +22,19 @@ pub(crate) use driver::{Acknowledged, Driver, Sent};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 
-/// How many bytes of heap it takes at most to know what was sent in which records, and what came in which.
+/// The most bytes of heap that it takes to remember which parts of messages were sent and received in which records.
 pub(crate) const ACKS: usize = outstanding::MAX_HEAP + ack::MAX_HEAP;
 
-/// A ClientHello that came before there was a connection.
+/// A ClientHello that was received before there was a connection.
 pub(crate) struct FirstMessage {
-    /// With its header, as if it had come in one piece.
+    /// The message with its header, as if it were not fragmented.
     pub(crate) message: Vec<u8>,
     pub(crate) message_seq: u16,
-    /// Of the last record of it.
+    /// The sequence number of the last record that carried a part of the message.
     pub(crate) number: u64,
-    /// Datagrams that it came in, and how many bytes of them were records of it: each once, and only what brought
-    /// something new, since three times as much may be sent back.
+    /// How many datagrams carried parts of the message.
     pub(crate) datagrams: u32,
+    /// How many bytes those records have that carried something new, each counted once: the server may send three times
+    /// as many back before it has validated the address.
     pub(crate) bytes: usize,
 }

@@ -1,7 +1,7 @@
-//! Which parts of messages went into which records, and which of those the peer has (RFC 9147, 7.2).
+//! Remembers which parts of messages were sent in which records, and which of those are acknowledged (RFC 9147, 7.2).
 //!
-//! What must always hold: what is acknowledged under keys is never sent again; what anybody may have acknowledged,
-//! without keys, is taken for lost at the next timeout; what is kept is bounded.
+//! What must always hold: a part that a protected ACK acknowledges is never retransmitted; a part that only an
+//! unprotected ACK acknowledges counts as lost at the next timeout; the memory is bounded.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,75 +13,75 @@ use crate::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// A part of the body of a message. Numbers are as short as they can be: a flight of many messages has many parts, when
-/// the heap is fullest.
+/// A part of a message's body. The fields are as small as possible: a flight of many messages has many parts at the
+/// time of the highest memory use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// A flight has fewer than 2^16.
+    /// The index of the piece in its flight, which has fewer than 2^16 pieces.
     piece: u16,
-    /// A message has less than 2^24 bytes.
+    /// The start of the part in the body, which has less than 2^24 bytes.
     start: u32,
     end: u32,
-    /// It was sent before.
+    /// Whether the part was sent before.
     pub(super) is_again: bool,
 }
 
 impl Part {
-    /// These bytes of the body of a piece of the flight.
+    /// Returns the part with these bytes of a piece's body.
     pub(super) const fn new(piece: usize, Range { start, end }: Range<usize>, is_again: bool) -> Self {
         Self { piece: piece as u16, start: start as u32, end: end as u32, is_again }
     }
 
-    /// A whole message with a body of so many bytes.
+    /// Returns the part that is the whole body of `len` bytes.
     pub(super) const fn whole(piece: usize, len: usize) -> Self {
         Self::new(piece, 0..len, false)
     }
 
-    /// Which piece of the flight.
+    /// Returns the index of the piece in its flight.
     pub(super) const fn piece(self) -> usize {
         self.piece as usize
     }
 
-    /// Which bytes of its body.
+    /// Returns which bytes of the body the part has.
     pub(super) const fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// What of it comes before a place in the body, and what after it.
+    /// Splits the part at an offset of the body.
     pub(super) const fn split_at(self, place: usize) -> (Self, Self) {
         (Self { end: place as u32, ..self }, Self { start: place as u32, ..self })
     }
 }
 
-/// Where a record is among those that were sent. The numbers of an ACK go up, through one epoch after the other; of an
-/// earlier epoch something may be sent again after all of a later one.
+/// The position of a record among all that were sent. The order of sending differs from the order of record numbers:
+/// records of an earlier epoch may be retransmitted after those of a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
-    /// In the order of sending.
+    /// The index in the order of sending.
     pub(super) place: usize,
     pub(super) number: RecordNumber,
-    /// When.
+    /// When the record was sent.
     pub(super) sent: Instant,
 }
 
 impl Position {
-    /// Whether this record was sent before `other`, and comes before it in ACKs.
+    /// Whether this record was sent before `other`, and has a lower record number.
     pub(super) fn precedes(self, other: Self) -> bool {
         self.place < other.place && self.number < other.number
     }
 
-    /// Up to where both are known of.
+    /// Returns the later of two positions, by order of sending and by record number.
     fn or_later(self, other: Self) -> Self {
         let last = if self.place > other.place { self } else { other };
         Self { number: self.number.max(other.number), ..last }
     }
 }
 
-/// What was sent, in the order of sending.
+/// The parts that were sent, in the order of sending.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
     entries: VecDeque<Entry>,
-    /// The last piece of which something was sent.
+    /// The last piece of which a part was sent.
     last_piece: Option<usize>,
 }
 
@@ -98,20 +98,20 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Sent,
-    /// By somebody without keys.
+    /// The record is acknowledged by an unprotected ACK, which anybody may have sent.
     Claimed,
     Acknowledged,
 }
 
-/// How many parts are remembered: two times those of a long chain in datagrams for IEEE 802.15.4. Of older ones an
-/// acknowledgement is not understood; what is acknowledged goes last.
+/// The most parts that are remembered: twice those of a long certificate chain in datagrams for IEEE 802.15.4. ACKs of
+/// forgotten parts are ignored; acknowledged parts are forgotten last.
 const MAX_ENTRIES: usize = 256;
 
-/// How many bytes of heap all of them take, while room is made for the last ones.
+/// The most bytes of heap that the entries take, while the buffer grows.
 pub(super) const MAX_HEAP: usize = MAX_ENTRIES * size_of::<Entry>() * 3 / 2;
 
 impl Outstanding {
-    /// These parts went into a record.
+    /// Notes that these parts were sent in a record.
     pub(super) fn sent(&mut self, record: RecordNumber, parts: &[Part], now: Instant) {
         for part in parts {
             if self.entries.len() == MAX_ENTRIES {
@@ -124,7 +124,7 @@ impl Outstanding {
         }
     }
 
-    /// Something of this piece was sent, and of all before it.
+    /// Notes that a part of this piece was sent, and of all pieces before it.
     pub(super) const fn note_piece(&mut self, piece: usize) {
         self.last_piece = Some(match self.last_piece {
             Some(last) if last > piece => last,
@@ -132,12 +132,12 @@ impl Outstanding {
         });
     }
 
-    /// The last piece of which something was sent.
+    /// Returns the last piece of which a part was sent.
     pub(super) const fn last_piece(&self) -> Option<usize> {
         self.last_piece
     }
 
-    /// These records arrived, as somebody says who has keys or not. Returns up to where they are known to have.
+    /// Notes that an ACK, protected or not, acknowledges these records. Returns the latest position of them.
     pub(super) fn acknowledge(
         &mut self,
         numbers: impl Iterator<Item = RecordNumber>,
@@ -158,27 +158,27 @@ impl Outstanding {
         latest
     }
 
-    /// Nobody went on: what was claimed without keys may not have arrived.
+    /// Forgets unprotected ACKs: no answer came, so the records may be lost after all.
     pub(super) fn forget_claims(&mut self) {
         for entry in self.entries.iter_mut().filter(|entry| entry.state == State::Claimed) {
             entry.state = State::Sent;
         }
     }
 
-    /// Whether all of the body of a piece is acknowledged.
+    /// Whether the whole body of a piece is acknowledged.
     pub(super) fn is_acknowledged(&self, piece: usize, len: usize) -> bool {
         let mut is_missing = false;
         self.gaps(piece, len, |_, entry| entry.state == State::Acknowledged, |_| is_missing = true);
         !is_missing
     }
 
-    /// Whether anything is acknowledged, under keys.
+    /// Whether a protected ACK has acknowledged anything.
     pub(super) fn has_acknowledged(&self) -> bool {
         self.entries.iter().any(|entry| entry.state == State::Acknowledged)
     }
 
-    /// Gives the parts of a piece that are not acknowledged, nor on their way: asked for with where and when they were
-    /// sent.
+    /// Calls `give` with the parts of a piece that are neither acknowledged nor on their way. `is_on_its_way` tells by
+    /// the position of a record whether it may still arrive.
     pub(super) fn missing(
         &self,
         piece: usize,
@@ -194,7 +194,7 @@ impl Outstanding {
         self.gaps(piece, len, is_safe, |gap| give(Part::new(piece, gap, is_again)));
     }
 
-    /// What of the body of a piece no entry covers for which `counts` holds.
+    /// Calls `gap` with each range of a piece's body that no entry covers for which `counts` holds.
     fn gaps(
         &self,
         piece: usize,

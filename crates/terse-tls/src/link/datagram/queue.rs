@@ -1,32 +1,32 @@
-//! Records that wait to be sent, each as a datagram of its own: application data and alerts.
+//! A queue of records of application data and alerts that wait to be sent, each as a datagram of its own.
 
 use alloc::vec::Vec;
 
 use crate::link::empty;
 
-/// Records in one buffer, the oldest first, each after its length.
+/// Records in one buffer, the oldest first. Each is preceded by its length.
 #[derive(Default)]
 pub(super) struct Queue {
     bytes: Vec<u8>,
-    /// Where the length of the oldest stands.
+    /// The offset of the oldest record's length.
     start: usize,
     count: usize,
 }
 
-/// The length of a record.
+/// The type of a record's length in the buffer.
 type Len = u32;
 
-/// What that takes, in bytes.
+/// How many bytes a length takes in the buffer.
 const PREFIX: usize = size_of::<Len>();
 
 impl Queue {
-    /// Bytes of records that wait.
+    /// Returns how many bytes of records wait to be sent.
     pub(super) const fn len(&self) -> usize {
         self.bytes.len() - self.start - self.count * PREFIX
     }
 
-    /// Adds a record that `seal` makes of room for `head` bytes, `content`, and room for `tail` bytes. If it fails,
-    /// nothing is added: no plaintext may leave.
+    /// Adds a record: `head` bytes of space, `content`, and `tail` bytes of space, which `seal` protects in place. If
+    /// it fails, nothing is added, since no plaintext may be sent.
     pub(super) fn push<E>(
         &mut self,
         (head, content, tail): (usize, &[u8], usize),
@@ -36,7 +36,7 @@ impl Queue {
         let before = self.bytes.len();
         let begin = before + PREFIX;
         self.bytes.reserve(PREFIX + len);
-        self.bytes.extend_from_slice(&(len as Len).to_ne_bytes()); // no record is nearly as long
+        self.bytes.extend_from_slice(&(len as Len).to_ne_bytes()); // no record is that long
         self.bytes.resize(begin + head, 0);
         self.bytes.extend_from_slice(content);
         self.bytes.resize(begin + len, 0);
@@ -60,7 +60,7 @@ impl Queue {
             empty(&mut self.bytes);
             self.start = 0;
         } else if self.start > self.bytes.len() / 2 {
-            self.bytes.drain(..self.start); // or it would add up while more comes than goes
+            self.bytes.drain(..self.start); // otherwise it would accumulate
             self.start = 0;
         }
         place.len()

@@ -1,4 +1,5 @@
-//! What comes in: datagrams of records, which bring fragments of messages, in any order.
+//! The receiving half of a link over datagrams: decrypts records, which arrive in any order, and reassembles messages
+//! from their fragments.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -29,32 +30,32 @@ mod tests13;
 
 use epochs::Epochs;
 
-/// How many bytes of records are kept that overtook those before a change of keys.
+/// The most bytes of records that are kept until the keys of their epoch are known.
 const MAX_HELD: usize = 1_500;
 
-/// The receiving half.
+/// The receiving half of a link over datagrams.
 pub(crate) struct Receiver {
     epochs: Epochs,
-    /// The number after that of the message which this side answered last.
+    /// The message_seq after that of the last message that this side has answered.
     answered: Option<u16>,
-    /// Records of an epoch whose keys are not there yet.
+    /// Records of an epoch whose keys are not known yet.
     held: VecDeque<Box<[u8]>>,
-    /// How many of them can be tried now.
+    /// How many records of `held` can be decrypted now.
     held_due: usize,
-    /// The first message was there from the beginning, and is still to be handled.
+    /// Whether the first message was given by [`Self::begin_with`], and is still to be handled.
     has_first: bool,
     messages: Reassembler,
-    /// What the peer is to be told of.
+    /// The records that this side may have to acknowledge.
     arrived: Arrived,
     plaintext: Plaintext,
-    /// What protected records to this side are to carry.
+    /// The connection IDs that protected records to this side must have.
     own_ids: OwnIds,
     expects_cid: bool,
-    /// Longest content of a protected record; in DTLS 1.3 with its type.
+    /// The longest content of a protected record; in DTLS 1.3 it includes the content type.
     limit: Option<usize>,
     max_message: usize,
     max_record: usize,
-    /// DTLS 1.3 may be negotiated.
+    /// Whether DTLS 1.3 may be negotiated.
     may_be_dtls13: bool,
     unprotected_alert: Option<AlertDescription>,
     saw_too_large: bool,
@@ -64,8 +65,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// For messages and records of at most so many bytes of content. `cid` is what the peer may be asked to put into
-    /// them.
+    /// Creates a receiver for messages and records of at most so many bytes of content. `cid` is the connection ID that
+    /// may be negotiated.
     pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             epochs: Epochs::new(),
@@ -90,12 +91,12 @@ impl Receiver {
         }
     }
 
-    /// If not, its records are none.
+    /// Sets whether DTLS 1.3 may be negotiated. If not, its records are dropped.
     pub(super) fn with_dtls13(self, may_be_dtls13: bool) -> Self {
         Self { may_be_dtls13, ..self }
     }
 
-    /// The first message was received already.
+    /// Begins with a first message that was received before.
     pub(super) fn begin_with(&mut self, first: &FirstMessage) {
         let Some((header, body)) = first.message.split_first_chunk() else { return };
         self.messages.set_next_seq(first.message_seq);
@@ -103,7 +104,8 @@ impl Receiver {
         self.has_first = true;
     }
 
-    /// Handles what begins with a whole record, or with none. Returns how many bytes that is.
+    /// Handles the first record of `input`. Returns its length; if it has no valid header, the length of all of
+    /// `input`, since the start of the next record is unknown.
     fn next_record(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if self.may_be_dtls13 && input.first().is_some_and(|first| datagram13::Header::is_one(*first)) {
             let Some(header) = datagram13::Header::parse(input, self.own_ids.id_len()) else {
@@ -116,7 +118,7 @@ impl Receiver {
             if self.settings.lacks(Defence::Dropping) {
                 return Err(InvalidMessage::UnknownContentType.into());
             }
-            return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed))); // where the next one begins is not known
+            return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed)));
         };
         self.last_record_len = header.record_len();
         Ok((header.record_len(), self.record(&header, input)?))
@@ -129,7 +131,7 @@ impl Receiver {
                 if header.len < MASK_SAMPLE_LEN {
                     return Ok(self.dropped.count(|dropped| &mut dropped.not_authentic)); // RFC 9147, 4.2.3
                 }
-                // Whoever made it may have no keys, but if the flight does not go on, the peer is told (RFC 9147, 7.1).
+                // The record may be forged, but if the flight does not continue, an empty ACK is sent (RFC 9147, 7.1).
                 self.arrived.lacks_keys = true;
                 self.hold(&record[..header.record_len()]);
                 return Ok(Received::Nothing);
@@ -183,7 +185,7 @@ impl Receiver {
         Ok(received)
     }
 
-    /// Handles a record of DTLS 1.2, or one that is not protected.
+    /// Handles a record of DTLS 1.2, or an unprotected one.
     fn record(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
         if u64::from(header.epoch) == self.epochs.in_force().epoch() && !self.epochs.in_force().is_dtls13() {
             return self.current(header, record);
@@ -192,7 +194,7 @@ impl Receiver {
             self.hold(&record[..header.record_len()]);
             return Ok(Received::Nothing);
         }
-        // A flight that was handled under the keys before comes again, if its answer was lost.
+        // The peer retransmits an unprotected flight if the answer to it was lost.
         let Some(before) = self.epochs.unprotected().filter(|_| header.epoch == 0) else {
             return Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch));
         };
@@ -209,7 +211,7 @@ impl Receiver {
                 Ok(if repeats { Received::Repeated } else { Received::Nothing })
             }
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
-            // Who refuses what came before its own change of keys has none to protect the alert with.
+            // An alert about a message that arrived before the peer changed its own keys is unprotected.
             Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
             Ok((ContentType::ACK, content)) => Ok(self.unprotected_ack(content)),
             Ok(_) => Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch)),
@@ -217,7 +219,7 @@ impl Receiver {
         }
     }
 
-    /// A record of the epoch that is in force, which is not one of DTLS 1.3.
+    /// Handles a record of the epoch in force, which is not one of DTLS 1.3.
     fn current(&mut self, header: &Header, record: &mut [u8]) -> Result<Received, Error> {
         let is_protected = self.epochs.in_force().is_protected();
         let has_cid = header.content_type == ContentType::TLS12_CID;
@@ -235,7 +237,7 @@ impl Receiver {
         {
             return Ok(self.dropped.count(|dropped| &mut dropped.replayed));
         }
-        // Fragments of messages are copied from where they came: they take no room for a record.
+        // Unprotected records need no smaller limit: their fragments are copied from the datagram itself.
         let limit = if is_protected { self.limit.unwrap_or(MAX_FRAGMENT).min(self.max_record) } else { MAX_FRAGMENT };
         let Some(epoch) = self.epochs.dtls12() else { return Ok(Received::Nothing) };
         let (content_type, content) = match epoch.open(header, record, limit) {
@@ -254,7 +256,7 @@ impl Receiver {
             ContentType::CHANGE_CIPHER_SPEC if self.settings.lacks(Defence::ChangeCipherSpec) => {
                 Err(PeerMisbehaved::BadChangeCipherSpec.into())
             }
-            ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch tells
+            ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch changes the keys
             ContentType::ALERT => Ok(self.alert(content, is_protected)),
             ContentType::ACK if !is_protected => Ok(self.unprotected_ack(content)),
             ContentType::APPLICATION_DATA if is_protected => {
@@ -266,11 +268,11 @@ impl Receiver {
         }
     }
 
-    /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
+    /// Handles the fragments in a record with this number. `is_due` says that messages may come in its epoch now.
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
         let mut received = Received::Nothing;
-        // Only what is kept, or was handled, is acknowledged; not what a flight of this side answers (RFC 9147, 7 and
-        // 7.1).
+        // A record is acknowledged only if its messages were handled or are kept, and no flight of this side answers
+        // them (RFC 9147, 7 and 7.1).
         let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
         let (mut is_ahead, mut is_later) = (false, false);
         for fragment in fragments(content) {
@@ -287,7 +289,7 @@ impl Receiver {
             is_later |= header.message_seq > self.messages.next_seq();
             match self.messages.insert(header, body) {
                 Inserted::Accepted => {
-                    self.unprotected_alert = None; // somebody goes on
+                    self.unprotected_alert = None; // the handshake continues
                     received = Received::Handshake;
                     is_whole = self.messages.is_whole();
                 }
@@ -306,7 +308,8 @@ impl Receiver {
             }
         }
         let is_dtls12 = self.epochs.in_force().is_protected() && !self.epochs.in_force().is_dtls13();
-        // A KeyUpdate that has to wait for what comes before it changes no keys yet: its sender must not go on.
+        // A KeyUpdate that waits for an earlier message has not changed the keys yet: an ACK would let its sender use
+        // the new ones.
         let must_wait = is_later && self.epochs.in_force().epoch() >= APPLICATION && self.messages.has_gap();
         if is_kept && !must_wait && !is_answered && !is_dtls12 {
             self.arrived.numbers.push(number);
@@ -316,8 +319,9 @@ impl Receiver {
         Ok(received)
     }
 
-    /// Whether the message with this number ends a flight that was answered, and nothing was handled since. If the peer
-    /// repeats it, it did not get the answer; if it repeats what came since, another message was lost.
+    /// Whether the message with this number ends a flight that was answered, and no message was handled since. If the
+    /// peer retransmits it, the peer did not receive the answer; a retransmission of a later message means that another
+    /// message was lost.
     fn is_answered(&self, message_seq: u16) -> bool {
         let next = Some(message_seq.wrapping_add(1));
         next == self.answered && next == Some(self.messages.next_seq())
@@ -336,7 +340,7 @@ impl Receiver {
         }
     }
 
-    /// An ACK that nobody vouches for can speak of what is not protected, and no more (RFC 9147, 7).
+    /// Handles an unprotected ACK, which can acknowledge only unprotected records (RFC 9147, 7).
     fn unprotected_ack(&mut self, content: &[u8]) -> Received {
         let numbers = ack::parse(content).filter(|_| content.len() <= ack::MAX_UNPROTECTED);
         let Some(mut numbers) = numbers else { return self.dropped.count(|dropped| &mut dropped.malformed) };
@@ -366,7 +370,7 @@ impl Receiver {
     }
 }
 
-/// The fragments of handshake messages in a record; `None` for what is none.
+/// Returns the fragments of handshake messages in a record; the last one is `None` if it is malformed.
 fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader, &[u8])>> {
     core::iter::from_fn(move || {
         if content.is_empty() {
@@ -382,17 +386,17 @@ fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader,
     })
 }
 
-/// RFC 9853, 4: one of another type is ignored.
+/// Parses a return routability check message. One of an unknown type is ignored (RFC 9853, 4).
 fn check(content: &[u8], dropped: &mut Drops) -> Received {
     let check = ReturnRoutabilityCheck::parse_all(content).map(Received::ReturnRoutabilityCheck);
     check.unwrap_or_else(|_| dropped.count(|dropped| &mut dropped.malformed))
 }
 
-/// What was dropped, as if it had been lost.
+/// Counts records and fragments that were dropped, as if they had been lost.
 #[derive(Default)]
 struct Drops {
     counters: Dropped,
-    /// Something of the record that came last was.
+    /// Whether a part of the last record was dropped.
     of_record: bool,
 }
 
@@ -406,7 +410,7 @@ impl Drops {
 }
 
 impl Receiver {
-    /// The record that is next: one that was put aside, or what the input begins with.
+    /// Handles the next record: one that was put aside, or the first one of the input.
     fn next(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
         if core::mem::take(&mut self.has_first) {
             return Ok((0, Received::Handshake));
@@ -419,69 +423,69 @@ impl Receiver {
         self.next_record(input)
     }
 
-    /// When [`Self::forget`] frees keys.
+    /// Returns when [`Self::forget`] frees keys.
     pub(crate) fn forgets_at(&self) -> Option<Instant> {
         self.epochs.forgets_at()
     }
 
-    /// Forgets the keys of records that cannot come any more.
+    /// Forgets the keys of epochs whose time has passed.
     pub(super) fn forget(&mut self, now: Instant) {
         self.epochs.expire(now);
     }
 
-    /// A flight is complete that answers what was consumed so far.
+    /// Notes that a flight of this side answers all messages that were handled so far.
     pub(super) fn answered(&mut self) {
         self.answered = Some(self.messages.next_seq());
         if self.epochs.in_force().epoch() == 0 {
-            // What is ahead came before it was asked for: of a connection before this one, or of anybody. The next
-            // flight would be mistaken for it.
+            // Messages that arrived ahead came before the peer could have sent them: they are of an earlier connection,
+            // or forged, and the peer's next flight would contradict them.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
         self.arrived = Arrived::default();
     }
 
-    /// What came since the last call, if the peer may have to be told of it.
+    /// Returns the records that came since the last call and may have to be acknowledged.
     pub(crate) fn arrived(&mut self) -> Option<Arrived> {
         let is_new = self.arrived.lacks_keys || !self.arrived.numbers.is_empty();
         is_new.then(|| core::mem::take(&mut self.arrived))
     }
 
-    /// The peer has this side's last flight, so it will not send its own again.
+    /// Forgets the handshake keys: the peer has this side's last flight, so it will not retransmit its own.
     pub(super) fn last_flight_arrived(&mut self) {
         self.epochs.forget_handshake();
     }
 
-    /// Whether the peer should be asked for other keys, as there were too many forgeries. True once for each.
+    /// Whether the peer should be asked to update its keys because of forgeries. Returns true once for each key.
     pub(crate) fn key_has_many_forgeries(&mut self) -> bool {
         self.epochs.in_force_has_many_forgeries()
     }
 
-    /// The peer puts this side's connection ID into its protected records.
+    /// Expects this side's connection ID in protected records from now on.
     pub(crate) const fn expect_connection_id(&mut self) {
         self.expects_cid = true;
     }
 
-    /// This side's connection IDs.
+    /// Returns this side's connection IDs.
     pub(crate) const fn own_ids(&self) -> &OwnIds {
         &self.own_ids
     }
 
-    /// As [`Self::own_ids`].
+    /// Returns this side's connection IDs.
     pub(crate) const fn own_ids_mut(&mut self) -> &mut OwnIds {
         &mut self.own_ids
     }
 
-    /// A message came that is longer than this side takes. It was dropped, so the peer will send it again.
+    /// Whether a message came that is longer than this side accepts. It was dropped, so the peer will retransmit it.
     pub(crate) const fn saw_too_large(&self) -> bool {
         self.saw_too_large
     }
 
-    /// A fatal alert that nobody vouches for came, and nothing since.
+    /// Returns the last unprotected fatal alert, if the handshake has not continued since.
     pub(crate) const fn unprotected_alert(&self) -> Option<AlertDescription> {
         self.unprotected_alert
     }
 
-    /// What was dropped so far.
+    /// Returns how much was dropped so far, and why.
     pub(crate) const fn dropped(&self) -> Dropped {
         self.dropped.counters
     }
@@ -515,7 +519,7 @@ impl Incoming for Receiver {
     fn consume(&mut self, len: usize) {
         if len > 0 {
             self.messages.consume();
-            self.epochs.forget_unprotected(); // whose messages all were handled
+            self.epochs.forget_unprotected(); // all its messages were handled
         }
     }
 
@@ -527,7 +531,7 @@ impl Incoming for Receiver {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
         }
         if is_first && !self.settings.lacks(Defence::Epochs) {
-            // Whatever came ahead was not protected: anybody may have sent it.
+            // Messages that arrived ahead were not protected, and may be forged.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
         self.held_due = self.held.len();

@@ -1,30 +1,32 @@
-//! When a flight is sent again (RFC 6347, 4.2.4; RFC 9147, 5.8), from what was measured of the network (RFC 6298).
+//! The retransmission timer of flights (RFC 6347, 4.2.4; RFC 9147, 5.8), whose value follows measured round trips (RFC
+//! 6298).
 //!
 //! The value of the timer is that of RFC 6298: it follows the round trips of the handshake itself, the peer's
 //! computations included. Paper 001 (section 4.1) found that no fixed value serves a slow network: with the usual
-//! second, every flight goes out again, whole, while its answer is still on the way; the 9 seconds of RFC 7925 (11) are
-//! time lost wherever the network is faster and a datagram was lost. RFC 9147, 5.8.2, would take 1.5 times the last
-//! round trip, but those of one handshake differ by more: a flight may have one small datagram, or many, and a
-//! signature behind it.
+//! second, every whole flight is retransmitted while its answer is still on the way; the 9 seconds of RFC 7925 (11)
+//! waste time after a loss wherever the network is faster. RFC 9147, 5.8.2, recommends 1.5 times the last round trip,
+//! but the round trips of one handshake differ by more: a flight may have one small datagram or many, and may need a
+//! signature.
 //!
-//! What must always hold: a flight is not sent again before the value has passed since it was last sent; of a flight
-//! that was sent more than once no round trip is measured; and a value that was doubled stays until one was.
+//! What must always hold: the timer does not expire before its value has passed since the flight was last sent; no
+//! round trip is measured for a flight that was retransmitted; and a doubled value stays until a round trip is
+//! measured.
 
 use crate::time::Instant;
 
 #[cfg(test)]
 mod tests;
 
-/// How the timer behaves. All times are in milliseconds.
+/// The parameters of the timer. All times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// The value before there is a measurement.
+    /// The value before the first measurement.
     pub(crate) initial: u64,
-    /// The value is never smaller.
+    /// The smallest value.
     pub(crate) min: u64,
-    /// The value is never larger.
+    /// The largest value.
     pub(crate) max: u64,
-    /// After so many in vain, the peer is given up.
+    /// How often a flight is retransmitted in vain before it is given up.
     pub(crate) max_retransmissions: u8,
 }
 
@@ -34,22 +36,22 @@ impl Settings {
     }
 }
 
-/// What [`Timer::expired`] asks for.
+/// What the caller of [`Timer::expired`] must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
-    /// Nothing: it is too early, or the timer does not run.
+    /// Nothing: the deadline has not passed, or the timer does not run.
     NotDue,
-    /// To send the flight again, and then to call [`Timer::sent`]. Until that the timer does not run.
+    /// Retransmit the flight, and then call [`Timer::sent`]. Until then the timer does not run.
     Retransmit,
-    /// To give the peer up. The timer does not run any more.
+    /// Give up. The timer does not run any more.
     GiveUp,
 }
 
-/// The timer of the flight that waits for an answer.
+/// The retransmission timer of the flight that waits for an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
     settings: Settings,
-    /// RTO.
+    /// The current value in milliseconds: the RTO of RFC 6298.
     value: u64,
     estimate: Option<Estimate>,
     flight: RoundTrip,
@@ -57,14 +59,15 @@ pub(crate) struct Timer {
     retransmissions: u8,
 }
 
-/// What is known of the flight that was sent last.
+/// Whether a round trip can be measured with the flight that was sent last.
 #[derive(Clone, Copy, Debug)]
 enum RoundTrip {
-    /// It was answered, or wants no answer.
+    /// The flight was answered, or needs no answer.
     Done,
-    /// It was sent once, then, and nothing of an answer came: what comes first makes a round trip.
+    /// The flight was sent once, at this time, and no part of an answer came yet: the first part completes the round
+    /// trip.
     SentOnce(Instant),
-    /// It was sent again, or its round trip is measured.
+    /// The flight was retransmitted, or its round trip was measured already.
     Ambiguous,
 }
 
@@ -74,7 +77,7 @@ impl Timer {
         Self { settings, value, estimate: None, flight: RoundTrip::Done, deadline: None, retransmissions: 0 }
     }
 
-    /// A flight that wants an answer was sent completely, for the first time or again.
+    /// Starts the timer after a flight that needs an answer was sent completely, for the first time or again.
     pub(crate) fn sent(&mut self, now: Instant) {
         self.flight = match self.flight {
             RoundTrip::Done => RoundTrip::SentOnce(now),
@@ -83,9 +86,9 @@ impl Timer {
         self.start(now);
     }
 
-    /// Something of the answer came, but not all. A slow network may take long for a flight, so the interval starts
-    /// again (as in RFC 6298, 5.3; RFC 6347, 4.2.4, would let it run on, and send again what the peer is about to
-    /// answer).
+    /// Restarts the timer after a part of the answer came, because a slow network may take long for a flight (as in RFC
+    /// 6298, 5.3). RFC 6347, 4.2.4, would let the timer run on, and retransmit a flight that the peer is about to
+    /// answer.
     pub(crate) fn progress(&mut self, now: Instant) {
         self.measure(now);
         if self.deadline.is_some() {
@@ -93,14 +96,14 @@ impl Timer {
         }
     }
 
-    /// The whole answer came.
+    /// Stops the timer after the whole answer came.
     pub(crate) fn answered(&mut self, now: Instant) {
         self.measure(now);
         self.stop();
     }
 
-    /// The flight is sent again although the timer has not expired, because the peer repeated its own: what comes now
-    /// may answer either, and the next time is as far off as if the timer had.
+    /// Doubles the value because the flight is retransmitted before the timer expires, on the peer's request. An answer
+    /// may then be to either transmission, so it measures no round trip.
     pub(crate) fn repeated(&mut self) {
         if let RoundTrip::SentOnce(_) | RoundTrip::Ambiguous = self.flight {
             self.flight = RoundTrip::Ambiguous;
@@ -108,12 +111,12 @@ impl Timer {
         }
     }
 
-    /// When to call [`Self::expired`].
+    /// Returns when to call [`Self::expired`].
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Looks whether the time has come, and backs off if so (RFC 6298, 5.5).
+    /// Tests whether the deadline has passed, and backs off if so (RFC 6298, 5.5).
     pub(crate) fn expired(&mut self, now: Instant) -> Expired {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return Expired::NotDue;
@@ -122,41 +125,41 @@ impl Timer {
         if self.retransmissions >= self.settings.max_retransmissions {
             return Expired::GiveUp;
         }
-        self.retransmissions += 1; // it was less than another u8
+        self.retransmissions += 1; // less than `max_retransmissions` before
         self.value = self.settings.clamp(self.value.saturating_mul(2));
         self.flight = RoundTrip::Ambiguous;
         Expired::Retransmit
     }
 
-    /// Something was added to the flight, which may be sent as often as any.
+    /// Resets the count of retransmissions, because a message was added to the flight.
     pub(crate) const fn renew(&mut self) {
         self.retransmissions = 0;
     }
 
-    /// No answer is wanted any more. What was measured stays.
+    /// Stops the timer: no answer is needed any more. The measurements are kept.
     pub(crate) const fn stop(&mut self) {
         self.flight = RoundTrip::Done;
         self.deadline = None;
         self.retransmissions = 0;
     }
 
-    /// How often the timer had this flight sent again.
+    /// Returns how often the timer had this flight retransmitted.
     #[cfg(test)]
     pub(crate) const fn retransmissions(&self) -> u8 {
         self.retransmissions
     }
 
-    /// What the timer is set to, in milliseconds.
+    /// Returns the current value in milliseconds.
     pub(crate) const fn value(&self) -> u64 {
         self.value
     }
 
-    /// What it was set to at the beginning.
+    /// Returns the value before the first measurement, in milliseconds.
     pub(crate) fn initial(&self) -> u64 {
         self.settings.clamp(self.settings.initial)
     }
 
-    /// What the timer would be set to if nothing had been lost.
+    /// Returns the value without the doubling after losses, in milliseconds.
     pub(crate) fn undoubled(&self) -> u64 {
         let value = self.estimate.map_or(self.settings.initial, Estimate::retransmission_timeout);
         self.settings.clamp(value)
@@ -166,7 +169,7 @@ impl Timer {
         self.deadline = Some(Instant(now.0.saturating_add(self.value)));
     }
 
-    /// Karn's algorithm: only a flight that was sent once says how long the round trip takes (RFC 6298, 3).
+    /// Measures the round trip, if the flight was sent only once (Karn's algorithm; RFC 6298, 3).
     fn measure(&mut self, now: Instant) {
         if let RoundTrip::SentOnce(sent) = self.flight {
             let round_trip = now.since(sent).min(u32::MAX.into());
@@ -178,7 +181,8 @@ impl Timer {
     }
 }
 
-/// The round trip and how it varies (RFC 6298, 2), in fractions of milliseconds, so that dividing loses little.
+/// The smoothed round trip and its variation (RFC 6298, 2), in fractions of milliseconds, so that division loses little
+/// precision.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     /// SRTT, in eighths.
@@ -207,5 +211,5 @@ impl Estimate {
     }
 }
 
-/// G, of a clock that counts milliseconds.
+/// G, the granularity of a clock that counts milliseconds.
 const GRANULARITY: u64 = 1;

@@ -1,8 +1,8 @@
-//! What goes out: flights of messages, cut to datagrams when they are sent, and sent again until they are answered or
-//! acknowledged.
+//! The sending half of a link over datagrams: packs flights into datagrams, and retransmits them until they are
+//! answered or acknowledged.
 //!
-//! A flight is kept as messages, each with the epoch that it belongs to: what is sent again is fragmented and protected
-//! afresh, under new numbers.
+//! A flight is kept as messages, each with its epoch. A retransmission is fragmented and protected again, with new
+//! record numbers.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -29,38 +29,38 @@ mod flights;
 #[cfg(test)]
 mod tests;
 
-/// The sending half.
+/// The sending half of a link over datagrams.
 pub(crate) struct Sender {
-    /// The largest datagram; smaller after losses.
+    /// The largest datagram, which becomes smaller after losses.
     max_datagram: usize,
-    /// The same before any.
+    /// The configured size of the largest datagram.
     configured: usize,
     own_cid: Option<Box<[u8]>>,
     checks_routability: bool,
     peer_cid: Box<[u8]>,
-    /// Those that something may still be sent under; the last one is in force.
+    /// The epochs that may still be sent in; the last one is in force.
     epochs: Vec<WriteEpoch>,
-    /// What comes into force when the KeyUpdate was acknowledged (RFC 9147, 8).
+    /// The epoch that comes into force when the KeyUpdate is acknowledged (RFC 9147, 8).
     next_epoch: Option<WriteEpoch>,
     next_seq: u16,
     flight: Flight,
-    /// What the peer sent and is not answered.
+    /// The received records that are to be acknowledged.
     acks: Acks,
-    /// Records of application data and alerts, a datagram each.
+    /// Records of application data and alerts, each for a datagram of its own.
     queue: Queue,
     timer: Timer,
-    /// How often the peer has a flight sent again, beyond what the timer does.
+    /// How often the peer can cause the retransmission of a flight, beside the timer.
     max_repeats: u32,
-    /// ACKs are made of a part of a flight, and acted upon.
+    /// Whether a part of a flight is acknowledged, and such ACKs are acted upon.
     has_partial_acks: bool,
     limits: RecordLimits,
     produced: u64,
     sent: Sent,
-    /// The handshake is over.
+    /// Whether the handshake is over (DTLS 1.3 only).
     is_finished: bool,
-    /// The next ACK is the end of the handshake.
+    /// Whether the next ACK is the last record of the handshake.
     owes_last_ack: bool,
-    /// The last alert was sent: `close_notify` or a fatal one.
+    /// Whether a closing alert was sent: close_notify or a fatal one.
     closed: bool,
     #[cfg(terse_testing)]
     fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
@@ -108,19 +108,19 @@ impl Sender {
         Self { fault, ..self }
     }
 
-    /// The first message has this number, the first record that one.
+    /// Begins with these numbers: `message_seq` for the first message, `number` for the first record.
     pub(super) fn begin_at(mut self, message_seq: u16, number: u64) -> Self {
         self.next_seq = message_seq;
         self.epochs = vec![WriteEpoch::unprotected(number)];
         self
     }
 
-    /// Where in `epochs` the one with this number is; the one in force, if it is gone.
+    /// Returns the index of an epoch in `epochs`; that of the epoch in force, if the epoch is forgotten.
     fn place(&self, epoch: u64) -> usize {
         self.epochs.iter().rposition(|other| other.next().epoch == epoch).unwrap_or_else(|| self.in_force())
     }
 
-    /// Where in `epochs` the one is that is in force.
+    /// Returns the index of the epoch in force.
     fn in_force(&self) -> usize {
         self.epochs.len() - 1 // there is always one
     }
@@ -129,38 +129,38 @@ impl Sender {
         self.epochs[self.in_force()].is_dtls13()
     }
 
-    /// The connection ID that goes into the records of an epoch.
+    /// Returns the connection ID for the records of an epoch.
     fn cid(&self, epoch: usize) -> &[u8] {
         if self.epochs[epoch].is_protected() { &self.peer_cid } else { &[] }
     }
 
-    /// The most content that a record of an epoch may have.
+    /// Returns the most bytes of content that a record of an epoch may have.
     fn max_content(&self, epoch: usize) -> usize {
         self.limits.of(self.epochs[epoch].is_protected())
     }
 
-    /// The number of the epoch that is in force.
+    /// Returns the number of the epoch in force.
     fn epoch(&self) -> u64 {
         self.epochs[self.in_force()].next().epoch
     }
 
-    /// No flight of DTLS 1.3 has two messages that are not protected.
+    /// Whether the flight may belong to DTLS 1.3, whose flights have at most one unprotected message.
     fn may_be_dtls13(&self) -> bool {
         self.flight.pieces.get(1).is_none_or(|piece| piece.epoch > 0)
     }
 
-    /// Under which epoch ACKs and alerts go: a server may not have the keys of early data.
+    /// Returns the epoch for ACKs and alerts. It is not that of early data, whose keys the server may not have.
     fn control_epoch(&self) -> usize {
         if self.is_dtls13() && self.epoch() == EARLY_DATA { self.place(0) } else { self.in_force() }
     }
 
-    /// Under which epoch application data goes: early data has one of its own, as long as the handshake lasts.
+    /// Returns the epoch for application data: that of early data while there is one, otherwise the one in force.
     fn data_epoch(&self) -> usize {
         let early = self.epochs.iter().position(|epoch| epoch.is_dtls13() && epoch.next().epoch == EARLY_DATA);
         early.unwrap_or_else(|| self.in_force())
     }
 
-    /// Makes the next datagram, of at most `out.len()` bytes: an ACK if one is due, and what is next in the flight.
+    /// Makes the next datagram, of at most `out.len()` bytes: an ACK if one is due, and the next parts of the flight.
     /// Returns its length.
     fn send_flight(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, CryptoError> {
         let mut len = self.send_ack(now, out)?;
@@ -215,14 +215,14 @@ impl Sender {
         self.seal(place, ContentType::ACK, content, 0, out)
     }
 
-    /// How many bytes go before and after so many bytes of content, in a record that ends its datagram.
+    /// Returns how many bytes precede and follow `content` bytes of content, in the last record of a datagram.
     fn frame(&self, place: usize, content: usize) -> (usize, usize) {
         let (epoch, cid) = (&self.epochs[place], self.cid(place));
         (epoch.head_len(cid, true), epoch.tail_len(cid, content))
     }
 
-    /// Makes a record that begins at `start`. Its content stands where it does if the record ends its datagram; if
-    /// another one can follow, it is moved to make room for a length. Returns where the record ends.
+    /// Makes a record that begins at `start`. Its content is already in the place for the last record of a datagram; if
+    /// another record can follow, the content is moved to make space for a length. Returns the end of the record.
     fn seal(
         &mut self,
         place: usize,
@@ -249,10 +249,10 @@ impl Sender {
         Ok(end)
     }
 
-    /// What is not acknowledged, from its beginning; after losses in smaller datagrams.
+    /// Retransmits everything that is not acknowledged; after losses in smaller datagrams.
     fn send_again(&mut self) {
-        // That small ones are lost says little about the path; but while the handshake lasts, one flight learns for the
-        // next.
+        // The loss of small datagrams says little about the path. But during the handshake the size serves the next
+        // flight as well.
         let largest = if self.is_finished { self.flight.largest } else { usize::MAX };
         let sizes = self.least_datagram()..self.max_datagram.min(largest);
         self.flight.losses = self.flight.losses.saturating_add(1);
@@ -265,12 +265,12 @@ impl Sender {
         self.flight.send_again();
     }
 
-    /// What any record of a flight needs: the longest head and tail, and a byte of a fragment.
+    /// Returns the size of a datagram that has room for any record with one byte of a fragment.
     fn least_datagram(&self) -> usize {
         RECORD_HEADER_LEN + self.peer_cid.len() + MAX_EXPANSION + HEADER_LEN + 1
     }
 
-    /// Makes one record, a datagram by itself.
+    /// Queues one record, which is a datagram of its own.
     fn record_under(&mut self, place: usize, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
         if self.closed {
             return Ok(());
@@ -283,13 +283,13 @@ impl Sender {
         Ok(())
     }
 
-    /// Refuses datagrams that cannot hold even a byte of a fragment under this epoch.
+    /// Returns an error if a datagram has no room for one byte of a fragment in the epoch in force.
     fn check_room(&self) -> Result<(), ApiMisuse> {
         let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
         if head + HEADER_LEN + 1 + tail > self.max_datagram { Err(ApiMisuse::DatagramOutOfRange) } else { Ok(()) }
     }
 
-    /// What is pushed now begins the next flight; after the handshake it goes with what is not acknowledged yet.
+    /// Begins the next flight; after the handshake a message is added to those that are not acknowledged yet.
     fn begin_flight(&mut self) {
         if self.is_finished && self.is_dtls13() {
             self.flight.is_complete = false;
@@ -299,12 +299,12 @@ impl Sender {
         }
     }
 
-    /// The client's last flight of DTLS 1.3 is not acknowledged.
+    /// Whether the client's last flight of DTLS 1.3 is not acknowledged yet.
     fn has_last_flight(&self) -> bool {
         self.flight.pieces.iter().any(|piece| piece.epoch == HANDSHAKE && !piece.is_acknowledged)
     }
 
-    /// Forgets the keys that nothing will be sent under any more.
+    /// Forgets the epochs that are not needed for sending any more.
     fn forget_epochs(&mut self) {
         let last = self.in_force();
         let mut place = 0;
@@ -317,7 +317,7 @@ impl Sender {
         });
     }
 
-    /// What a hostile peer would send instead. A [`crate::Fault`] knows messages with the header of TLS.
+    /// Alters a message as a hostile peer would. A [`crate::Fault`] expects messages with the header of TLS.
     #[cfg(terse_testing)]
     fn alter(&mut self, kind: HandshakeType, start: usize) {
         let Some(fault) = &self.fault else { return };
@@ -333,29 +333,30 @@ impl Sender {
     }
 }
 
-/// What datagrams become when flights are lost again and again: a path with a smaller MTU than was configured may be
-/// the cause (RFC 6347, 4.1.1.1). The sizes are for packets of 1,280 bytes, the least MTU of IPv6, of 576 bytes, which
-/// every host on IPv4 takes, and of 256.
+/// The sizes of datagrams after repeated losses, whose cause may be a path with a smaller MTU than was configured (RFC
+/// 6347, 4.1.1.1). They fit into packets of 1,280 bytes, the smallest MTU of IPv6, of 576 bytes, which every IPv4 host
+/// accepts, and of 256 bytes.
 const SMALLER: [usize; 3] = [1_232, 528, 208];
 
-/// After how many attempts in vain datagrams become smaller.
+/// After how many retransmissions datagrams become smaller.
 const LOSSES: u8 = 2;
 
-/// The explicit part of a nonce, the type that goes with a connection ID, and a tag.
+/// The most bytes that protection adds: the explicit part of a nonce, the content type of a record with a connection
+/// ID, and a tag.
 const MAX_EXPANSION: usize = 8 + 1 + 16;
 
-/// How long the last flight is kept in case that it was lost: twice the longest life of a segment (RFC 6347, 4.2.4), in
+/// How long the last flight is kept in case it was lost: twice the maximum segment lifetime (RFC 6347, 4.2.4), in
 /// milliseconds.
 const KEPT: u64 = 240_000;
 
 impl Sender {
-    /// When [`Self::forget`] frees the last flight.
+    /// Returns when [`Self::forget`] frees the last flight.
     pub(crate) fn forgets_at(&self) -> Option<Instant> {
         let sent = self.flight.last_sent.filter(|_| self.flight.is_last && self.flight.todo.is_empty())?;
         Some(Instant(sent.0.saturating_add(KEPT + 1)))
     }
 
-    /// Forgets the last flight, if the peer has no more use for it.
+    /// Forgets the last flight, if the peer cannot ask for it any more.
     pub(super) fn forget(&mut self, now: Instant) {
         if self.forgets_at().is_some_and(|time| time <= now) {
             self.flight = Flight { is_complete: true, ..Flight::default() };
@@ -363,12 +364,13 @@ impl Sender {
         }
     }
 
-    /// The peer's connection ID, which may be empty.
+    /// Returns the peer's connection ID, which may be empty.
     pub(crate) fn peer_id(&self) -> &[u8] {
         &self.peer_cid
     }
 
-    /// Another one takes its place, unless it leaves no room for content.
+    /// Replaces the peer's connection ID. Returns an error, and keeps the old one, if datagrams would have no room for
+    /// content.
     pub(crate) fn change_peer_id(&mut self, id: Box<[u8]>) -> Result<(), Error> {
         let before = self.peer_cid.clone();
         self.use_connection_id(&id);
@@ -379,15 +381,15 @@ impl Sender {
         Ok(has_room?)
     }
 
-    /// Whether a message of this kind was sent after the handshake and is not acknowledged.
+    /// Whether a message of this kind is not acknowledged yet.
     pub(crate) fn is_under_way(&self, kind: HandshakeType) -> bool {
         let is_one = |piece: &Piece| self.flight.bytes.get(piece.start) == Some(&kind.0);
         let is_message = |piece: &Piece| piece.content_type == ContentType::HANDSHAKE;
         self.flight.pieces.iter().any(|piece| !piece.is_acknowledged && is_message(piece) && is_one(piece))
     }
 
-    /// Makes one record at once, in `out`, to be sent apart from everything else. Returns its length; `None` if it does not
-    /// fit, or if nothing more is sent.
+    /// Makes one record in `out`, which is sent apart from all queued ones. Returns its length; `None` if it does not
+    /// fit, or if nothing more may be sent.
     pub(crate) fn record_apart(&mut self, content_type: ContentType, content: &[u8], out: &mut [u8]) -> Option<usize> {
         if self.closed || self.key_is_exhausted() {
             return None;
@@ -401,17 +403,17 @@ impl Sender {
         Some(record.len())
     }
 
-    /// When [`Self::expired`] has something to do.
+    /// Returns when to call [`Self::expired`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timer.deadline().into_iter().chain(self.acks.deadline()).min()
     }
 
-    /// How long an answer is waited for, in milliseconds, if nothing is lost.
+    /// Returns how long an answer is expected to take at most, in milliseconds, if nothing is lost.
     pub(crate) fn answer_timeout(&self) -> u64 {
         self.timer.undoubled()
     }
 
-    /// When the flight was last sent that waits for an answer.
+    /// Returns when the current flight was last sent.
     pub(crate) const fn last_sent(&self) -> Option<Instant> {
         self.flight.last_sent
     }
@@ -426,7 +428,7 @@ impl Outgoing for Sender {
         let has_flight = !self.flight.todo.is_empty();
         let limit = out.len().min(self.max_datagram);
         let sent = self.send_flight(now, &mut out[..limit]);
-        let len = *sent.as_ref().unwrap_or(&0); // an error only if all numbers are used up
+        let len = *sent.as_ref().unwrap_or(&0); // fails only if all record numbers are used
         self.produced += len as u64;
         self.flight.is_fresh &= len == 0;
         self.flight.largest = self.flight.largest.max(len);
@@ -468,13 +470,13 @@ impl Outgoing for Sender {
         self.alert(alert)?;
         self.closed = true;
         if !self.is_finished {
-            self.acks.answered(); // an ACK of all that came would say that it was taken
+            self.acks.answered(); // an ACK would say that the messages were accepted
         }
         Ok(())
     }
 }
 
-/// Numbers of messages do not begin again: the last ones are not for changing keys.
+/// The number after which no KeyUpdate is sent: message numbers do not wrap around, and the last ones are reserved.
 const LAST_SEQ: u16 = u16::MAX - 8;
 
 impl Link for Sender {
@@ -489,13 +491,13 @@ impl Link for Sender {
     fn use_connection_id(&mut self, cid: &[u8]) {
         self.peer_cid = cid.into();
         if self.max_datagram < self.least_datagram() {
-            self.max_datagram = self.configured; // if it became smaller, that was too small
+            self.max_datagram = self.configured; // the smaller size is too small for the new ID
         }
     }
 
     fn pending(&self) -> usize {
         let flight = if self.flight.todo.is_empty() { 0 } else { self.flight.bytes.len() };
-        self.queue.len() + flight // an ACK waits for nothing
+        self.queue.len() + flight // an ACK does not count
     }
 
     fn push(&mut self, kind: HandshakeType, body: &dyn Encode) -> Result<&[u8], Error> {
@@ -520,9 +522,9 @@ impl Link for Sender {
                 self.flight.bytes.push(1);
                 let (content_type, end) = (ContentType::CHANGE_CIPHER_SPEC, start + 1);
                 self.flight.pieces.push(Piece { epoch, content_type, start, end, is_acknowledged: false });
-                self.epochs.push(WriteEpoch::new(keys, epoch as u16 + 1)?); // there is one change
+                self.epochs.push(WriteEpoch::new(keys, epoch as u16 + 1)?); // DTLS 1.2 changes keys once
             }
-            EpochKeys::Tls13(secret) if self.is_dtls13() && secret.epoch() == epoch => {} // it is in force already
+            EpochKeys::Tls13(secret) if self.is_dtls13() && secret.epoch() == epoch => {} // in force already
             EpochKeys::Tls13(_) if self.is_finished => {
                 self.end_of_flight()?;
                 self.next_epoch = Some(WriteEpoch::new(keys, 0)?);
@@ -538,12 +540,12 @@ impl Link for Sender {
     }
 
     fn new_keys_beside_early_data(&mut self, keys: &EpochKeys) -> Result<(), Error> {
-        self.new_keys(keys) // records say which epoch they are of
+        self.new_keys(keys) // records carry their epoch
     }
 
     fn abandon_early_data(&mut self) {
         let is_early = |epoch: &WriteEpoch| epoch.is_dtls13() && epoch.next().epoch == EARLY_DATA;
-        self.epochs.retain(|epoch| !is_early(epoch)); // the one before it stays
+        self.epochs.retain(|epoch| !is_early(epoch)); // the epoch before it stays
     }
 
     fn end_of_early_data(&mut self) -> Result<Option<&[u8]>, Error> {
@@ -557,7 +559,8 @@ impl Link for Sender {
     fn alert(&mut self, alert: Alert) -> Result<(), Error> {
         let mut place = self.control_epoch();
         if !self.flight.is_complete && !self.flight.pieces.is_empty() {
-            // What the peer needs to read what comes under the newest keys is not sent any more.
+            // The incomplete flight is dropped. The peer needs it to derive the newest keys, so the alert is sent in
+            // the flight's first epoch.
             place = self.place(self.flight.pieces[0].epoch);
             self.flight = Flight::default();
         }

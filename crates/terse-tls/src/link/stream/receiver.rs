@@ -1,4 +1,4 @@
-//! What comes in: records, which are joined to handshake messages.
+//! The receiving half of a link over a stream: decrypts records and joins them into handshake messages.
 
 use alloc::vec::Vec;
 
@@ -12,39 +12,40 @@ use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Parse};
 
-/// Records without content, or ignored ones, that may come in a row.
+/// How many empty or ignored records may come in a row.
 pub(super) const MAX_IGNORED_RECORDS: u8 = 32;
 
-/// What a protected record has beside its content: the content type, and a tag (RFC 9846, 5.2).
+/// The fewest bytes that a protected record has beside its content: the content type, and a tag (RFC 9846, 5.2).
 const MIN_EXPANSION: usize = 1 + 16;
 
-/// As how many bytes of early data a record counts at least when it is skipped: small ones cost work, too.
+/// The fewest bytes of early data that a skipped record counts as, since small records cost work as well.
 const MIN_SKIPPED: usize = 8;
 
-/// The receiving half.
+/// The receiving half of a link over a stream.
 pub(crate) struct Receiver {
-    /// The beginning of a record that has not arrived whole.
+    /// The beginning of a record that has not arrived completely.
     pub(super) partial: Vec<u8>,
-    /// Handshake bytes, from `consumed` on.
+    /// Handshake bytes, which are valid from `consumed` on.
     pub(super) joined: Vec<u8>,
     consumed: usize,
     pub(super) plaintext: Plaintext,
     key: Option<RecordKey>,
-    /// In TLS 1.2, the key that the peer's next ChangeCipherSpec puts in force. Nothing but that and alerts may come.
+    /// TLS 1.2: the key that the peer's next ChangeCipherSpec puts in force. While it is set, only ChangeCipherSpec and
+    /// alerts are accepted.
     next_key: Option<RecordKey>,
-    /// Longest content of a protected record; TLS 1.3 counts its type as well.
+    /// The longest content of a protected record. TLS 1.3 counts the content type as well.
     limit: usize,
     pub(super) max_message: usize,
-    /// Longest content of any record.
+    /// The longest content of any record.
     max_record: usize,
-    /// A ChangeCipherSpec of compatibility mode may come (RFC 9846, 5).
+    /// Whether a ChangeCipherSpec of compatibility mode is accepted (RFC 9846, 5).
     ignores_change_cipher_spec: bool,
-    /// One came.
+    /// Whether a ChangeCipherSpec was ignored.
     ignored_change_cipher_spec: bool,
     ignored_records: u8,
-    /// Bytes of early data that are still skipped.
+    /// How many bytes of early data are still skipped.
     early_data: usize,
-    /// Whether a record was received under the current kind of protection.
+    /// Whether a protected record was decrypted: early data is not skipped after that.
     authenticated: bool,
 }
 
@@ -68,7 +69,7 @@ impl Receiver {
         }
     }
 
-    /// How many bytes are buffered: of a record, of messages, of application data.
+    /// Returns how many bytes are buffered of a record, of messages, and of application data.
     #[cfg(terse_testing)]
     pub(crate) fn buffered(&self) -> [usize; 3] {
         [self.partial.len(), self.joined.len(), self.plaintext.len()]
@@ -76,8 +77,6 @@ impl Receiver {
 }
 
 impl Incoming for Receiver {
-    /// Takes bytes of the stream, up to the end of one record. Returns how many, and what the record brought. Takes
-    /// none while application data waits to be read.
     fn receive(&mut self, _: Instant, input: &mut [u8]) -> Result<Record, Error> {
         let whole = |taken, len, received| Record { taken, received, len, is_dropped: false, newest: None };
         let nothing = |taken| whole(taken, 0, Received::Nothing);
@@ -105,7 +104,6 @@ impl Incoming for Receiver {
         Ok(whole(taken, record.len(), self.open(header, &mut record)?))
     }
 
-    /// The next whole handshake message, header included.
     fn message(&self) -> Result<Option<&[u8]>, Error> {
         let bytes = &self.joined[self.consumed..];
         let Some(header) = bytes.first_chunk() else { return Ok(None) };
@@ -116,17 +114,16 @@ impl Incoming for Receiver {
         Ok(bytes.get(..len))
     }
 
-    /// Drops the message that [`Receiver::message`] gave.
     fn consume(&mut self, len: usize) {
         self.consumed += len;
         if self.consumed >= self.joined.len() {
-            self.joined = Vec::new(); // gives the memory back: the next flight may be long in coming
+            self.joined = Vec::new(); // frees the memory: the next flight may come much later
             self.consumed = 0;
         }
     }
 
-    /// From here on records come under `keys`: in TLS 1.3 the next one, in TLS 1.2 those that follow a
-    /// ChangeCipherSpec, which must come next. Nothing may be left of what came before (RFC 9846, 5.1).
+    /// Expects records under `keys`: in TLS 1.3 from the next record on, in TLS 1.2 after a ChangeCipherSpec, which
+    /// must come next. No part of a message may be left from before (RFC 9846, 5.1).
     fn new_keys(&mut self, keys: &EpochKeys) -> Result<(), Error> {
         if !self.joined.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into());
@@ -155,13 +152,11 @@ impl Incoming for Receiver {
         self.limit = bytes;
     }
 
-    /// The client may send so many bytes of early data, which are not wanted: from here on, records are skipped until
-    /// one can be decrypted (RFC 9846, 4.3.10).
+    /// Skips records from now on, up to `bytes` of early data, until one can be decrypted (RFC 9846, 4.3.10).
     fn skip_early_data(&mut self, bytes: usize) {
         self.early_data = bytes;
     }
 
-    /// Whether ChangeCipherSpec is ignored from here on.
     fn ignore_change_cipher_spec(&mut self, ignore: bool) {
         self.ignores_change_cipher_spec = ignore;
     }
@@ -174,7 +169,7 @@ impl Incoming for Receiver {
         &mut self.plaintext
     }
 
-    /// Counts a record that brings nothing; too many in a row are refused.
+    /// Counts an empty or ignored record; too many in a row are refused.
     fn ignored(&mut self) -> Result<(), Error> {
         self.ignored_records += 1;
         if self.ignored_records > MAX_IGNORED_RECORDS {
@@ -195,7 +190,7 @@ impl Receiver {
             Some(key) => key.max_len(self.limit.min(self.max_record + 1)),
             None if is_early => MAX_ENCRYPTED.min(self.max_record + 256),
             None => self.max_record,
-        })?; // before anything of it is buffered
+        })?; // before any of the record is buffered
         Ok(header)
     }
 
@@ -226,7 +221,7 @@ impl Receiver {
                     opened?
                 }
             },
-            // An alert from a peer that failed before it had keys.
+            // The peer failed before it had keys, so its alert is not protected.
             Some(_) if content_type == ContentType::ALERT && !self.authenticated => {
                 (content_type, &record[HEADER_LEN..])
             }
@@ -247,7 +242,7 @@ impl Receiver {
         match content_type {
             ContentType::HANDSHAKE if content.is_empty() => Err(PeerMisbehaved::EmptyFragment.into()),
             ContentType::HANDSHAKE => {
-                self.joined.drain(..self.consumed); // or they would add up while messages end within records
+                self.joined.drain(..self.consumed); // otherwise they would accumulate while messages end within records
                 self.consumed = 0;
                 let whole = self.joined.first_chunk().map_or(0, |header| message_len(*header));
                 extend(&mut self.joined, content, whole);
@@ -285,13 +280,13 @@ impl Receiver {
     }
 }
 
-/// The length of a handshake message, header included.
+/// Returns the length of a handshake message, header included.
 fn message_len([_, a, b, c]: [u8; MESSAGE_HEADER_LEN]) -> usize {
     MESSAGE_HEADER_LEN + u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Appends `bytes` to what will be `whole`. Grows by doubling, but not beyond that, so that little is set aside for
-/// what a peer only announces, and no more than what it may send.
+/// Appends `bytes` to a buffer that will have `whole` bytes. The capacity is doubled up to that, so that little memory
+/// is reserved for bytes that a peer only announces.
 fn extend(vec: &mut Vec<u8>, bytes: &[u8], whole: usize) {
     let needed = vec.len() + bytes.len();
     if needed > vec.capacity() {

@@ -1,4 +1,4 @@
-//! What goes out: handshake messages, which are packed into records.
+//! The sending half of a link over a stream: packs handshake messages into records.
 
 use alloc::vec::Vec;
 
@@ -10,20 +10,20 @@ use crate::schedule::EpochKeys;
 use crate::time::Instant;
 use crate::wire::{Alert, ContentType, Encode, EndOfEarlyData, HandshakeType, Transport, Writer};
 
-/// The sending half.
+/// The sending half of a link over a stream.
 pub(crate) struct Sender {
-    /// Records, from `sent` to `complete`. If there is more, it is the next record in the making: room for what goes
-    /// before the content, and the handshake messages of the flight. So they are protected where they stand.
+    /// Complete records from `sent` to `complete`, and then the next record while it is made: space for its header, and
+    /// the handshake messages of the flight, which are protected in place.
     pub(super) output: Vec<u8>,
     sent: usize,
     complete: usize,
     key: Option<RecordKey>,
     limits: RecordLimits,
-    /// Whether ChangeCipherSpec is still to be sent for the sake of middleboxes.
+    /// Whether the ChangeCipherSpec of compatibility mode is still to be sent.
     owes_change_cipher_spec: bool,
-    /// All bytes of records that were made.
+    /// How many bytes of records were made.
     produced: u64,
-    /// The last alert was sent: `close_notify` or a fatal one.
+    /// Whether a closing alert was sent: close_notify or a fatal one.
     closed: bool,
     #[cfg(terse_testing)]
     fault: Option<alloc::sync::Arc<dyn crate::Fault>>,
@@ -50,7 +50,7 @@ impl Sender {
         Self { fault, ..self }
     }
 
-    /// Makes a record of what ends the output: room for what goes before the content, and the content.
+    /// Makes a record of the bytes at the end of the output: space for its header, and the content.
     fn complete(&mut self, content_type: ContentType) -> Result<(), Error> {
         match &mut self.key {
             Some(key) => key.protect(content_type, &mut self.output, self.complete)?,
@@ -58,7 +58,7 @@ impl Sender {
                 let record = &mut self.output[self.complete..];
                 write_header(content_type, record);
                 if self.produced == 0 && record.get(HEADER_LEN) == Some(&HandshakeType::CLIENT_HELLO.0) {
-                    // RFC 9846, 5.1: the record of an initial ClientHello says TLS 1.0, for old peers.
+                    // RFC 9846, 5.1: the record of an initial ClientHello has the version TLS 1.0, for old peers.
                     record[2] = 1; // in the header that was just written
                 }
             }
@@ -67,18 +67,18 @@ impl Sender {
         Ok(())
     }
 
-    /// What ends the output is a whole record.
+    /// Counts the bytes at the end of the output as a complete record.
     fn count(&mut self) {
         self.produced += (self.output.len() - self.complete) as u64;
         self.complete = self.output.len();
     }
 
-    /// How many bytes go before the content of the next record.
+    /// Returns how many bytes precede the content of the next record.
     fn head_len(&self) -> usize {
         self.key.as_ref().map_or(HEADER_LEN, RecordKey::head_len)
     }
 
-    /// What was pushed and is no record yet.
+    /// Returns how many bytes of messages were pushed and are not in a record yet.
     fn flight_len(&self) -> usize {
         (self.output.len() - self.complete).saturating_sub(self.head_len())
     }
@@ -87,7 +87,8 @@ impl Sender {
         self.output.truncate(self.complete);
     }
 
-    /// Never protected: in TLS 1.2 there is one handshake on a connection, in TLS 1.3 it has no meaning.
+    /// Sends a ChangeCipherSpec, which is never protected: TLS 1.2 here has one handshake per connection, and in TLS
+    /// 1.3 it has no meaning.
     fn change_cipher_spec(&mut self) {
         if !self.closed {
             write_plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1], &mut self.output);
@@ -97,7 +98,6 @@ impl Sender {
 }
 
 impl Outgoing for Sender {
-    /// Moves records to `out`. Returns how many bytes; 0 when there are none.
     fn transmit(&mut self, _: Instant, out: &mut [u8]) -> usize {
         let waiting = &self.output[self.sent..self.complete];
         let len = waiting.len().min(out.len());
@@ -107,34 +107,29 @@ impl Outgoing for Sender {
             empty(&mut self.output);
             (self.sent, self.complete) = (0, 0);
         } else if self.sent > self.output.len() / 2 {
-            self.output.drain(..self.sent); // or it would add up while the peer reads slowly
+            self.output.drain(..self.sent); // otherwise it would accumulate while the peer reads slowly
             self.complete -= self.sent;
             self.sent = 0;
         }
         len
     }
 
-    /// All bytes of records so far.
     fn produced(&self) -> u64 {
         self.produced
     }
 
-    /// Whether the key has protected nearly as much as it may.
     fn key_nears_limit(&self) -> bool {
         self.key.as_ref().is_some_and(RecordKey::nears_limit)
     }
 
-    /// Whether the key must protect no more application data: in TLS 1.2 it cannot be replaced.
     fn key_is_exhausted(&self) -> bool {
         self.key.as_ref().is_some_and(RecordKey::is_exhausted)
     }
 
-    /// The most content that fits into the next record.
     fn max_fragment(&self) -> usize {
         self.limits.of(self.key.is_some())
     }
 
-    /// Makes one record, after what was pushed; none after the last alert (RFC 9846, 6.1).
     fn record(&mut self, content_type: ContentType, fragment: &[u8]) -> Result<(), Error> {
         self.end_of_flight()?;
         if self.closed {
@@ -147,7 +142,6 @@ impl Outgoing for Sender {
         self.complete(content_type)
     }
 
-    /// Sends the last alert, after what is complete and instead of what is not.
     fn last_alert(&mut self, alert: Alert) -> Result<(), Error> {
         self.alert(alert)?;
         self.closed = true;

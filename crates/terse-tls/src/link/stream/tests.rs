@@ -1,4 +1,4 @@
-//! The link over a stream, from both sides: what a peer may do with records, what it may not, and how much is kept.
+//! Tests of both halves of the link over a stream: which records a peer may send, and how much is kept.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ const MAX_MESSAGE: usize = 1000;
 
 const NOW: Instant = Instant(0);
 
-/// What came in, in order.
+/// What was received, in order.
 #[derive(Debug, PartialEq, Eq)]
 enum Event {
     Message(Vec<u8>),
@@ -30,7 +30,7 @@ enum Event {
     Alert(Alert),
 }
 
-/// Receives `bytes` in stretches of at most `stretch`, as a connection does.
+/// Receives `bytes` in chunks of at most `stretch` bytes, as a connection does.
 fn receive(receiver: &mut Receiver, bytes: &[u8], stretch: usize) -> Result<Vec<Event>, Error> {
     let mut events = Vec::new();
     for part in bytes.chunks(stretch) {
@@ -71,14 +71,14 @@ fn take_data(receiver: &mut Receiver) -> Vec<u8> {
     data
 }
 
-/// What the module promises: one record, one message and the record that ended it.
+/// Asserts that no more is kept than one record, one message, and the record that ended it.
 fn assert_bounded(receiver: &Receiver) {
     assert!(receiver.partial.len() <= HEADER_LEN + MAX_FRAGMENT + 256);
     assert!(receiver.plaintext.bytes.len() <= MAX_FRAGMENT);
     assert!(receiver.joined.len() <= MESSAGE_HEADER_LEN + receiver.max_message + MAX_FRAGMENT);
 }
 
-/// The keys of one direction in TLS 1.3.
+/// Returns the keys of one direction in TLS 1.3.
 fn tls13(seed: u8) -> EpochKeys {
     EpochKeys::Tls13(traffic_secret(&SUITE, seed))
 }
@@ -99,7 +99,7 @@ fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) ->
     record
 }
 
-/// A message of type Finished with `len` bytes of body.
+/// Returns a message of type Finished with `len` bytes of body.
 fn message(len: usize) -> Vec<u8> {
     let [_, length @ ..] = (len as u32).to_be_bytes();
     let body = (0..len).map(|byte| byte as u8);

@@ -1,4 +1,4 @@
-//! Records of DTLS 1.2 against RFC 6347 and RFC 9146, read with a second implementation of nonce and additional data.
+//! Tests of DTLS 1.2 records against RFC 6347 and RFC 9146, with a second implementation of nonce and additional data.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -10,7 +10,7 @@ use super::*;
 use crate::crypto::{AeadKey, Tls12Nonce, Tls12Suite};
 use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305, key_block, suite12};
 
-/// With the lengths of explicit nonce and tag.
+/// The suites with the lengths of explicit nonce and tag.
 const SUITES: [(&Tls12Suite, usize, usize); 4] =
     [(&AES_128_GCM, 8, 16), (&AES_256_GCM, 8, 16), (&AES_128_CCM_8, 8, 8), (&CHACHA20_POLY1305, 0, 16)];
 
@@ -42,7 +42,7 @@ fn opened(epoch: &mut ReadEpoch, cid_len: usize, mut record: Vec<u8>) -> Result<
     Ok((content_type, content.to_vec()))
 }
 
-/// `AEADEncrypted` with the nonces of RFC 5288, 3 and RFC 7905, 2, opened under additional data that the caller made.
+/// Decrypts `AEADEncrypted` with the nonces of RFC 5288, 3 and RFC 7905, 2, and with additional data of the caller.
 fn open_by_hand(suite: &'static Tls12Suite, number: u64, fragment: &[u8], aad: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
     let keys = keys(suite);
     let key: Box<dyn AeadKey> = suite.aead.key(keys.write_key()).unwrap();
@@ -140,7 +140,7 @@ fn what_is_cut_short_is_no_record() {
             assert_eq!(Header::parse(&record[..len], cid.len()), None, "{len}");
         }
     }
-    // A header that tells the truth about too little.
+    // The header is right, but the record is too short.
     for (suite, explicit, tag) in SUITES {
         for len in 0..explicit + tag {
             let header = [&[23, 254, 253, 0, 1, 0, 0, 0, 0, 0, 0, 0, len as u8][..], &vec![0; len]].concat();
@@ -149,14 +149,14 @@ fn what_is_cut_short_is_no_record() {
     }
 }
 
-/// RFC 9146, 4: zeros may follow the type; nothing but zeros is no record.
+/// RFC 9146, 4: zeros may follow the type; a record of zeros only is malformed.
 #[test]
 fn padding_is_taken_off() {
     let (suite, cid) = (&AES_128_GCM, b"id");
     let padded = |inner: &[u8]| {
         let mut epoch = write_epoch(suite);
         let (head, tail) = (epoch.head_len(cid), epoch.tail_len(cid));
-        // The last byte of `inner` goes where the sender writes the type.
+        // The last byte of `inner` is placed where the sender writes the type.
         let (last, content) = inner.split_last().unwrap();
         let mut record = [&vec![0; head][..], content, &vec![0; tail]].concat();
         epoch.seal(ContentType(*last), cid, &mut record).unwrap();
@@ -184,7 +184,7 @@ fn a_number_is_taken_once() {
     }
 }
 
-/// Nor does it move the window.
+/// A forged record does not move the replay window either.
 #[test]
 fn a_forged_record_takes_no_number_away() {
     let mut write = write_epoch(&AES_128_GCM);
@@ -200,7 +200,7 @@ fn a_forged_record_takes_no_number_away() {
     assert!(opened(&mut read, 0, record).is_ok());
 }
 
-/// Anybody can send a record with the highest number while there are no keys.
+/// Anybody can send an unprotected record with the highest number.
 #[test]
 fn before_there_are_keys_no_number_keeps_others_out() {
     let mut read = ReadEpoch::unprotected();
@@ -222,7 +222,7 @@ fn numbers_are_used_up_at_the_end() {
     }
 }
 
-/// Before the key is used up, and with some records to spare.
+/// Some records remain for alerts.
 #[test]
 fn application_data_ends_before_the_key_is_exhausted() {
     static FEW: Tls12Suite = suite12(RESERVED + 2);
@@ -255,7 +255,7 @@ fn a_key_wears_out_by_what_is_not_authentic() {
     assert!(read.is_exhausted());
 }
 
-/// It is the content that counts, with a connection ID as well.
+/// The limit counts the content only, with and without a connection ID.
 #[test]
 fn the_limit_is_that_of_the_content() {
     for (suite, ..) in SUITES {
@@ -291,7 +291,7 @@ fn no_record_is_longer_than_its_length_can_say() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
-    /// Field by field, and nothing of what follows the record belongs to it.
+    /// Every field is parsed as it was written, and bytes after the record do not belong to it.
     #[test]
     fn a_header_says_what_was_written(
         content_type: u8,

@@ -1,4 +1,4 @@
-//! Records of DTLS 1.3 against RFC 9147, read with a second implementation of nonce, additional data and mask.
+//! Tests of DTLS 1.3 records against RFC 9147, with a second implementation of nonce, additional data and mask.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -33,7 +33,7 @@ fn opened(epoch: &mut ReadEpoch, cid_len: usize, record: &[u8]) -> Result<(Conte
     Ok((content_type, content.to_vec(), number))
 }
 
-/// RFC 9147, 4 and 4.2.3, by hand: the shortest header, its number masked, the rest under the AEAD.
+/// RFC 9147, 4 and 4.2.3, computed by hand: the shortest header, its encrypted number, and the rest under the AEAD.
 #[test]
 fn a_record_is_what_the_rfc_says() {
     let secret = traffic_secret(&SUITE, 1);
@@ -68,7 +68,7 @@ fn headers_have_what_is_asked_for() {
     assert_eq!(opened(&mut read_epoch(), 3, &record), Ok((ContentType::ALERT, b"ab".to_vec(), 0)));
 }
 
-/// RFC 9147, 4.2.3: what is encrypted has 16 bytes, so that there is a mask.
+/// RFC 9147, 4.2.3: the ciphertext has at least 16 bytes, which the mask needs.
 #[test]
 fn short_content_is_padded_where_the_tag_is_short() {
     let secret = traffic_secret(&crate::test_crypto::CCM_8, 1);
@@ -90,7 +90,7 @@ fn what_is_too_short_for_a_mask_is_not_authentic() {
     }
 }
 
-/// A sender that hears nothing, and one that hears of its peer now and then.
+/// One sender hears nothing, another one hears its peer now and then.
 #[test]
 fn numbers_are_long_when_the_peer_may_have_missed_many() {
     let mut epoch = write_epoch();
@@ -102,7 +102,7 @@ fn numbers_are_long_when_the_peer_may_have_missed_many() {
     assert_eq!(sealed(&mut epoch, ContentType::APPLICATION_DATA, &[], false, b"")[0] & LONG_NUMBER, 0);
 }
 
-/// However many records in a row are lost, those that follow are soon understood.
+/// Records are soon accepted again, however many in a row were lost.
 #[test]
 fn a_receiver_finds_back_after_losses() {
     for (lost, heard) in [(100, false), (127, true), (200, true), (1_000, true), (1_000, false), (30_000, true)] {
@@ -111,7 +111,7 @@ fn a_receiver_finds_back_after_losses() {
         for _ in 0..lost {
             sealed(&mut writer, ContentType::APPLICATION_DATA, &[], false, b"");
             if heard {
-                writer.peer_is_there(); // who sends, but hears nothing
+                writer.peer_is_there(); // the peer sends, but receives nothing
             }
         }
         let until = (0..32).position(|_| {
@@ -128,7 +128,7 @@ fn a_receiver_finds_back_after_losses() {
     }
 }
 
-/// RFC 9147, 4.2.2, against the definition.
+/// RFC 9147, 4.2.2: the result is compared with the definition.
 #[test]
 fn numbers_are_reconstructed_as_the_closest_ones() {
     let mut epoch = read_epoch();

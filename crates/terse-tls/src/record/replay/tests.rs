@@ -1,4 +1,4 @@
-//! The window against a list of everything that came.
+//! Tests of the window against a list of all numbers that came.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -59,7 +59,7 @@ fn a_number_left_of_it_changes_nothing() {
     assert_eq!((window.newest, window.noted), (before.newest, before.noted));
 }
 
-/// Numbers that stay close together, jump, or stand at either end.
+/// Generates numbers that are close together, jump, or are at either end.
 fn numbers() -> impl Strategy<Value = Vec<u64>> {
     let step = prop_oneof![8 => -70_i64..70, 2 => -3_i64..4, 1 => any::<i64>()];
     let start = prop_oneof![Just(0), Just(1 << 48), Just(u64::MAX), any::<u64>()];
@@ -73,7 +73,7 @@ fn numbers() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    /// Accepted is what did not come, and is less than 64 before the newest that did.
+    /// A number is accepted if it did not come before, and is less than 64 below the highest that came.
     #[test]
     fn as_a_list_of_everything_says(arrivals in numbers(), forged in any::<u64>()) {
         let (mut window, mut came) = (Window::default(), BTreeSet::new());

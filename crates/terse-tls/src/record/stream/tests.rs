@@ -1,10 +1,10 @@
-//! Headers, and records without protection.
+//! Tests of headers, and of the limits of both versions' keys.
 
 use super::*;
 use crate::test_crypto::{AES_128_GCM, SUITE, key_block, suite12, traffic_secret};
 
 impl RecordKey {
-    /// Appends a record to `out`, or nothing.
+    /// Appends a record to `out`, or nothing if it cannot be protected.
     pub(crate) fn append(
         &mut self,
         content_type: ContentType,
@@ -52,7 +52,7 @@ fn the_version_of_a_header_says_nothing() {
     }
 }
 
-/// Keys of both versions.
+/// Returns keys of both versions.
 fn both() -> [EpochKeys; 2] {
     [EpochKeys::Tls13(traffic_secret(&SUITE, 1)), EpochKeys::Tls12(key_block(&AES_128_GCM, 1).client)]
 }
@@ -89,7 +89,7 @@ fn a_record_that_cannot_be_opened_does_not_count() {
     }
 }
 
-/// A key of TLS 1.2 is not replaced: it ends, early enough to say so.
+/// A key of TLS 1.2 cannot be updated: it is exhausted early enough to send alerts.
 #[test]
 fn a_key_of_tls_1_2_is_exhausted_before_its_limit() {
     static LIMIT: u64 = RESERVED_FOR_ALERTS + 2;

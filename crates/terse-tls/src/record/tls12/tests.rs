@@ -1,4 +1,4 @@
-//! Records of TLS 1.2 alone: their layout, their nonces, and everything that a record must not be.
+//! Tests of TLS 1.2 records: their layout, their nonces, and records that are refused.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::schedule::EpochKeys;
 use crate::test_crypto::{AES_128_CCM_8, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305, key_block};
 use crate::wire::ContentType;
 
-/// All suites, and by how much they make a record longer: the explicit part of the nonce, and the tag.
+/// All suites with the lengths of the explicit nonce and of the tag.
 const EXPANSION: [(&Tls12Suite, usize, usize); 4] =
     [(&AES_128_GCM, 8, 16), (&AES_256_GCM, 8, 16), (&AES_128_CCM_8, 8, 8), (&CHACHA20_POLY1305, 0, 16)];
 
@@ -33,7 +33,7 @@ fn opened(key: &mut RecordKey, mut record: Vec<u8>) -> Result<(ContentType, Vec<
     Ok((content_type, content.to_vec()))
 }
 
-/// RFC 5246, 6.2.3.3, RFC 5288, 3 and RFC 7905, 2, written out.
+/// The layout of RFC 5246, 6.2.3.3, RFC 5288, 3 and RFC 7905, 2, is computed by hand.
 #[test]
 fn a_record_is_laid_out_as_its_rfc_says() {
     for (suite, explicit_len, tag_len) in EXPANSION {
@@ -60,7 +60,7 @@ fn a_record_is_laid_out_as_its_rfc_says() {
     }
 }
 
-/// The explicit part of the nonce is the peer's to choose (RFC 5288, 3), and does not stand for the sequence number.
+/// The peer may choose the explicit part of the nonce freely (RFC 5288, 3); it does not replace the sequence number.
 #[test]
 fn any_explicit_nonce_is_accepted_in_order() {
     let keys = key_block(&AES_128_GCM, 1).client;
@@ -97,7 +97,7 @@ fn records_open_once_and_in_order() {
     }
 }
 
-/// The type and the version count; the length is what the link cuts by.
+/// The type and the version are authenticated in the header; its length is only used by the link.
 #[test]
 fn every_changed_byte_is_noticed() {
     for (suite, ..) in EXPANSION {
@@ -112,7 +112,7 @@ fn every_changed_byte_is_noticed() {
     }
 }
 
-/// Down to one that ends within the explicit part of the nonce.
+/// The shortest of these records ends within the explicit part of the nonce.
 #[test]
 fn a_truncated_or_longer_record_is_refused() {
     for (suite, ..) in EXPANSION {
@@ -126,7 +126,7 @@ fn a_truncated_or_longer_record_is_refused() {
     }
 }
 
-/// RFC 8449, 4: the limit is that of the content alone; and RFC 5246, 6.2.1, for what the protocol allows at all.
+/// RFC 8449, 4: the limit counts the content only; RFC 5246, 6.2.1, limits all records.
 #[test]
 fn the_limit_covers_the_content_alone() {
     for (suite, explicit_len, tag_len) in EXPANSION {
@@ -157,7 +157,7 @@ fn no_record_with_too_much_content_is_made() {
     assert_eq!(opened(&mut self::key(&AES_128_GCM, 1), out).unwrap().1.len(), MAX_FRAGMENT);
 }
 
-/// On datagrams the epoch takes the place of the sequence number's upper half, and the version is another one.
+/// Over datagrams the number begins with the epoch, and the version differs.
 #[test]
 fn the_number_and_the_version_are_the_callers() {
     let number = 0x0001_0000_0000_0007;

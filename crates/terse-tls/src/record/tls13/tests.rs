@@ -1,4 +1,4 @@
-//! Records of TLS 1.3 alone: nonces, and everything that a record must not be.
+//! Tests of TLS 1.3 records: their nonces, and records that are refused.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ fn protected(key: &mut RecordKey, content_type: ContentType, fragment: &[u8]) ->
     record
 }
 
-/// The first record under `seed`, whose TLSInnerPlaintext is `inner`, whatever that is.
+/// Returns the first record under the key `seed`, with `inner` as its TLSInnerPlaintext.
 fn sealed(seed: u8, inner: &[u8]) -> Vec<u8> {
     let protection = Protection::new(&traffic_secret(&SUITE, seed)).unwrap();
     let header = Header { content_type: ContentType::APPLICATION_DATA, len: inner.len() + 16 }.bytes();
@@ -109,7 +109,7 @@ fn an_inner_plaintext_without_a_type_is_refused() {
     }
 }
 
-/// What an unknown type means is for the link to say.
+/// The link decides about unknown types.
 #[test]
 fn every_other_inner_type_is_handed_on() {
     for content_type in 1..=255 {

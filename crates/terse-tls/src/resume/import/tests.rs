@@ -1,5 +1,5 @@
-//! RFC 9258 has no numbers. These were computed outside of Rust, with Python's `hmac` and `hashlib`, from the RFC's
-//! formulas: for a key of either hash, for a target of either.
+//! Tests of the importer. RFC 9258 has no test vectors, so the expected values were computed from its formulas with
+//! Python's `hmac` and `hashlib`, for a key of either hash and a target of either.
 
 use alloc::string::String;
 use alloc::vec;

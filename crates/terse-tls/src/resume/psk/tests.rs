@@ -1,4 +1,4 @@
-//! Which keys are offered, and which identities are recognised.
+//! Tests of which keys are offered, and which identities are recognised.
 
 use alloc::vec;
 

@@ -1,4 +1,4 @@
-//! The same ClientHello never counts twice.
+//! Tests that no ClientHello is accepted twice.
 
 use proptest::prelude::*;
 
@@ -43,8 +43,8 @@ fn a_binder_without_length_is_refused() {
 }
 
 proptest! {
-    /// Whatever the clock does: of each ClientHello, which comes with its own end of freshness, one at most is
-    /// accepted, and no more are kept than there is room for.
+    /// Whatever the clock does, each ClientHello, which determines its own end of freshness, is accepted at most once,
+    /// and the limit is kept.
     #[test]
     fn never_twice(capacity in 0..6_usize, arrivals in prop::collection::vec((0..10_u8, 0..100_u64), 0..80)) {
         let mut hellos = ClientHellos::new(capacity);

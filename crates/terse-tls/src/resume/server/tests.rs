@@ -1,4 +1,4 @@
-//! Both ways of keeping sessions under one suite, the binding, and early data.
+//! Tests of both ways of keeping sessions, of the binding, and of early data.
 
 use alloc::vec;
 

@@ -1,4 +1,4 @@
-//! The encoding of a session, and how long it lives.
+//! Tests of the encoding of a session, and of its lifetime.
 
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn with_client(identity: PeerIdentity) -> Session {
     Session { client: Some(ResumedClient { identity, signatures: 2, links: Links::default() }), ..session() }
 }
 
-/// Of a chain of so many certificates.
+/// Returns the links of a chain of `count` certificates.
 fn links(count: u8) -> Links {
     let bytes: Vec<_> = [count * 16].into_iter().chain((0..count).flat_map(|at| [at; 16])).collect();
     Links::parse_all(&bytes).unwrap()
@@ -65,7 +65,7 @@ fn names_of_any_length_come_back() {
     }
 }
 
-/// DER, in which a length from 128 on takes two bytes or more.
+/// Returns an identity in DER, in which a length from 128 on takes two bytes or more.
 fn named_identity_of_any_length(name: &str) -> PeerIdentity {
     let wrap = |tag: u8, content: &[u8]| {
         let len = content.len() as u8;
@@ -105,7 +105,7 @@ fn lives_as_long_as_its_ticket_and_its_origin() {
 
 #[test]
 fn ticket_age_add_follows_from_the_secret() {
-    // Computed with Python's `hmac`.
+    // The expected value was computed with Python's `hmac`.
     assert_eq!(session().ticket_age_add(SHA256), 0x0ae8_6466);
     let other = Session { secret: Secret::new(&[6; 32]), ..session() };
     assert_ne!(other.ticket_age_add(SHA256), 0x0ae8_6466);

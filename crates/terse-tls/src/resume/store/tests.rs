@@ -1,4 +1,4 @@
-//! Bounds, and one taker for each session.
+//! Tests of the limit, and that each session is taken once.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Sealing, opening, and the turn of keys.
+//! Tests of sealing and opening tickets, and of key rotation.
 
 use super::super::test_data::*;
 use super::*;
@@ -75,7 +75,7 @@ fn keys_take_turns() {
     let hour = u64::from(HOUR);
     let first = seal(&keys, TODAY, &mut rng);
     let late = seal(&keys, TODAY + hour - 1, &mut rng);
-    // The key that made both is the previous one from here on, and opens what is alive.
+    // The key of both tickets is the previous one from here on, and opens tickets that have not expired.
     let next = seal(&keys, TODAY + hour, &mut rng);
     assert!(keys.open(&first, &tls13(), TODAY + hour).is_none());
     assert!(keys.open(&late, &tls13(), TODAY + hour).is_some());

@@ -1,4 +1,4 @@
-//! The key schedule against vectors of NIST and of the TLS working group, and against OpenSSL.
+//! Tests of the key schedule against vectors of NIST and of the TLS working group, and against OpenSSL.
 
 use alloc::vec;
 
@@ -17,7 +17,7 @@ fn bytes<const N: usize>(hex: &str) -> [u8; N] {
     unhex(hex).try_into().unwrap()
 }
 
-/// The vectors that the TLS working group's list has had since 2009, and that NIST's PRF test confirms.
+/// The vectors were posted to the TLS working group's list in 2009, and NIST's PRF test confirms them.
 #[test]
 fn prf() {
     for (suite, secret, seed, expected) in [
@@ -49,7 +49,7 @@ fn prf() {
     }
 }
 
-/// NIST CAVP, SP 800-135, TLS 1.2 with SHA-256, COUNT = 0. There the keys are made with other randoms than the secret.
+/// NIST CAVP, SP 800-135, TLS 1.2 with SHA-256, COUNT = 0. Keys and secret are derived from different randoms there.
 #[test]
 fn master_secret_and_key_block_with_sha256() {
     let master = MasterSecret::new(
@@ -75,7 +75,7 @@ fn master_secret_and_key_block_with_sha256() {
     }
 }
 
-/// As above, with SHA-384.
+/// NIST CAVP, SP 800-135, TLS 1.2 with SHA-384, COUNT = 0.
 #[test]
 fn master_secret_and_key_block_with_sha384() {
     let master = MasterSecret::new(
@@ -97,7 +97,7 @@ fn master_secret_and_key_block_with_sha384() {
     check_key_block(&master, &randoms, &unhex(block), 32, 4);
 }
 
-/// RFC 5246, 6.3: the keys of client and server, then their nonces.
+/// Checks the order of RFC 5246, 6.3: the keys of client and server, then their IVs.
 fn check_key_block(master: &MasterSecret, randoms: &Randoms, mut block: &[u8], key_len: usize, iv_len: usize) {
     let mut next = |len| block.split_off(..len).unwrap();
     let [client_key, server_key] = [next(key_len), next(key_len)];
@@ -217,7 +217,7 @@ fn a_finished_message_is_checked_to_the_last_byte() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// RFC 5705, 4, written out: what is exported depends on every input, and a shorter output begins a longer one.
+    /// RFC 5705, 4: the output depends on every input, and a shorter output is a prefix of a longer one.
     #[test]
     fn exports_are_consistent(
         secret in any::<[u8; 32]>(),

@@ -1,13 +1,14 @@
-//! The first stage: the Early Secret, of a pre-shared key or of none (RFC 9846, 7.1 and 4.3.11.2).
+//! The first stage of the key schedule: the Early Secret, with or without a pre-shared key (RFC 9846, 7.1 and
+//! 4.3.11.2).
 //!
-//! What must always hold: a binder is made and checked under the label of its key's origin, so that a key from one is
-//! no key of another.
+//! What must always hold: a binder is computed with the label of its key's kind, so that a key of one kind is never
+//! accepted as one of another kind.
 
 use super::{HandshakeSecret, Schedule, TrafficSecret, epoch, finished, hkdf_expand_label};
 use crate::crypto::{CryptoError, Digest, Hash, MAX_HASH_LEN, Secret, SharedSecret, Tls13Suite};
 use crate::error::{Error, PeerMisbehaved};
 
-/// Where a pre-shared key is from, which decides the label of its binder (RFC 9846, 7.1; RFC 9258, 5.2).
+/// The kind of a pre-shared key, which determines the label of its binder (RFC 9846, 7.1; RFC 9258, 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PskKind {
     Resumption,
@@ -15,7 +16,7 @@ pub(crate) enum PskKind {
     Imported,
 }
 
-/// The Early Secret. It knows the hash and not the suite, which a client learns from the server.
+/// The Early Secret. It has only the hash of a cipher suite, since the server selects the suite later.
 #[derive(Clone)]
 pub(crate) struct EarlySecret {
     hash: &'static dyn Hash,
@@ -24,19 +25,19 @@ pub(crate) struct EarlySecret {
 }
 
 impl EarlySecret {
-    /// Of `psk`, or of zeros.
+    /// Derives the Early Secret from `psk`, or from zeros.
     pub(crate) fn new(hash: &'static dyn Hash, label_prefix: &'static [u8], psk: Option<&[u8]>) -> Self {
         let zeros = [0; MAX_HASH_LEN];
         let zeros = &zeros[..hash.output_len()];
         Self { hash, label_prefix, secret: hash.hkdf_extract(zeros, psk.unwrap_or(zeros)) }
     }
 
-    /// The hash of its pre-shared key.
+    /// Returns the hash of the pre-shared key.
     pub(crate) const fn hash(&self) -> &'static dyn Hash {
         self.hash
     }
 
-    /// A `PskBinderEntry`; the messages end with the ClientHello without its binders.
+    /// Returns a `PskBinderEntry`. The messages end with the ClientHello without its binders.
     pub(crate) fn binder(&self, kind: PskKind, messages: &Digest) -> Result<Digest, CryptoError> {
         let label: &[u8] = match kind {
             PskKind::Resumption => b"res binder",
@@ -52,7 +53,7 @@ impl EarlySecret {
     /// Checks a client's binder, in constant time.
     pub(crate) fn verify_binder(&self, kind: PskKind, binder: &[u8], messages: &Digest) -> Result<(), Error> {
         let expected = self.binder(kind, messages)?;
-        // `Digest` would cut off what is too long.
+        // `Digest` would truncate a binder that is too long.
         if binder.len() != expected.as_ref().len() || Digest::new(binder) != expected {
             return Err(PeerMisbehaved::BadBinder.into());
         }
@@ -73,7 +74,7 @@ impl EarlySecret {
         })
     }
 
-    /// On to the next stage, with a `suite` of the same hash.
+    /// Derives the Handshake Secret, the next stage, for a `suite` with the same hash.
     pub(crate) fn handshake_secret(
         self,
         suite: &'static Tls13Suite,

@@ -1,4 +1,5 @@
-//! The traces of RFC 8448: every message is parsed, every secret derived, every record opened and made again.
+//! Tests with the traces of RFC 8448: every message is parsed, every secret derived, every record decrypted and
+//! encrypted again.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -82,7 +83,7 @@ fn compatibility_mode() {
     assert_eq!((client.legacy_session_id.len(), client.legacy_session_id), (32, server.legacy_session_id_echo));
 }
 
-/// RFC 9846, 7.1: `HkdfLabel`, written out.
+/// Computes HKDF-Expand-Label with an `HkdfLabel` made by hand (RFC 9846, 7.1).
 fn expand(secret: &[u8], len: u16, label: &[u8], context: &[u8]) -> Vec<u8> {
     let mut out = vec![0; len.into()];
     let info = [&len.to_be_bytes()[..], &[label.len() as u8], label, &[context.len() as u8], context].concat();
@@ -196,7 +197,7 @@ fn a_synthetic_message_binds_the_fingerprint() {
     assert_eq!(transcript.current(), SHA256.hash(&[&expected]), "looking does not change it");
 }
 
-/// What a section of the RFC shows, in order.
+/// Replays the trace of a section of the RFC.
 impl Trace {
     fn replay(&self) {
         self.check_messages();
@@ -282,8 +283,8 @@ impl Trace {
         Some(secret)
     }
 
-    /// Derives and compares everything. Returns the traffic secrets of handshake and application data, the client's
-    /// first.
+    /// Derives all secrets and compares them. Returns the traffic secrets of handshake and application data, the
+    /// client's first.
     fn check_schedule(&self, early_secret: EarlySecret) -> [(TrafficSecret, TrafficSecret); 2] {
         let equal = |name: &str, bytes: &[u8]| assert_eq!(bytes, self.last(name), "{name}");
         let shared_secret = self.shared_secret();
@@ -322,7 +323,7 @@ impl Trace {
         [(client, client_application), (server, server_application)]
     }
 
-    /// From both sides, which must agree.
+    /// Computes the shared secret from both sides, which must agree.
     fn shared_secret(&self) -> SharedSecret {
         let [client, server] = [("client", "server"), ("server", "client")].map(|(ours, theirs)| {
             let private_key: [u8; 32] = self.last(&[ours, " private_key"].concat()).try_into().unwrap();
@@ -341,7 +342,7 @@ impl Trace {
         SharedSecret::new(client)
     }
 
-    /// ClientHello...ServerHello (RFC 9846, 4.1).
+    /// Returns the transcript of ClientHello...ServerHello (RFC 9846, 4.1).
     fn transcript(&self) -> Transcript {
         let mut client_hellos = self.all("client ClientHello").into_iter();
         let mut transcript = Pending::new(client_hellos.next().unwrap()).start(SHA256);
@@ -377,7 +378,7 @@ impl Trace {
         }
     }
 
-    /// Opens and makes again every record of `side`, under each secret up to the message that it ends with.
+    /// Decrypts every record of `side`, and encrypts it again. Each secret is used up to the message beside it.
     fn check_records(&self, side: &str, secrets: &[(&str, &TrafficSecret)]) {
         let key = |secret: &TrafficSecret| RecordKey::new(&EpochKeys::Tls13(secret.clone())).unwrap();
         let mut keys = secrets.iter().map(|(last, secret)| (*last, [key(secret), key(secret)]));
@@ -401,7 +402,7 @@ impl Trace {
     }
 }
 
-/// Checks that `record` carries `contents`, and that it is made again, byte for byte.
+/// Checks that `record` contains `contents`, and that sealing them gives the same bytes.
 fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey, seal: &mut RecordKey) {
     let content: Vec<u8> = contents.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     let header = Header::parse(*record.first_chunk().unwrap());
@@ -412,7 +413,7 @@ fn check_record(record: &[u8], contents: &[(&str, &[u8])], open: &mut RecordKey,
     if !is_protected {
         assert_eq!(record[HEADER_LEN..], content);
         write_plaintext(header.content_type, &content, &mut again);
-        again[2] = record[2]; // the first ClientHello has the version 0x0301, which says nothing
+        again[2] = record[2]; // the record of the first ClientHello has the version 0x0301
         assert_eq!(again, record);
         return;
     }
@@ -441,12 +442,12 @@ fn check_refused_finished(secret: &TrafficSecret, verify_data: &[u8], messages: 
     assert_eq!(secret.verify(&long, messages).err(), Some(InvalidMessage::IllegalLength.into()));
 }
 
-/// The body of a message with its header.
+/// Parses the body of a message, which has a header.
 fn body<'a, M: Parse<'a>>(message: &'a [u8]) -> M {
     M::parse_all(&message[4..]).unwrap()
 }
 
-/// Checks the header, and that the body is encoded as it was read.
+/// Checks the header, and that the body is encoded to the same bytes.
 fn same<'a, M: Parse<'a> + Encode>(message: &'a [u8], kind: HandshakeType) {
     let mut reader = Reader::new(message);
     assert_eq!(HandshakeType::parse(&mut reader).unwrap(), kind);

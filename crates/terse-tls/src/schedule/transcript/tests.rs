@@ -1,4 +1,4 @@
-//! What is hashed is what is kept.
+//! Tests that the kept messages are those that are hashed.
 
 use super::*;
 use crate::test_crypto::SHA256;
@@ -14,7 +14,7 @@ fn a_synthetic_message_binds_the_fingerprint() {
     assert_eq!(transcript.current(), SHA256.hash(&[&expected]), "looking does not change it");
 }
 
-/// RFC 5246, 7.4.8: CertificateVerify covers all messages before it, what caching left out included.
+/// RFC 5246, 7.4.8: CertificateVerify covers all messages before it, including those that caching omits.
 #[test]
 fn the_messages_are_kept_as_they_are_hashed() {
     let mut transcript = Pending::new(b"ClientHello").start_keeping(SHA256);

@@ -1,4 +1,4 @@
-//! The codec itself, and code points.
+//! Tests of the codec itself, and of code points.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -109,7 +109,7 @@ fn a_list_is_checked_to_its_last_byte() {
     assert_eq!(List::Items(&items).to_vec().unwrap(), [0, 29, 0x12, 0x34]);
 }
 
-/// Every value survives, known or not, and a name leads back to its value.
+/// Defines tests that every value survives, known or not, and that a name leads back to its value.
 macro_rules! code_point_tests {
     ($($name:ident: $type:ident($int:ty),)*) => {$(
         codec_test!($name: $type, any::<$int>(), |value| $type(*value));
@@ -145,7 +145,7 @@ code_point_tests! {
     psk_key_exchange_mode: PskKeyExchangeMode(u8),
 }
 
-/// People read `Display`, in the numbers of the registries; `Debug` is for programmers.
+/// Users read `Display`, with numbers as in the registries; `Debug` is for programmers.
 #[test]
 fn unknown_values_are_written_as_numbers() {
     assert_eq!(CipherSuite(0xfafa).to_string(), "unknown (0xfafa)");

@@ -1,4 +1,4 @@
-//! Extensions: their bodies, the block, and where each may stand.
+//! Tests of extensions: their bodies, the block, and the messages in which each may appear.
 
 use alloc::vec;
 
@@ -236,7 +236,7 @@ fn a_builder_writes_in_order() {
     assert_eq!(extensions(&encoded).require(), Ok(RecordSizeLimit(64)));
 }
 
-/// Private use, and so for the configuration to choose.
+/// The code points are for private use, so the configuration chooses them.
 #[test]
 fn an_extension_may_have_another_code_point() {
     let private = ExtensionType(0xff99);
@@ -273,7 +273,7 @@ const PLACES: [ExtensionMessage; 8] = [
     ExtensionMessage::ServerHello12,
 ];
 
-/// The table of RFC 9846, 4.3, and what the extensions' own documents say of those that it does not list.
+/// The expected values are the table of RFC 9846, 4.3, and the extensions' own RFCs for those that it does not list.
 #[test]
 fn known_extensions_stand_where_the_table_says() {
     use ExtensionMessage::{
@@ -311,7 +311,7 @@ fn known_extensions_stand_where_the_table_says() {
         (0xff42, &[CH, EE, SH12]),
         (0xff44, &[CH, EE, SH12]),
     ];
-    // They have names for those who read errors, and are unknown all the same.
+    // These have names for error messages, but are unknown.
     let named = [2, 3, 4, 14, 15, 17, 21, 22, 27, 34, 57, 58, 0xfe0d].map(ExtensionType);
     for kind in (0..=u16::MAX).map(ExtensionType) {
         let places = table.iter().find(|(known, _)| *known == kind.0).map_or(&PLACES[..], |(_, places)| places);

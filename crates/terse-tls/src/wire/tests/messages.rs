@@ -1,4 +1,4 @@
-//! Handshake messages and alerts.
+//! Tests of handshake messages and alerts.
 
 use alloc::vec;
 
@@ -95,7 +95,7 @@ codec_test!(
     |model| Alert { level: model.0, description: AlertDescription(model.1) }
 );
 
-/// A ClientHello of `session_id` bytes of session ID, `suites` bytes of suites, `methods` of compression.
+/// Returns a ClientHello with these numbers of bytes in session ID, cipher suites and compression methods.
 fn hello(session_id: u8, suites: u8, methods: u8) -> Vec<u8> {
     let vector = |len: u8| [&[len][..], &vec![0; len.into()]].concat();
     [&[3; 34][..], &vector(session_id), &[0], &vector(suites), &vector(methods)].concat()
@@ -110,7 +110,7 @@ fn a_client_hello_keeps_to_the_lengths_of_its_fields() {
     assert_eq!(error::<ClientHello<'_>>(&hello(0, 3, 1)), InvalidMessage::Truncated);
 }
 
-/// RFC 6347, 4.2.1: after the session id, and empty at first. In TLS it would be the list of suites.
+/// RFC 6347, 4.2.1: the cookie follows the session ID, and is empty at first. TLS has the list of suites there.
 #[test]
 fn a_client_hello_has_a_cookie_over_datagrams_only() {
     let cookie = [5; 8];

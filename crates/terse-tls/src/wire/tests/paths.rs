@@ -1,4 +1,4 @@
-//! What a connection says about its paths: checks whether they are good, and the connection IDs for new ones.
+//! Tests of the messages for new paths: return routability checks, and new connection IDs.
 
 use super::*;
 

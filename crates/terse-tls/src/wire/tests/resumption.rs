@@ -1,4 +1,4 @@
-//! Tickets, pre-shared keys, and types of certificates.
+//! Tests of tickets, pre-shared keys, and certificate types.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn offered_psks<'a>(lists: &'a (Vec<PskIdentity<'a>>, Vec<PskBinder<'a>>)) -> Pr
     PreSharedKeyClientHello { identities: List::Items(&lists.0), binders: List::Items(&lists.1) }
 }
 
-/// `pre_shared_key` with identities of one byte and binders of these lengths.
+/// Returns `pre_shared_key` with identities of one byte and binders of these lengths.
 fn encoded_psks(identities: usize, binders: &[u8]) -> Vec<u8> {
     let identities = [0, 1, b'x', 0, 0, 0, 0].repeat(identities);
     let binders: Vec<u8> = binders.iter().flat_map(|len| [&[*len], &[9].repeat((*len).into())[..]].concat()).collect();
@@ -92,7 +92,7 @@ fn lengths_outside_their_range_are_decode_errors() {
     assert_eq!(error::<NewSessionTicket<'_>>(&[0; 10]), Truncated);
 }
 
-/// RFC 9846, 4.3.11: one for each, in the same order.
+/// RFC 9846, 4.3.11: there is one binder for each identity, in the same order.
 #[test]
 fn each_identity_has_a_binder() {
     assert!(PreSharedKeyClientHello::parse_all(&encoded_psks(2, &[32, 48])).is_ok());
@@ -102,7 +102,7 @@ fn each_identity_has_a_binder() {
     }
 }
 
-/// A ClientHello that offers two keys, with these binders.
+/// Returns a ClientHello that offers two keys, with these binders.
 fn client_hello(psks: &PreSharedKeyClientHello<'_>) -> Vec<u8> {
     let mut builder = ExtensionsBuilder::default();
     builder.push(&PskKeyExchangeModes(List::Items(&[PskKeyExchangeMode::PSK_DHE_KE]))).unwrap();
@@ -120,7 +120,7 @@ fn client_hello(psks: &PreSharedKeyClientHello<'_>) -> Vec<u8> {
     hello.to_vec().unwrap()
 }
 
-/// RFC 9846, 4.3.11.2: the binders are at the very end, and what comes before them does not depend on them.
+/// RFC 9846, 4.3.11.2: the binders are the last bytes, and all bytes before them are independent of them.
 #[test]
 fn binders_are_written_over_the_end_of_a_client_hello() {
     let identities = [&b"one"[..], b"two"].map(|identity| PskIdentity { identity, obfuscated_ticket_age: 1 });

@@ -1,4 +1,4 @@
-//! Stapled OCSP.
+//! Tests of OCSP stapling.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The messages and extensions of TLS 1.2.
+//! Tests of the messages and extensions of TLS 1.2.
 
 use alloc::vec;
 

@@ -1,4 +1,4 @@
-//! The server's Certificate, CertificateStatus and ServerKeyExchange: who it is, and its share of the key exchange.
+//! The server's Certificate, CertificateStatus and ServerKeyExchange: its authentication, and its key share.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -15,23 +15,23 @@ use crate::wire::{
     CachedMessage12, CertificateStatus, CertificateVerify, HandshakeType, ProtocolVersion, ServerKeyExchangeEcdhe,
 };
 
-/// The ServerHello came, with a suite that is authenticated by a certificate.
+/// The state after a ServerHello with a cipher suite that uses certificates.
 pub(crate) struct ExpectCertificate {
     pub(super) agreed: Agreed,
 }
 
-/// The server's Certificate came, in full or cached, and is believed.
+/// The state after the server's Certificate, full or cached, was verified.
 pub(crate) struct ExpectServerKeyExchange {
     agreed: Agreed,
     peer: Arc<VerifiedPeer>,
-    /// Of the Certificate, where there is a cache.
+    /// The fingerprint of the Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
-    /// CertificateStatus came.
+    /// Whether CertificateStatus came.
     has_status: bool,
 }
 
 impl ExpectCertificate {
-    /// RFC 5246, 7.4.2; cached: the fingerprint alone (RFC 7924, 5.1).
+    /// Handles a Certificate (RFC 5246, 7.4.2), which has only a fingerprint if it is cached (RFC 7924, 5.1).
     #[inline(never)]
     pub(super) fn certificate(
         mut self: Box<Self>,
@@ -64,7 +64,7 @@ impl ExpectCertificate {
         Ok((Some(fingerprint), peer))
     }
 
-    /// Whether the server's Certificate is left out, and what comes is what follows it.
+    /// Whether the server's Certificate is omitted, and `kind` is a message that may follow it.
     pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
         let follows = [HandshakeType::CERTIFICATE_STATUS, HandshakeType::SERVER_KEY_EXCHANGE];
         self.agreed.selection.leaves_out_certificate() && follows.contains(&kind)
@@ -100,7 +100,7 @@ impl ExpectCertificate {
 }
 
 impl ExpectServerKeyExchange {
-    /// RFC 6066, 8: what is stapled to the Certificate, whether that was sent or is cached.
+    /// Handles the OCSP response for the Certificate, whether that was sent or is cached (RFC 6066, 8).
     #[inline(never)]
     pub(super) fn certificate_status(
         mut self: Box<Self>,
@@ -122,7 +122,8 @@ impl ExpectServerKeyExchange {
         stapling::check(Some(&config.trust), &mut self.peer, staple, &config.common, output)
     }
 
-    /// RFC 8422, 5.4: the parameters are signed with the certificate's key, and answered at once.
+    /// Verifies the parameters, which are signed with the certificate's key, and computes the shared secret (RFC 8422,
+    /// 5.4).
     #[inline(never)]
     pub(super) fn server_key_exchange(
         mut self: Box<Self>,

@@ -1,4 +1,4 @@
-//! The server's last flight, and what is kept of the handshake.
+//! The server's last flight, and the session and cache entries of the handshake.
 
 use alloc::boxed::Box;
 
@@ -14,27 +14,28 @@ use crate::schedule::EpochKeys;
 use crate::schedule::tls12::{MasterSecret, RecordKeys};
 use crate::wire::{Finished, HandshakeType, NewSessionTicket12, ProtocolVersion};
 
-/// The client's Finished is sent.
+/// The state of a client that has sent its Finished.
 pub(crate) struct ExpectFinished {
     pub(super) agreed: Agreed,
     pub(super) learned: Learned,
     pub(super) master_secret: MasterSecret,
-    /// The Certificate that this side has proven.
+    /// The fingerprint of the client's Certificate, if it has authenticated.
     pub(super) proven: Option<Fingerprint>,
-    /// What the server's Finished comes under.
+    /// The keys of the server's Finished.
     pub(super) keys: RecordKeys,
     pub(super) ticket: Option<Ticket>,
 }
 
-/// What a NewSessionTicket brought.
+/// The content of a NewSessionTicket.
 pub(super) struct Ticket {
     pub(super) ticket: Box<[u8]>,
-    /// In seconds.
+    /// The lifetime in seconds.
     pub(super) lifetime: u32,
 }
 
 impl Ticket {
-    /// RFC 5077, 3.3. An empty ticket is none; no hint means that the server does not say.
+    /// Parses a NewSessionTicket (RFC 5077, 3.3). Returns `None` for an empty ticket. A lifetime hint of 0 means that
+    /// it is unspecified.
     pub(super) fn read(message: Message<'_>, output: &mut Output<'_>) -> Result<Option<Self>, Error> {
         let NewSessionTicket12 { lifetime_hint, ticket } = message.expect(HandshakeType::NEW_SESSION_TICKET)?;
         output.summary.received.count_ticket(message.bytes.len());
@@ -99,7 +100,7 @@ impl ExpectFinished {
 }
 
 impl Agreed {
-    /// Keeps the session, if it has a ticket or an id.
+    /// Keeps the session, if it has a ticket or a session ID.
     fn keep_session(
         &self,
         learned: &Learned,

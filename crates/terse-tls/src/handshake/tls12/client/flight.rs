@@ -1,4 +1,4 @@
-//! CertificateRequest and ServerHelloDone, and the client's flight that answers them.
+//! The server's CertificateRequest and ServerHelloDone, and the client's flight that answers them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,23 +23,23 @@ use crate::wire::{
     ServerHelloDone, ServerKeyExchangeEcdhePsk, ServerKeyExchangePsk, SignatureAlgorithms, SignatureScheme, Writer,
 };
 
-/// The server's share came; it may still ask for a certificate.
+/// The state that expects CertificateRequest or ServerHelloDone.
 pub(crate) struct ExpectServerHelloDone {
     agreed: Agreed,
     learned: Learned,
-    /// This side's share, and the secret; not with a pre-shared key alone.
+    /// This side's share, and the shared secret; `None` with a pre-shared key alone.
     ecdhe: Option<(Vec<u8>, SharedSecret)>,
-    /// ServerKeyExchange came.
+    /// Whether ServerKeyExchange came.
     has_server_key_exchange: bool,
 }
 
-/// The client's key takes its time.
+/// The state that waits for the signature of the client's key.
 pub(crate) struct ExpectSignature {
     flight: PartialFlight,
     pub(super) request: SignatureRequest,
 }
 
-/// The client's flight, of which CertificateVerify and Finished are missing.
+/// The client's flight before CertificateVerify and Finished.
 struct PartialFlight {
     agreed: Agreed,
     learned: Learned,
@@ -57,12 +57,12 @@ impl ExpectServerHelloDone {
         Self { agreed, learned, ecdhe: Some((public, shared_secret)), has_server_key_exchange: true }
     }
 
-    /// Under a pre-shared key: ServerKeyExchange may come, or must.
+    /// Creates the state for a pre-shared key: ServerKeyExchange is required with ECDHE, and optional otherwise.
     pub(super) fn psk(agreed: Agreed) -> Self {
         Self { agreed, learned: Learned::default(), ecdhe: None, has_server_key_exchange: false }
     }
 
-    /// ServerKeyExchange under a pre-shared key (RFC 4279, 2; RFC 5489, 2). The hint is for those with several keys.
+    /// Handles ServerKeyExchange with a pre-shared key (RFC 4279, 2; RFC 5489, 2). The identity hint is ignored.
     pub(super) fn server_key_exchange(
         mut self: Box<Self>,
         message: Message<'_>,
@@ -87,7 +87,7 @@ impl ExpectServerHelloDone {
         Ok(self)
     }
 
-    /// RFC 5246, 7.4.4; cached: the fingerprint alone (RFC 7924, 5.2).
+    /// Handles a CertificateRequest (RFC 5246, 7.4.4), which has only a fingerprint if it is cached (RFC 7924, 5.2).
     #[inline(never)]
     pub(super) fn certificate_request(
         mut self: Box<Self>,
@@ -114,7 +114,7 @@ impl ExpectServerHelloDone {
             let authorities = Some(request.certificate_authorities);
             Request {
                 signature_algorithms: schemes.iter().filter(accepts).collect(),
-                asks_status: false, // there is no way to answer
+                asks_status: false, // a client of TLS 1.2 cannot answer
                 suited: credentials::suited(common, credentials, authorities, schemes),
                 fingerprint: has_cache.then(|| Fingerprint::of_body(message.kind, message.body)),
                 length: u16::try_from(message.bytes.len()).unwrap_or(u16::MAX),
@@ -125,7 +125,7 @@ impl ExpectServerHelloDone {
         Ok(self)
     }
 
-    /// RFC 5246, 7.4.5: it is the client's turn.
+    /// Handles ServerHelloDone, and sends the client's flight (RFC 5246, 7.4.5).
     #[inline(never)]
     pub(super) fn server_hello_done(
         mut self: Box<Self>,
@@ -163,8 +163,8 @@ impl ExpectServerHelloDone {
         }
     }
 
-    /// Sends Certificate, if the server asked and it is not left out (RFC 5246, 7.4.6). Returns the credential that is
-    /// to be proven.
+    /// Sends the Certificate, if the server has requested it and it is not omitted (RFC 5246, 7.4.6). Returns the
+    /// credential for CertificateVerify.
     #[inline(never)]
     fn certificate(&mut self, output: &mut Output<'_>) -> Result<Option<(Credential, SignatureScheme)>, Error> {
         let Some(request) = &self.learned.request else { return Ok(None) };
@@ -190,7 +190,7 @@ impl ExpectServerHelloDone {
 }
 
 impl Agreed {
-    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2). Returns the premaster secret.
+    /// Sends ClientKeyExchange (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2). Returns the premaster secret.
     #[inline(never)]
     fn client_key_exchange(
         &mut self,
@@ -237,7 +237,7 @@ impl ExpectSignature {
 }
 
 impl PartialFlight {
-    /// RFC 5246, 7.4.8
+    /// Sends CertificateVerify (RFC 5246, 7.4.8).
     #[inline(never)]
     fn certificate_verify(
         mut self,
@@ -250,7 +250,7 @@ impl PartialFlight {
         self.finish(Some(&request.into_credential()), output)
     }
 
-    /// Finished, under the new keys (RFC 5246, 7.4.9).
+    /// Sends Finished, which is protected with the new keys (RFC 5246, 7.4.9).
     #[inline(never)]
     fn finish(self, proven: Option<&Credential>, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { mut agreed, learned, master_secret } = self;

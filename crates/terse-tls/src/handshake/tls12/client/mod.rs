@@ -15,12 +15,12 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
-//! A session that is resumed (`resume.rs`): ServerHello, NewSessionTicket*, [ChangeCipherSpec], Finished from the
-//! server, then [ChangeCipherSpec] and Finished from the client.
+//! If a session is resumed (`resume.rs`), the server sends ServerHello, NewSessionTicket*, [ChangeCipherSpec] and
+//! Finished, and then the client sends [ChangeCipherSpec] and Finished.
 //!
-//! What must always hold: the server's key is believed because its chain was verified, now or before it entered the
-//! cache, and because it signed this handshake's parameters; nothing reaches the cache before the server's Finished was
-//! verified.
+//! What must always hold: the server is authenticated by a chain that was verified, in this handshake or before it
+//! entered the cache, and by its signature of this handshake's parameters; nothing is cached before the server's
+//! Finished was verified.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -52,7 +52,7 @@ use finish::ExpectFinished;
 use flight::{ExpectServerHelloDone, ExpectSignature};
 use resume::{ExpectResumedFinished, Resumed};
 
-/// What the ClientHello said.
+/// The values of the sent ClientHello.
 pub(crate) struct SentClientHello {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server: ServerAddress,
@@ -64,26 +64,26 @@ pub(crate) struct SentClientHello {
     /// Where the session of this handshake is kept.
     pub(crate) saver: Option<SessionSaver>,
     pub(crate) client_hello: Pending,
-    /// Round trips that went by before: HelloVerifyRequests.
+    /// The number of HelloVerifyRequests, which cost a round trip each.
     pub(crate) verify_requests: u8,
 }
 
-/// What a client expects next.
+/// The state of a client, named after the message that it expects next.
 pub(crate) enum State {
     Certificate(Box<ExpectCertificate>),
     ServerKeyExchange(Box<ExpectServerKeyExchange>),
-    /// Or CertificateRequest; with a pre-shared key ServerKeyExchange, too.
+    /// ServerHelloDone or CertificateRequest; with a pre-shared key ServerKeyExchange as well.
     ServerHelloDone(Box<ExpectServerHelloDone>),
-    /// Of the client's own CertificateVerify.
+    /// The signature of the client's own CertificateVerify.
     Signature(Box<ExpectSignature>),
     NewSessionTicket(Box<ExpectFinished>),
     Finished(Box<ExpectFinished>),
-    /// Of a session that is resumed.
+    /// The NewSessionTicket of a session that is resumed.
     ResumedNewSessionTicket(Box<ExpectResumedFinished>),
     ResumedFinished(Box<ExpectResumedFinished>),
 }
 
-/// What was agreed on in the hellos.
+/// The values that were negotiated in the hellos.
 pub(super) struct Agreed {
     config: Arc<ClientConfig>,
     server: ServerAddress,
@@ -91,20 +91,20 @@ pub(super) struct Agreed {
     randoms: Randoms,
     transcript: Transcript,
     extended_master_secret: bool,
-    /// How the server calls this session; empty if it does not.
+    /// The session ID of the server; empty if there is none.
     session_id: Box<[u8]>,
     ticket_follows: bool,
-    /// CertificateStatus may follow.
+    /// Whether CertificateStatus may follow.
     status_follows: bool,
     saver: Option<SessionSaver>,
     types: CertificateTypes,
     selection: Selection,
 }
 
-/// What the server showed, in full or cached.
+/// The objects of the server, full or cached.
 #[derive(Default)]
 pub(super) struct Learned {
-    /// Who it is; with a pre-shared key nobody with a certificate.
+    /// The authenticated server; `None` with a pre-shared key.
     server: Option<ProvenPeer>,
     request: Option<Request>,
 }
@@ -156,7 +156,7 @@ impl State {
     }
 }
 
-/// RFC 5246, 7.4.1.3
+/// Handles the ServerHello of TLS 1.2 (RFC 5246, 7.4.1.3).
 #[inline(never)]
 pub(crate) fn server_hello(
     ours: SentClientHello,
@@ -167,7 +167,8 @@ pub(crate) fn server_hello(
     let SentClientHello { config, server, random, offered, session_id, session, saver, client_hello, verify_requests } =
         ours;
     let common = &config.common;
-    // RFC 5246, 7.4.1.3; with a ticket the client chose the id (RFC 5077, 3.4).
+    // The server resumes if it echoes the session ID (RFC 5246, 7.4.1.3), which the client chose if it offers a ticket
+    // (RFC 5077, 3.4).
     let resumes = !session_id.is_empty() && hello.legacy_session_id_echo == session_id;
     if hello.legacy_compression_method != 0 || (resumes && session.is_none()) {
         return Err(PeerMisbehaved::IllegalLegacyField.into());
@@ -181,7 +182,7 @@ pub(crate) fn server_hello(
         Some(_) => return Err(PeerMisbehaved::IllegalRenegotiationInfo.into()), // RFC 5746, 3.4
         None => return Err(PeerIncompatible::NoSecureRenegotiation.into()),
     }
-    extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: without uncompressed ones it does not parse
+    extensions.get::<EcPointFormats<'_>>()?; // RFC 8422, 5.1.2: must have uncompressed points
     let extended_master_secret = extensions.get::<ExtendedMasterSecret>()?.is_some();
     if !extended_master_secret && common.require_extended_master_secret {
         return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
@@ -215,7 +216,7 @@ pub(crate) fn server_hello(
 
     let mut transcript = match &config.credentials[..] {
         [] => client_hello.start(suite.hash),
-        _ => client_hello.start_keeping(suite.hash), // a CertificateVerify signs it all
+        _ => client_hello.start_keeping(suite.hash), // a CertificateVerify signs all messages
     };
     transcript.add(message.bytes);
     output.summary.round_trips += 2;

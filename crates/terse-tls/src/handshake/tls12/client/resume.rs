@@ -1,4 +1,4 @@
-//! A session that is resumed, by its id (RFC 5246, 7.3) or with a ticket (RFC 5077, 3.1).
+//! The resumption of a session, by session ID (RFC 5246, 7.3) or with a ticket (RFC 5077, 3.1).
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
 use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
 
-/// The server took up the session.
+/// A session that the server has resumed.
 pub(super) struct Resumed {
     pub(super) suite: &'static Tls12Suite,
     pub(super) randoms: Randoms,
@@ -23,11 +23,11 @@ pub(super) struct Resumed {
     pub(super) saver: Option<SessionSaver>,
 }
 
-/// The server's Finished is due.
+/// The state that expects the server's Finished.
 pub(crate) struct ExpectResumedFinished {
     resumed: Resumed,
     master_secret: MasterSecret,
-    /// What this side sends under.
+    /// The keys for sending.
     send: RecordKeys,
     receive: RecordKeys,
 }
@@ -71,7 +71,7 @@ impl ExpectResumedFinished {
         Ok(self)
     }
 
-    /// RFC 5246, 7.4.9. The session may be used again: its secret alone is worth nothing to a server that forgot it.
+    /// Verifies the server's Finished, and sends this side's (RFC 5246, 7.4.9). The session is kept for further use.
     #[inline(never)]
     pub(super) fn finished(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let Self { resumed, master_secret, send, .. } = *self;

@@ -22,32 +22,32 @@ use crate::wire::{
     HandshakeType, ProtocolVersion,
 };
 
-/// The client was asked for a certificate.
+/// The state of a server that has requested a certificate.
 pub(crate) struct ExpectCertificate {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
-    /// What its Certificate may carry.
+    /// The type of the client's certificate.
     pub(super) client_type: CertificateType,
 }
 
-/// The client's Certificate came, in full or under a ticket, and is believed; or none was asked for.
+/// The state after the client's Certificate was verified, full or by a ticket, or if none was requested.
 pub(crate) struct ExpectClientKeyExchange {
     pub(super) handshaking: Handshaking,
     pub(super) ecdhe: Option<Ecdhe>,
     pub(super) client: Option<Client>,
 }
 
-/// The client's share came; it is still to sign.
+/// The state that expects the client's signature.
 pub(crate) struct ExpectCertificateVerify {
     handshaking: Handshaking,
     client: Client,
     master_secret: MasterSecret,
 }
 
-/// What a client says to be, and is still to prove.
+/// A client whose Certificate was verified, but not its signature.
 pub(super) struct Client {
     peer: Arc<VerifiedPeer>,
-    /// The fingerprint of its Certificate, where there is a cache.
+    /// The fingerprint of the client's Certificate, if there is a cache.
     fingerprint: Option<Fingerprint>,
 }
 
@@ -91,7 +91,7 @@ impl ExpectCertificate {
         self.verified_before(entry, output)
     }
 
-    /// Whether the client's Certificate is left out, and what comes is what follows it.
+    /// Whether the client's Certificate is omitted, and `kind` is the message that follows it.
     pub(super) fn is_left_out(&self, kind: HandshakeType) -> bool {
         self.left_out().is_some() && kind == HandshakeType::CLIENT_KEY_EXCHANGE
     }
@@ -112,7 +112,7 @@ impl ExpectCertificate {
         Ok(Box::new(ExpectClientKeyExchange { handshaking, ecdhe, client }))
     }
 
-    /// The client's Certificate is known: the transcript takes its fingerprint.
+    /// Uses the client's cached Certificate, and adds its fingerprint to the transcript.
     fn verified_before(&mut self, entry: PeerEntry, output: &mut Output<'_>) -> Result<Client, Error> {
         let Handshaking { config, transcript, .. } = &mut self.handshaking;
         let mut peer = entry.shared_peer();
@@ -143,7 +143,7 @@ impl ExpectCertificate {
 }
 
 impl ExpectClientKeyExchange {
-    /// RFC 5246, 7.4.7; RFC 8422, 5.7
+    /// Handles ClientKeyExchange, and derives the master secret (RFC 5246, 7.4.7; RFC 8422, 5.7).
     #[inline(never)]
     pub(super) fn client_key_exchange(
         self: Box<Self>,
@@ -166,7 +166,7 @@ impl ExpectClientKeyExchange {
 }
 
 impl Handshaking {
-    /// ClientKeyExchange, in one of its forms (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2).
+    /// Returns the premaster secret of a ClientKeyExchange (RFC 8422, 5.7; RFC 4279, 2; RFC 5489, 2).
     fn premaster_secret(
         &self,
         ecdhe: Option<Ecdhe>,
@@ -205,7 +205,7 @@ impl Handshaking {
 }
 
 impl ExpectCertificateVerify {
-    /// RFC 5246, 7.4.8: signs all messages so far.
+    /// Verifies CertificateVerify, the signature of all messages so far (RFC 5246, 7.4.8).
     #[inline(never)]
     pub(super) fn certificate_verify(
         mut self: Box<Self>,

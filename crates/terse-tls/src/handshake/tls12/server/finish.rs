@@ -1,4 +1,4 @@
-//! The client's Finished, and the server's, before which it keeps what it learned.
+//! The client's Finished, and the server's, which is sent after the session and the cache entries are stored.
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use crate::schedule::tls12::{MasterSecret, Randoms, RecordKeys};
 use crate::schedule::{EpochKeys, Transcript};
 use crate::wire::{Finished, HandshakeType};
 
-/// What is left once the cache has what was proven.
+/// The rest of the handshake after the cache entry is committed.
 pub(crate) struct Finish {
     randoms: Randoms,
     transcript: Transcript,
@@ -23,18 +23,18 @@ pub(crate) struct Finish {
     keys: RecordKeys,
 }
 
-/// All but the client's Finished came.
+/// The state that expects the client's Finished.
 pub(crate) struct ExpectFinished {
     handshaking: Handshaking,
-    /// The client, if it has proven a certificate.
+    /// The client, if it has authenticated with a certificate.
     client: Option<ProvenPeer>,
     master_secret: MasterSecret,
-    /// What this side sends under.
+    /// The keys for sending.
     keys: RecordKeys,
 }
 
 impl ExpectFinished {
-    /// From here on the client sends under the new keys.
+    /// Expects the client's records under the new keys.
     pub(super) fn new(
         handshaking: Handshaking,
         client: Option<ProvenPeer>,
@@ -79,7 +79,7 @@ impl ExpectFinished {
 }
 
 impl Finish {
-    /// The store has answered.
+    /// Continues after the answer of the store.
     pub(crate) fn committed(self, saved: Result<(), NotSaved>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         output.committed(saved);
         self.send(output)

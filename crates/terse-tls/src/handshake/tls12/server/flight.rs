@@ -1,4 +1,4 @@
-//! The server's flight, ServerHello to ServerHelloDone, and what caching leaves out of it.
+//! The server's flight from ServerHello to ServerHelloDone, and what caching omits from it.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -25,7 +25,7 @@ use crate::wire::{
     ServerKeyExchangeEcdhe, ServerKeyExchangeEcdhePsk, SessionTicket, SignatureAlgorithms, StatusRequested,
 };
 
-/// What all states after the server's flight have.
+/// The data that all states after the server's flight have in common.
 pub(super) struct Handshaking {
     pub(super) config: Arc<ServerConfig>,
     pub(super) suite: &'static Tls12Suite,
@@ -36,7 +36,7 @@ pub(super) struct Handshaking {
     pub(super) resumable: Option<Resumable>,
 }
 
-/// The server's flight; from ServerKeyExchange on it is missing.
+/// The server's flight before ServerKeyExchange.
 struct PartialFlight {
     handshaking: Handshaking,
     ecdhe: Option<Ecdhe>,
@@ -44,17 +44,17 @@ struct PartialFlight {
     leaves_out: bool,
 }
 
-/// The CertificateRequest.
+/// The CertificateRequest of the flight.
 struct Request {
-    /// The whole body.
+    /// The full body.
     body: Vec<u8>,
-    /// Its fingerprint, if that is sent in its place, or nothing at all.
+    /// The fingerprint, if the fingerprint, or nothing, is sent instead.
     fingerprint: Option<Fingerprint>,
-    /// What the client's Certificate may carry.
+    /// The type of the client's certificate.
     client_type: CertificateType,
 }
 
-/// The server's half of the key exchange.
+/// The server's half of an ECDHE key exchange.
 pub(super) struct Ecdhe {
     group: NamedGroup,
     key_exchange: Box<dyn KeyExchange>,
@@ -70,13 +70,13 @@ impl Ecdhe {
     }
 }
 
-/// The server's key takes its time.
+/// The state that waits for the signature of the server's key.
 pub(crate) struct ExpectSignature {
     flight: PartialFlight,
     pub(super) request: SignatureRequest,
 }
 
-/// Answers a ClientHello, up to ServerHelloDone or until a signature is there.
+/// Answers a ClientHello, up to ServerHelloDone or until a signature is needed.
 #[inline(never)]
 pub(super) fn send(
     config: Arc<ServerConfig>,
@@ -87,7 +87,7 @@ pub(super) fn send(
     output: &mut Output<'_>,
 ) -> Result<State, Error> {
     let Negotiated { suite, group, credential, certificates, application_protocol } = negotiated;
-    // A certificate is only asked for by a server that has one (RFC 5246, 7.4.4; RFC 4279, 2).
+    // Only a server with a certificate requests one (RFC 5246, 7.4.4; RFC 4279, 2).
     let asked = certificates.and_then(|choice| choice.client);
     let request = if asked.is_some() { certificate_request(&config)? } else { None };
     let selected = match &credential {
@@ -104,7 +104,7 @@ pub(super) fn send(
 
     let transcript = Pending::new(message.bytes);
     let mut transcript = match request {
-        Some(_) => transcript.start_keeping(suite.hash), // the client's CertificateVerify signs it all
+        Some(_) => transcript.start_keeping(suite.hash), // CertificateVerify signs all messages
         None => transcript.start(suite.hash),
     };
     output.agreed.application_protocol = application_protocol;
@@ -163,7 +163,7 @@ impl ExpectSignature {
 }
 
 impl PartialFlight {
-    /// ServerKeyExchange with a signature.
+    /// Sends ServerKeyExchange with a signature, and ends the flight.
     #[inline(never)]
     fn finish(mut self, signed: &SignatureRequest, signature: &[u8], output: &mut Output<'_>) -> Result<State, Error> {
         if let Some(ecdhe) = &self.ecdhe {
@@ -173,7 +173,8 @@ impl PartialFlight {
         self.done(output)
     }
 
-    /// ServerKeyExchange under a pre-shared key: not needed without ECDH, since no hint is given (RFC 4279, 2).
+    /// Sends ServerKeyExchange with a pre-shared key, unless there is no ECDHE, since no identity hint is sent (RFC
+    /// 4279, 2), and ends the flight.
     fn unsigned(mut self, output: &mut Output<'_>) -> Result<State, Error> {
         if let Some(ecdhe) = &self.ecdhe {
             let exchange = ServerKeyExchangeEcdhePsk { hint: &[], params: ecdhe.params() };
@@ -182,7 +183,7 @@ impl PartialFlight {
         self.done(output)
     }
 
-    /// CertificateRequest and ServerHelloDone.
+    /// Sends CertificateRequest and ServerHelloDone, and ends the flight.
     fn done(self, output: &mut Output<'_>) -> Result<State, Error> {
         let Self { mut handshaking, ecdhe, request, leaves_out } = self;
         let Handshaking { config, transcript, .. } = &mut handshaking;
@@ -227,15 +228,15 @@ fn select_cached(
             .as_ref()
             .zip(request)
             .map(|(fingerprint, body)| OwnRequest { fingerprint, pays: body.len() >= CACHED_REQUEST_LEN }),
-        has_extensions: false, // CertificateStatus follows instead
+        has_extensions: false, // CertificateStatus is used instead
     };
     offer.caching.select(config, rows, offer.server_name, (asked, version), own, output)
 }
 
-/// Length of the body of a CertificateRequest that is sent as its fingerprint (RFC 7924, 5.2).
+/// The length of the body of a CertificateRequest that has only a fingerprint (RFC 7924, 5.2).
 const CACHED_REQUEST_LEN: usize = 1 + 32;
 
-/// What a ServerHello selects.
+/// The values that a ServerHello selects.
 pub(super) struct Selection<'a> {
     pub(super) suite: &'static Tls12Suite,
     pub(super) session_id: &'a [u8],
@@ -245,7 +246,7 @@ pub(super) struct Selection<'a> {
     pub(super) cached: &'a Selected,
 }
 
-/// RFC 5246, 7.4.1.3. Returns the `random`.
+/// Sends ServerHello (RFC 5246, 7.4.1.3). Returns its `random`.
 pub(super) fn server_hello(
     config: &ServerConfig,
     offer: &Offer<'_>,
@@ -296,7 +297,7 @@ pub(super) fn server_hello(
     Ok(random)
 }
 
-/// RFC 5246, 7.4.2, in full or as its fingerprint, or not at all.
+/// Sends the Certificate (RFC 5246, 7.4.2) in full or as its fingerprint, unless it is omitted.
 fn send_certificate(
     config: &ServerConfig,
     credential: &Credential,
@@ -318,7 +319,7 @@ fn send_certificate(
     certificate::send(credential, transcript, output)
 }
 
-/// The body of the CertificateRequest, if clients are asked (RFC 5246, 7.4.4).
+/// Returns the body of the CertificateRequest, if clients are asked for a certificate (RFC 5246, 7.4.4).
 fn certificate_request(config: &ServerConfig) -> Result<Option<Vec<u8>>, Error> {
     let Some(trust) = config.client_authentication.trust() else { return Ok(None) };
     let names: Vec<_> = if config.certificate_authorities { trust.names().collect() } else { Vec::new() };

@@ -17,8 +17,8 @@
 //!                             [ChangeCipherSpec]
 //!                             Finished
 //! ```
-//! A session that is resumed (`resume.rs`): ServerHello, [ChangeCipherSpec], Finished from the server, then the same
-//! from the client.
+//! If a session is resumed (`resume.rs`), the server sends ServerHello, [ChangeCipherSpec] and Finished, and then the
+//! client sends [ChangeCipherSpec] and Finished.
 //!
 //! What must always hold: an object is left out only if the one that would be sent, or accepted, in this handshake has
 //! the fingerprint that was offered; a client is believed because its chain was verified, now or before it entered the
@@ -48,15 +48,15 @@ use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer};
 use resume::{ExpectResumedFinished, Resumed};
 
-/// What a server expects next.
+/// The state of a server, named after the message that it expects next.
 pub(crate) enum State {
-    /// Of the server's own parameters.
+    /// The signature of the server's own parameters.
     Signature(Box<ExpectSignature>),
     Certificate(Box<ExpectCertificate>),
     ClientKeyExchange(Box<ExpectClientKeyExchange>),
     CertificateVerify(Box<ExpectCertificateVerify>),
     Finished(Box<ExpectFinished>),
-    /// Of a session that is resumed, after the server's own.
+    /// The client's Finished of a session that is resumed.
     ResumedFinished(Box<ExpectResumedFinished>),
 }
 
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// Answers a ClientHello.
+/// Answers a ClientHello of TLS 1.2.
 #[inline(never)]
 pub(crate) fn client_hello(
     config: Arc<ServerConfig>,

@@ -1,4 +1,4 @@
-//! Reading a ClientHello of TLS 1.2, and choosing from it: a list of named steps (RFC 5246, 7.4.1.2 to 7.4.1.4).
+//! Parses a ClientHello of TLS 1.2, and negotiates in named steps (RFC 5246, 7.4.1.2 to 7.4.1.4).
 
 use alloc::vec::Vec;
 
@@ -18,20 +18,20 @@ use crate::wire::{
     SupportedGroups,
 };
 
-/// A ClientHello with the extensions that matter, each parsed.
+/// A ClientHello with its parsed extensions.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
     pub(super) server_name: Option<&'a str>,
     pub(super) record_sizes: RecordSizes,
     pub(super) extended_master_secret: bool,
-    /// The client knows RFC 5746, and wants to hear that this side does as well.
+    /// Whether the client supports RFC 5746, and expects an answer.
     pub(super) secure_renegotiation: bool,
-    /// The client wants to hear which points this side takes (RFC 8422, 5.2).
+    /// Whether the client sent `ec_point_formats`, which is answered (RFC 8422, 5.2).
     pub(super) ec_point_formats: bool,
     pub(super) caching: Offered<'a>,
-    /// The client asks for a stapled OCSP response.
+    /// Whether the client requests a stapled OCSP response.
     pub(super) asks_status: bool,
-    /// RFC 5077, 3.2; empty if the client has none yet.
+    /// The client's ticket (RFC 5077, 3.2); empty if it has none yet.
     pub(super) session_ticket: Option<&'a [u8]>,
     supported_groups: Option<SupportedGroups<'a>>,
     signature_algorithms: Option<SignatureAlgorithms<'a>>,
@@ -40,7 +40,8 @@ pub(super) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// How many round trips it took to prove the client's address (RFC 6347, 4.2.1), as far as this side knows.
+    /// Returns how many round trips the validation of the client's address took (RFC 6347, 4.2.1), as far as this side
+    /// knows.
     pub(super) fn verified(&self) -> u32 {
         self.hello.cookie.is_some_and(|cookie| !cookie.is_empty()).into()
     }
@@ -82,30 +83,32 @@ impl<'a> Offer<'a> {
         self.hello.cipher_suites.0.iter().any(|offered| offered == suite)
     }
 
-    /// Without the extension the client takes any curve (RFC 8422, 4).
+    /// Whether the client supports a group. Without the extension it supports any curve (RFC 8422, 4).
     fn supports(&self, group: NamedGroup) -> bool {
         self.supported_groups.as_ref().is_none_or(|SupportedGroups(names)| names.iter().any(|name| name == group))
     }
 
-    /// Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1), which is out of the question.
+    /// Whether the client offers a signature scheme. Without the extension it would be SHA-1 (RFC 5246, 7.4.1.4.1),
+    /// which is never used.
     fn names(&self, scheme: SignatureScheme) -> bool {
         let mut schemes = self.signature_algorithms.iter().flat_map(|SignatureAlgorithms(schemes)| schemes.iter());
         schemes.any(|accepted| accepted == scheme)
     }
 
-    /// The key must be on a curve of the client's too (RFC 8422, 5.3).
+    /// Whether the client accepts signatures with this scheme: it must also support the curve of the key (RFC 8422,
+    /// 5.3).
     fn accepts(&self, scheme: SignatureScheme) -> bool {
         self.names(scheme) && scheme.curve().is_none_or(|curve| self.supports(curve))
     }
 
-    /// The curve of a credential that only lacks the client's support of it.
+    /// Returns the curve of a credential that the client would accept if it supported the curve.
     fn missing_curve(&self, credentials: &[Credential], exchange: Tls12KeyExchange) -> Option<NamedGroup> {
         let names = |scheme| key_exchange::fits(exchange, scheme) && self.names(scheme);
         let schemes = credentials.iter().filter_map(|it| signature::choose(it, ProtocolVersion::TLS_1_2, names));
         schemes.filter_map(SignatureScheme::curve).next()
     }
 
-    /// How the server's credentials suit what the client says of issuers and chains.
+    /// Returns how the server's credentials suit the client's certificate authorities and signature schemes for chains.
     fn suited(&self, config: &ServerConfig) -> Suited {
         let authorities = self.certificate_authorities.as_ref().map(|CertificateAuthorities(names)| *names);
         let of_handshake = self.signature_algorithms.as_ref().map(|SignatureAlgorithms(schemes)| schemes);
@@ -115,15 +118,15 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// A credential, and how its key signs.
+/// A credential, and the scheme that its key signs with.
 type Signed = (Credential, SignatureScheme);
 
-/// What was chosen.
+/// The negotiated values.
 pub(super) struct Negotiated {
     pub(super) suite: &'static Tls12Suite,
-    /// Not with a pre-shared key alone.
+    /// The group; `None` with a pre-shared key alone.
     pub(super) group: Option<&'static dyn Group>,
-    /// What the server proves its identity with, and how it signs; not with a pre-shared key.
+    /// The server's credential and signature scheme; `None` with a pre-shared key.
     pub(super) credential: Option<Signed>,
     pub(super) certificates: Option<Choice>,
     pub(super) application_protocol: Option<Vec<u8>>,
@@ -145,7 +148,8 @@ impl Negotiated {
     }
 }
 
-/// The first suite, in the server's order, for which it has a key that the client can verify, or shares.
+/// Returns the first suite in the server's order for which there is a credential that the client accepts, or pre-shared
+/// keys.
 fn select_suite(
     config: &ServerConfig,
     offer: &Offer<'_>,
@@ -167,7 +171,7 @@ fn select_suite(
                 };
                 reason = match suited.choose(&config.credentials, fit) {
                     Some((credential, scheme)) => return Ok((suite, Some((credential.clone(), scheme)))),
-                    // That a credential fits all but in its issuer says more than what others lack.
+                    // An error about the issuer is kept, since it is more specific than those of other suites.
                     None if reason == PeerIncompatible::NoCommonAuthority => reason,
                     None if config.credentials.is_empty() || !key_exchange.has_certificates() => reason,
                     None if !config.credentials.iter().any(&takes) => PeerIncompatible::NoCommonCertificateType,

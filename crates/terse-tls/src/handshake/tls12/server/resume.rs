@@ -1,6 +1,6 @@
-//! Resumption in TLS 1.2, by session id (RFC 5246, 7.3) or ticket (RFC 5077), under the rules of RFC 7627, 5.3.
+//! Resumption in TLS 1.2, by session ID (RFC 5246, 7.3) or ticket (RFC 5077), with the requirements of RFC 7627, 5.3.
 //!
-//! What must always hold: only sessions with the extended master secret are kept, and resumed.
+//! What must always hold: only sessions with the extended master secret are kept and resumed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,16 +26,17 @@ pub(super) struct Resumable {
     resumption: ServerResumption,
     binding: Binding,
     now: u64,
-    /// What the client was told: the id of the session, or that a ticket follows.
+    /// The session ID that was sent to the client; `None` if a ticket follows.
     id: Option<[u8; SESSION_ID_LEN]>,
 }
 
-/// The longest there is (RFC 5246, 7.4.1.2): wolfSSL's clients notice no resumption under a shorter one. The handle
-/// comes first; what follows is random.
+/// The length of a session ID, the longest allowed (RFC 5246, 7.4.1.2): wolfSSL's clients do not notice a resumption
+/// with a shorter one. The ID begins with the handle of the store; the rest is random.
 const SESSION_ID_LEN: usize = 32;
 
 impl Resumable {
-    /// Decides before ServerHello. `None`: resumption is off, or the client cannot, or the clock is unknown.
+    /// Decides before ServerHello whether this handshake can be resumed. Returns `None` if resumption is disabled, the
+    /// client does not support it, or the time is unknown.
     pub(super) fn new(
         config: &ServerConfig,
         offer: &Offer<'_>,
@@ -64,7 +65,8 @@ impl Resumable {
         self.id
     }
 
-    /// The client's Finished was verified: keeps the session, or sends it as a ticket, before this side's Finished.
+    /// Keeps the session, or sends it as a ticket, after the client's Finished was verified and before this side's
+    /// Finished.
     pub(super) fn keep(
         self,
         suite: &'static Tls12Suite,
@@ -95,13 +97,13 @@ impl Resumable {
     }
 }
 
-/// The store's name for the session of this id. `None`: not an id of this server's.
+/// Returns the store's handle for a session ID; `None` if the ID is not from this server.
 fn handle_of(session_id: &[u8]) -> Option<SessionId> {
     let handle = session_id.first_chunk().filter(|_| session_id.len() == SESSION_ID_LEN)?;
     Some(SessionId(*handle))
 }
 
-/// A session that the client showed, and that may be resumed.
+/// A session that the client offers, and that may be resumed.
 pub(super) struct Resumed {
     suite: &'static Tls12Suite,
     session: Session,
@@ -109,7 +111,7 @@ pub(super) struct Resumed {
 }
 
 impl Resumed {
-    /// `None`: this will be a full handshake.
+    /// Finds the session that the client offers. Returns `None` for a full handshake.
     pub(super) fn find(
         config: &ServerConfig,
         offer: &Offer<'_>,
@@ -142,7 +144,7 @@ impl Resumed {
         Ok(Some(Self { suite, session, application_protocol }))
     }
 
-    /// The server's flight: ServerHello and Finished.
+    /// Sends the server's flight: ServerHello and Finished.
     pub(super) fn send(
         self,
         config: Arc<ServerConfig>,
@@ -155,7 +157,7 @@ impl Resumed {
         output.agreed.application_protocol = application_protocol;
         output.agreed.server_name = offer.server_name.map(Into::into);
         sessions::resumed_client(session.client.as_ref(), output);
-        let session_id = offer.hello.legacy_session_id; // RFC 5077, 3.4: with a ticket, whatever the client chose
+        let session_id = offer.hello.legacy_session_id; // RFC 5077, 3.4: with a ticket, the client has chosen it
         let selection = Selection {
             suite,
             session_id,
@@ -181,7 +183,7 @@ impl Resumed {
     }
 }
 
-/// The server's Finished is sent.
+/// The state of a server that has sent its Finished.
 pub(crate) struct ExpectResumedFinished {
     randoms: Randoms,
     master_secret: MasterSecret,

@@ -1,4 +1,4 @@
-//! ACKs: when they go out, and what they say.
+//! Tests of ACKs: when they are sent, and what they acknowledge.
 
 use alloc::vec;
 
@@ -41,7 +41,7 @@ fn a_part_of_a_flight_is_acknowledged_after_a_quarter_of_the_timer() {
     assert_eq!(sent(&mut acks, 650, 1_000), Some(vec![9]), "each record once");
 }
 
-/// Nobody is told of what was not protected alone: it may be DTLS 1.2 that the peer speaks.
+/// Unprotected records alone cause no ACK: the peer may speak DTLS 1.2.
 #[test]
 fn nobody_wakes_for_what_is_not_acknowledged() {
     let mut acks = Acks::default();
@@ -81,7 +81,8 @@ fn what_is_answered_is_not_acknowledged() {
     assert!(!acks.is_due());
 }
 
-/// RFC 9147, 7.1: an empty ACK. A peer of DTLS 1.2, which sent nothing under keys, gets none.
+/// RFC 9147, 7.1: records without known keys cause an empty ACK. A peer of DTLS 1.2, which sent nothing protected, gets
+/// none.
 #[test]
 fn what_cannot_be_read_is_told_of_without_numbers() {
     let mut acks = Acks::default();
@@ -108,7 +109,7 @@ fn after_the_handshake_all_is_acknowledged_at_once() {
     assert_eq!(sent(&mut acks, 0, 1_000), Some(vec![8]));
 }
 
-/// A ticket in several records gets one ACK, unless the rest is long in coming.
+/// A ticket in several records gets one ACK, unless its last records are late.
 #[test]
 fn after_the_handshake_a_part_of_a_message_waits_for_the_rest() {
     let part = |number| Arrived { is_whole: false, ..arrived(&[number]) };

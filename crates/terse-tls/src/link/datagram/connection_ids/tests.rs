@@ -1,4 +1,4 @@
-//! What the peer may use, and what is forgotten.
+//! Tests which connection IDs the peer may use, and which are forgotten.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A cookie is good for one client, for one ClientHello, and for a while.
+//! Tests that a cookie is valid for one client, one ClientHello, and a limited time.
 
 use alloc::format;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::test_crypto::SHA256;
 const ADDRESS: &[u8] = b"2001:db8::1 5684";
 const HELLO: &[&[u8]] = &[b"hello", b""];
 
-/// Counts up: every draw is another one. After the last it fails.
+/// A counter as source of randomness, so that all values differ. It fails after the last one.
 struct Counter {
     drawn: u8,
     last: u8,
@@ -56,7 +56,7 @@ impl Server {
     }
 }
 
-/// With Python's `hmac`, `hashlib` and `struct`, from the formula.
+/// The expected values were computed from the formula with Python's `hmac`, `hashlib` and `struct`.
 #[test]
 fn made_as_computed_elsewhere() {
     let cookie: String = Server::new().make(0).unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -155,7 +155,7 @@ fn secrets_are_not_printed() {
 }
 
 proptest! {
-    /// Whoever asks, and whenever: a cookie is good for what it was made for alone, in its period and the next.
+    /// For any client and time: a cookie is valid only for what it was made for, in its period and the next one.
     #[test]
     fn good_for_nothing_else(
         times in vec(0..200_000_u64, 2),

@@ -1,4 +1,4 @@
-//! Messages come back whole and in order, and nobody can make them take more memory than there is for them.
+//! Tests that messages are reassembled completely and in order, and that a peer cannot exceed the memory limits.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -13,12 +13,12 @@ use super::*;
 const MAX: usize = 300;
 const REPEATED: Inserted = Inserted::Repeated { message_seq: 0, whole_or_last: true };
 
-/// A message whose bytes are all different from their neighbours, and from those of other messages.
+/// Returns the body of a message whose bytes all differ from their neighbours, and from those of other messages.
 fn body(message_seq: u16, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at as u8).wrapping_mul(7).wrapping_add(message_seq as u8)).collect()
 }
 
-/// The kind of the message with this number: it tells messages apart.
+/// Returns the header of a fragment. The kind depends on the message number, so that messages differ.
 fn header(message_seq: u16, length: usize, range: Range<usize>) -> FragmentHeader {
     let kind = HandshakeType(message_seq as u8);
     FragmentHeader { kind, length, message_seq, fragment_offset: range.start, fragment_length: range.len() }
@@ -250,8 +250,8 @@ fn another_message_can_be_made_the_next() {
     assert_eq!(insert(&mut reassembler, 0, 10, 0..10), Inserted::Accepted);
 }
 
-/// Messages by their lengths, and fragments of them in any order: each message cut once into pieces that touch, and
-/// besides whatever pieces there are.
+/// Generates the lengths of messages and their fragments in any order: adjacent fragments that make each message
+/// complete, and arbitrary ones.
 fn transmission() -> impl Strategy<Value = (Vec<usize>, Vec<(u16, Range<usize>)>)> {
     let length = prop_oneof![Just(0), 1..40_usize, 1..=MAX];
     let messages = vec((length, vec(any::<Index>(), 0..12)), 1..=9);
@@ -273,7 +273,7 @@ fn transmission() -> impl Strategy<Value = (Vec<usize>, Vec<(u16, Range<usize>)>
     })
 }
 
-/// Any number, type and length, mostly of those that are of use.
+/// Generates fragments with any number, type and length, most of them acceptable.
 fn hostile() -> impl Strategy<Value = (FragmentHeader, u8)> {
     let number = prop_oneof![9 => 0..12_u16, 1 => any::<u16>()];
     let place = || prop_oneof![4 => 0..=MAX / 2, 4 => 0..8_usize, 1 => 0..2 * MAX, 1 => 0..1_usize << 16];
@@ -284,7 +284,7 @@ fn hostile() -> impl Strategy<Value = (FragmentHeader, u8)> {
     })
 }
 
-/// What must hold of the memory, whatever came.
+/// Asserts that the memory is within its limits.
 fn within_bounds(reassembler: &Reassembler, max: usize) {
     let later = reassembler.partial.iter().filter(|partial| !reassembler.is_due(partial));
     let rooms: Vec<_> = later.map(Partial::room).collect();
@@ -302,8 +302,8 @@ proptest! {
         prop_assert_eq!(FragmentHeader::parse(&bytes).bytes(), bytes);
     }
 
-    /// However messages are cut, and whatever comes early, twice or in other pieces: with room for all of them they
-    /// come back at once; with room for no more than the longest, one at least each time that the peer sends all again.
+    /// Messages are reassembled whatever the fragments, their order and repetitions. With memory for all messages they
+    /// are complete at once; with memory for only the longest, each retransmission completes at least one.
     #[test]
     fn messages_come_back((lengths, fragments) in transmission(), roomy in any::<bool>()) {
         let max = if roomy { lengths.iter().sum() } else { lengths.iter().copied().max().unwrap_or(0) };
@@ -323,11 +323,11 @@ proptest! {
         prop_assert!(reassembler.is_empty());
     }
 
-    /// What is missing before a fragment, and before anything that came, is what a model says that marks each byte.
+    /// Gaps before a fragment, and before any received byte, are found as by a model that marks each byte.
     #[test]
     fn gaps_are_what_is_missing((lengths, fragments) in transmission(), drains in any::<bool>()) {
         let mut reassembler = Reassembler::new(lengths.iter().sum(), 0);
-        // An empty message has a mark as well.
+        // An empty message has a mark, too.
         let starts: Vec<_> = lengths.iter().scan(0, |end, len| Some(core::mem::replace(end, *end + len.max(&1)))).collect();
         let mut model = vec![false; lengths.iter().map(|len| len.max(&1)).sum()];
         for (message_seq, range) in fragments {
@@ -349,7 +349,7 @@ proptest! {
         }
     }
 
-    /// What comes out is what was accepted, the first byte for each place; and memory stays within its bounds.
+    /// Messages consist of the first accepted byte for each offset; and the memory stays within its limits.
     #[test]
     fn hostile_fragments_do_no_harm(fragments in vec(hostile(), 0..150)) {
         let mut reassembler = Reassembler::new(MAX, 0);

@@ -1,4 +1,4 @@
-//! What was sent and not acknowledged, against a model that marks each byte.
+//! Tests of the parts that were sent and not acknowledged, against a model that marks each byte.
 
 use alloc::vec;
 
@@ -46,7 +46,8 @@ fn acknowledged_records_leave_gaps() {
     assert!(outstanding.is_acknowledged(2, 100));
 }
 
-/// Of a flight in two epochs, the first one was sent again in part. An ACK has no room for all numbers of the second.
+/// The first epoch of a flight in two epochs was retransmitted in part. An ACK has no room for all numbers of the
+/// second epoch.
 #[test]
 fn what_an_ack_had_no_room_for_is_not_lost() {
     let mut outstanding = Outstanding::default();
@@ -59,7 +60,7 @@ fn what_an_ack_had_no_room_for_is_not_lost() {
     let arrived = outstanding.acknowledge([hello(1), number(1), number(2)].into_iter(), true).unwrap();
     let is_after = |position: Position| !position.precedes(arrived);
     assert_eq!(missing(&outstanding, 2, is_after), [(0, 20)], "not 60 to 100, which the next one may have");
-    // Nor is what was sent since.
+    // A part that was sent since is not missing either.
     outstanding.sent(number(5), &[part(2, 0, 20)], Instant(2));
     outstanding.sent(hello(2), &[part(1, 0, 40)], Instant(2));
     let arrived = outstanding.acknowledge([number(3)].into_iter(), true).unwrap();

@@ -1,8 +1,8 @@
-//! The epochs that records are taken of: the one in force, and those before it for as long as something of theirs may
-//! come (RFC 6347, 4.1; RFC 9147, 4.2.1 and 6.1).
+//! The epochs whose records are accepted: the one in force, and earlier ones while their records may still arrive (RFC
+//! 6347, 4.1; RFC 9147, 4.2.1 and 6.1).
 //!
-//! What must always hold: at most one earlier epoch is kept whose records bring anything new; which keys a record of
-//! DTLS 1.3 is opened with is not open to doubt, as no two epochs that are kept have the same two low bits.
+//! What must always hold: new content is accepted of at most one earlier epoch; the epoch of a DTLS 1.3 record is
+//! unambiguous, as no two epochs that are kept have the same two low bits.
 
 use alloc::vec::Vec;
 
@@ -16,18 +16,18 @@ use crate::time::Instant;
 pub(super) struct Epochs {
     in_force: ReadEpoch,
     earlier: Vec<Earlier>,
-    /// It was asked for another key, because of forgeries.
+    /// Whether the peer was asked to update the key in force because of forgeries.
     asked: bool,
     now: Instant,
 }
 
 struct Earlier {
     epoch: ReadEpoch,
-    /// When it is forgotten, if nothing happens before.
+    /// When the epoch is forgotten, if nothing causes that earlier.
     until: Option<Instant>,
 }
 
-/// Where an epoch is.
+/// The position of an epoch: `None` for the one in force, or an index among the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct EpochPosition(Option<usize>);
 
@@ -37,7 +37,7 @@ impl EpochPosition {
     }
 }
 
-/// The longest life of a segment (RFC 9293, 3.4.1), in milliseconds. So long records may be under way (RFC 9147,
+/// The maximum segment lifetime (RFC 9293, 3.4.1) in milliseconds: how long a record may be on its way (RFC 9147,
 /// 4.2.1).
 const MSL: u64 = 120_000;
 
@@ -55,7 +55,7 @@ impl Epochs {
         &mut self.in_force
     }
 
-    /// The epoch in force, if it is not one of DTLS 1.3.
+    /// Returns the epoch in force, if it is not one of DTLS 1.3.
     pub(super) const fn dtls12(&mut self) -> Option<&mut datagram12::ReadEpoch> {
         match &mut self.in_force {
             ReadEpoch::Dtls12(epoch) => Some(epoch),
@@ -63,7 +63,7 @@ impl Epochs {
         }
     }
 
-    /// Epoch 0, if it is kept and not in force.
+    /// Returns epoch 0, if it is kept and not in force.
     pub(super) fn unprotected(&mut self) -> Option<&mut datagram12::ReadEpoch> {
         self.earlier.iter_mut().find_map(|earlier| match &mut earlier.epoch {
             ReadEpoch::Dtls12(epoch) if !epoch.is_protected() => Some(epoch),
@@ -71,7 +71,7 @@ impl Epochs {
         })
     }
 
-    /// The epoch of a record.
+    /// Returns the epoch of a record.
     pub(super) fn of(&mut self, header: &datagram13::Header) -> Option<(EpochPosition, &mut datagram13::ReadEpoch)> {
         let earlier = self.earlier.iter_mut().enumerate().map(|(place, earlier)| (Some(place), &mut earlier.epoch));
         let all = core::iter::once((None, &mut self.in_force)).chain(earlier);
@@ -81,7 +81,7 @@ impl Epochs {
         })
     }
 
-    /// Whether records with these bits may be of an epoch to come, during the handshake.
+    /// Whether a record with these epoch bits may belong to an epoch of the handshake whose keys are not known yet.
     pub(super) fn may_come(&self, bits: u8) -> bool {
         match &self.in_force {
             ReadEpoch::Dtls12(epoch) => !epoch.is_protected(),
@@ -89,8 +89,8 @@ impl Epochs {
         }
     }
 
-    /// A record of this epoch was authentic: once one of new keys was, those before are kept for reordered ones (RFC
-    /// 9147, 8 and 4.2.1).
+    /// Notes that a record of this epoch was authentic. After the first record under new keys, earlier keys are kept
+    /// only for reordered records (RFC 9147, 8 and 4.2.1).
     pub(super) fn used(&mut self, place: EpochPosition) {
         if place.is_in_force() && self.in_force.epoch() > APPLICATION {
             let until = Instant(self.now.0.saturating_add(MSL));
@@ -100,49 +100,49 @@ impl Epochs {
         }
     }
 
-    /// Epoch and number of the newest record that came under keys of this connection: early data does not, nor may
-    /// anything have come yet under the keys that are in force.
+    /// Returns epoch and number of the newest record that was protected with keys of this handshake. Early data does
+    /// not count. If no record came yet in the epoch in force, that of an earlier epoch is returned.
     pub(super) fn newest(&self) -> Option<(u64, u64)> {
         let newest_of = |epoch: &ReadEpoch| {
             let counts = epoch.is_protected() && !(epoch.is_dtls13() && epoch.epoch() == EARLY_DATA);
             epoch.newest().filter(|_| counts).map(|number| (epoch.epoch(), number))
         };
-        // No epoch is newer than that in force.
+        // No epoch is newer than the one in force.
         let of_earlier = || self.earlier.iter().filter_map(|earlier| newest_of(&earlier.epoch)).max();
         newest_of(&self.in_force).or_else(of_earlier)
     }
 
-    /// When [`Self::expire`] forgets one.
+    /// Returns when [`Self::expire`] forgets an epoch.
     pub(super) fn forgets_at(&self) -> Option<Instant> {
         self.earlier.iter().filter_map(|earlier| earlier.until).min()
     }
 
-    /// Time has passed.
+    /// Forgets the epochs whose time has passed.
     pub(super) fn expire(&mut self, now: Instant) {
         self.now = now;
         self.retain(|earlier| earlier.until.is_none_or(|until| now < until));
     }
 
-    /// The next epoch comes into force.
+    /// Puts the next epoch in force.
     pub(super) fn push(&mut self, keys: &EpochKeys) -> Result<(), CryptoError> {
-        let next = ReadEpoch::new(keys, 1)?; // in DTLS 1.2 keys change once
+        let next = ReadEpoch::new(keys, 1)?; // DTLS 1.2 changes keys once
         let number = next.epoch();
         let before = core::mem::replace(&mut self.in_force, next);
         self.asked = false;
-        // Early data that comes after Finished is dropped (RFC 9147, 5.6). The peer's last flight may come again for
-        // twice the longest life of a segment (5.8.1).
+        // Early data that comes after Finished is dropped (RFC 9147, 5.6). The peer may retransmit its last flight for
+        // twice the maximum segment lifetime (5.8.1).
         let until = (before.epoch() == HANDSHAKE && before.is_dtls13()).then(|| Instant(self.now.0 + 2 * MSL));
         if number >= APPLICATION {
             self.retain(|earlier| earlier.epoch.epoch() == HANDSHAKE);
         }
         self.earlier.reserve_exact(1);
         self.earlier.push(Earlier { epoch: before, until });
-        // Two epochs of the same bits: the client's last flight was acknowledged long ago.
+        // Two epochs must not have the same low bits. The client's last flight was acknowledged long ago.
         self.retain(|earlier| earlier.epoch.epoch() + 4 > number);
         Ok(())
     }
 
-    /// Early data comes beside the records of the handshake.
+    /// Adds the epoch of early data, which is received beside the records of the handshake.
     pub(super) fn push_early_data(&mut self, keys: &EpochKeys) -> Result<(), CryptoError> {
         self.earlier.push(Earlier { epoch: ReadEpoch::new(keys, 1)?, until: None });
         Ok(())
@@ -156,7 +156,7 @@ impl Epochs {
         self.retain(|earlier| earlier.epoch.epoch() != HANDSHAKE);
     }
 
-    /// Whether the peer should be asked for another key: true once for each.
+    /// Whether the peer should be asked to update its key because of forgeries. Returns true once for each key.
     pub(super) fn in_force_has_many_forgeries(&mut self) -> bool {
         let is_new = self.in_force.has_many_forgeries() && !self.asked;
         self.asked |= is_new;

@@ -1,4 +1,4 @@
-//! The receiving half, against a network and a peer that do what they like.
+//! Tests of the receiving half against an arbitrary network and an arbitrary peer.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ const MAX_MESSAGE: usize = 1_000;
 
 const NOW: Instant = Instant(0);
 
-/// What comes of a datagram.
+/// The result of a datagram.
 #[derive(Debug, PartialEq, Eq)]
 enum Event {
     Message(Vec<u8>),
@@ -35,7 +35,7 @@ fn receiver() -> Receiver {
     receiver_with(None)
 }
 
-/// The peer's records: epoch 0 and, once it has keys, 1.
+/// The peer, which makes records in epoch 0 and, once it has keys, in epoch 1.
 struct Peer {
     epochs: Vec<WriteEpoch>,
     cid: Vec<u8>,
@@ -65,20 +65,20 @@ impl Peer {
     }
 }
 
-/// A message with `len` bytes of body, in one fragment.
+/// Returns a message with `len` bytes of body, in one fragment.
 fn message(seq: u16, len: usize) -> Vec<u8> {
     let header = FragmentHeader::whole(HandshakeType::CERTIFICATE, seq, len);
     header.bytes().into_iter().chain((0..len).map(|byte| byte as u8)).collect()
 }
 
-/// Bytes `from` to `to` of that body.
+/// Returns the fragment of a message that has the bytes `from` to `to` of its body.
 fn fragment(seq: u16, len: usize, from: usize, to: usize) -> Vec<u8> {
     let whole = FragmentHeader::whole(HandshakeType::CERTIFICATE, seq, len);
     let header = FragmentHeader { fragment_offset: from, fragment_length: to - from, ..whole };
     header.bytes().into_iter().chain((from..to).map(|byte| byte as u8)).collect()
 }
 
-/// Hands over a datagram, as a connection does.
+/// Receives a datagram as a connection does.
 fn receive(receiver: &mut Receiver, datagram: &[u8]) -> Vec<Event> {
     let mut datagram = datagram.to_vec();
     let (mut events, mut taken) = (Vec::new(), 0);
@@ -130,7 +130,7 @@ fn a_datagram_may_have_several_records_and_a_record_several_fragments() {
     assert_eq!(receive(&mut receiver(), &datagram), messages(0..3));
 }
 
-/// RFC 6347, 4.1.2.7: what is left of the datagram is dropped as well, for nobody knows where the next record begins.
+/// RFC 6347, 4.1.2.7: the rest of the datagram is dropped as well, since the start of the next record is unknown.
 #[test]
 fn what_is_no_record_is_dropped() {
     let mut receiver = receiver();
@@ -148,7 +148,7 @@ fn what_is_no_record_is_dropped() {
     assert_eq!(receiver.dropped().total(), 7);
 }
 
-/// A receiver after the message with number 0, with keys.
+/// Returns a receiver that has handled the message with number 0, and has keys.
 fn with_keys() -> (Receiver, Peer) {
     let (mut receiver, mut peer) = (receiver(), Peer::new());
     receive(&mut receiver, &peer.message(0, 0, 20));
@@ -182,7 +182,7 @@ fn little_is_held_for_later() {
     assert_eq!(receiver.dropped().wrong_epoch as usize, 100 - receiver.held.len());
 }
 
-/// There is no other epoch to come: nobody else's records wait for it.
+/// Records of other epochs are not kept: no other epoch follows.
 #[test]
 fn nothing_is_held_once_there_are_keys() {
     let (mut receiver, mut peer) = with_keys();
@@ -195,7 +195,7 @@ fn nothing_is_held_once_there_are_keys() {
     assert_eq!(receiver.dropped().wrong_epoch, 4);
 }
 
-/// Counting does not overflow, however long somebody goes on.
+/// The counters do not overflow.
 #[test]
 fn counts_end_at_their_maximum() {
     let (mut receiver, mut peer) = with_keys();
@@ -221,7 +221,7 @@ fn counts_end_at_their_maximum() {
     assert_eq!(receiver.dropped(), all);
 }
 
-/// Whoever has no keys sends Finished, and what follows, ahead of the change of keys, or after it.
+/// An attacker without keys sends Finished and later messages before the key change, or after it.
 #[test]
 fn what_came_in_the_clear_does_not_count_once_there_are_keys() {
     let (mut receiver, mut peer) = (receiver(), Peer::new());
@@ -247,7 +247,7 @@ fn application_data_in_the_clear_is_dropped() {
     assert_eq!(receiver.dropped(), Dropped { not_due: 2, ..Dropped::default() });
 }
 
-/// RFC 9853, 4
+/// RFC 9853, 4: only protected return routability check messages of known types are handled.
 #[test]
 fn checks_of_return_routability_are_protected_and_of_known_types() {
     let kind = ContentType::RETURN_ROUTABILITY_CHECK;
@@ -276,7 +276,7 @@ fn change_cipher_spec_changes_nothing() {
     assert_eq!(receiver.dropped(), Dropped { not_due: 1, ..Dropped::default() }, "the protected one");
 }
 
-/// RFC 9146, 3 and 4: the one that was agreed on, from the change of keys on.
+/// RFC 9146, 3 and 4: protected records must have the negotiated connection ID.
 #[test]
 fn records_have_the_connection_id_that_was_agreed_on() {
     for (theirs, is_taken) in [(&b"1234"[..], true), (b"4321", false), (b"", false), (b"123", false), (b"12345", false)]
@@ -290,7 +290,7 @@ fn records_have_the_connection_id_that_was_agreed_on() {
         assert_eq!(!events.is_empty(), is_taken, "{theirs:?}");
         assert_eq!(receiver.dropped().total() == 0, is_taken);
     }
-    // Nothing was agreed on, or an empty one.
+    // No connection ID was negotiated, or an empty one.
     for (own, agreed) in [(Some(&b""[..]), true), (Some(b"1234"), false), (None, false)] {
         let (mut receiver, mut peer) = (receiver_with(own), Peer::new());
         if agreed {
@@ -303,8 +303,8 @@ fn records_have_the_connection_id_that_was_agreed_on() {
     }
 }
 
-/// What the check is for: the connection ID of a protected record is authentic, but a peer could send any, and make
-/// others look for the connection in the wrong place.
+/// Without the check, a peer could send any connection ID in an authentic record, so that others look for the
+/// connection in the wrong place.
 #[cfg(terse_testing)]
 #[test]
 fn without_the_check_any_connection_id_will_do() {
@@ -318,8 +318,8 @@ fn without_the_check_any_connection_id_will_do() {
     }
 }
 
-/// With the connection ID of this one, or its own, it is not authentic: an address that belongs to another connection
-/// now costs nothing but the record.
+/// A record of another connection is not authentic, with this connection's ID or its own: if an address belongs to
+/// another connection now, only the record is lost.
 #[test]
 fn a_record_of_another_connection_is_dropped() {
     for theirs in [&b"1234"[..], b"4321"] {
@@ -348,7 +348,8 @@ fn an_alert_that_nobody_vouches_for_is_remembered_until_somebody_goes_on() {
     assert_eq!(receiver.dropped(), Dropped { unprotected_alert: 2, ..Dropped::default() });
 }
 
-/// A server that refuses the client's flight has not changed its keys, when the client has changed those of its peer.
+/// A server that refuses the client's flight has not changed its own keys yet, while the client already expects the new
+/// ones.
 #[test]
 fn an_alert_under_the_keys_before_is_remembered() {
     let (mut receiver, mut peer) = with_keys();
@@ -383,7 +384,7 @@ fn data_waits_to_be_read_before_more_is_taken() {
     assert_eq!(receive(&mut receiver, &datagram[taken..]), [Event::Data(b"second".to_vec())]);
 }
 
-/// RFC 6347, 4.2.4: a flight is repeated when its answer was lost. Its end tells.
+/// RFC 6347, 4.2.4: a flight is retransmitted when its answer was lost, which the end of the flight shows.
 #[test]
 fn a_flight_that_comes_again_asks_for_its_answer() {
     let (mut receiver, mut peer) = (receiver(), Peer::new());
@@ -398,8 +399,8 @@ fn a_flight_that_comes_again_asks_for_its_answer() {
     assert_eq!(receive(&mut receiver, &both), messages([2]), "the peer goes on");
 }
 
-/// If some of the next flight was lost, the peer sends all of it again. That it is not complete is no reason to send
-/// the one before it again, which may be long.
+/// If a part of the next flight was lost, the peer retransmits all of it. An incomplete flight must not cause the
+/// retransmission of this side's flight before it, which may be long.
 #[test]
 fn a_flight_that_comes_again_because_some_of_it_was_lost_asks_for_nothing() {
     for has_keys in [false, true] {
@@ -423,7 +424,7 @@ fn a_flight_under_the_keys_before_asks_for_its_answer_until_something_came_under
     assert_eq!(receive(&mut receiver, &peer.message(0, 0, 20)), [Event::Repeated]);
     assert_eq!(receive(&mut receiver, &peer.message(1, 1, 20)), messages([1]));
     receiver.answered();
-    // Anybody can send this now.
+    // Anybody can send these records now.
     for seq in 0..3 {
         assert_eq!(receive(&mut receiver, &peer.message(0, seq, 20)), [], "message {seq}");
     }
@@ -431,7 +432,7 @@ fn a_flight_under_the_keys_before_asks_for_its_answer_until_something_came_under
     assert_eq!(receive(&mut receiver, &peer.message(1, 1, 20)), [Event::Repeated]);
 }
 
-/// A signature that was waited for is a step of the handshake, but no message.
+/// A signature that was awaited is a step of the handshake, but not a message.
 #[test]
 fn what_was_not_handled_is_not_consumed() {
     let (mut receiver, mut peer) = (receiver(), Peer::new());
@@ -442,8 +443,8 @@ fn what_was_not_handled_is_not_consumed() {
     assert_eq!(receiver.message(), Ok(Some(&message(0, 20)[..])));
 }
 
-/// RFC 8449, 4: `record_size_limit` is about protected records. A peer packs its messages into records as long as
-/// datagrams are.
+/// RFC 8449, 4: `record_size_limit` applies to protected records only. A peer packs its unprotected messages into
+/// records as long as datagrams.
 #[test]
 fn the_limit_of_records_is_for_protected_ones() {
     let mut receiver = Receiver::new(MAX_MESSAGE, 100, &Datagrams::default(), None);

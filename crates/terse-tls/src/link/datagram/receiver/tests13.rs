@@ -1,4 +1,4 @@
-//! The receiving half in DTLS 1.3, and a peer that has the keys but does not keep to the rules.
+//! Tests of the receiving half in DTLS 1.3, with a peer that has the keys but violates the protocol.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::wire::HandshakeType;
 
 static SUITE: crate::crypto::Tls13Suite = suite(1 << 24);
 
-/// Those of the handshake, and those after it.
+/// Returns the traffic secrets of the handshake, and of application data.
 fn secrets() -> [TrafficSecret; 2] {
     let handshake = traffic_secret(&SUITE, 1);
     let application = handshake.update().unwrap();
@@ -23,7 +23,7 @@ fn keys(secret: TrafficSecret) -> EpochKeys {
     EpochKeys::Tls13(secret)
 }
 
-/// The peer's records.
+/// The peer, which makes records in both epochs.
 struct Peer([WriteEpoch; 2]);
 
 impl Peer {
@@ -47,7 +47,7 @@ fn message(seq: u16) -> Vec<u8> {
     [&header.bytes()[..], &[7; 3]].concat()
 }
 
-/// A receiver in the midst of the handshake.
+/// Returns a receiver in the middle of the handshake.
 fn receiver() -> Receiver {
     let mut receiver = Receiver::new(1_000, MAX_FRAGMENT, &Datagrams::default(), None);
     let [handshake, _] = secrets();
@@ -59,7 +59,7 @@ fn receive(receiver: &mut Receiver, mut record: Vec<u8>) -> Result<Received, Err
     receiver.receive(Instant(0), &mut record).map(|record| record.received)
 }
 
-/// The message that is due is handled, and the handshake is over.
+/// Handles the next message, which ends the handshake.
 fn finish(receiver: &mut Receiver) -> Result<(), Error> {
     let len = receiver.message()?.expect("it is there").len();
     receiver.consume(len);

@@ -1,4 +1,4 @@
-//! The timer against RFC 6298, step by step, and against a model for whatever happens in whatever order.
+//! Tests of the timer against RFC 6298, step by step, and against a model for any sequence of events.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use super::*;
 
 const SETTINGS: Settings = Settings { initial: 1_000, min: 200, max: 60_000, max_retransmissions: 7 };
 
-/// A timer that has measured round trips.
+/// Returns a timer that has measured these round trips.
 fn measured(settings: Settings, round_trips: &[u64]) -> Timer {
     let (mut timer, mut now) = (Timer::new(settings), 0);
     for round_trip in round_trips {
@@ -20,7 +20,7 @@ fn measured(settings: Settings, round_trips: &[u64]) -> Timer {
     timer
 }
 
-/// Lets the timer expire when it is due, and sends again at once. Returns when that was.
+/// Lets the timer expire at its deadline, and retransmits at once. Returns the time.
 fn retransmit(timer: &mut Timer) -> u64 {
     let due = timer.deadline().unwrap();
     assert_eq!(timer.expired(Instant(due.0 - 1)), Expired::NotDue);
@@ -72,7 +72,7 @@ fn the_value_follows_the_round_trips() {
     assert_eq!(measured(SETTINGS, &[30_000]).value(), 60_000, "the largest");
 }
 
-/// RFC 6298, 3 and 5: no measurement of what was sent twice, and the doubled value stays until there is one.
+/// RFC 6298, 3 and 5: a retransmitted flight is not measured, and the doubled value stays until there is a measurement.
 #[test]
 fn a_value_that_was_doubled_stays_until_there_is_a_measurement() {
     let mut timer = Timer::new(SETTINGS);
@@ -175,7 +175,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// RFC 6298, as it is written, with fractions.
+/// RFC 6298 as it is written, with fractions.
 #[derive(Default)]
 struct Rfc6298 {
     variables: Option<(f64, f64)>,
@@ -195,7 +195,7 @@ impl Rfc6298 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Integers stay close to the numbers of the RFC.
+    /// Computing with integers stays close to the formulas of the RFC.
     #[test]
     fn integers_are_good_enough(round_trips in vec(prop_oneof![0..50_u64, 0..10_000_u64], 1..60)) {
         let (mut estimate, mut rfc) = (None, Rfc6298::default());
@@ -208,12 +208,12 @@ proptest! {
         }
     }
 
-    /// Whatever is called in whatever order: the interval is kept, the count is right, the value changes by doubling or
-    /// by measuring alone, and what is measured was sent once.
+    /// For any sequence of calls: the interval is kept, the count is right, the value changes only by doubling or
+    /// measuring, and only a flight that was sent once is measured.
     #[test]
     fn as_the_model_says(calls in vec((call(), 0..3_000_u64), 0..100)) {
         let mut timer = Timer::new(SETTINGS);
-        // When the flight was sent; empty if none waits for an answer.
+        // The times at which the flight was sent; empty if none waits for an answer.
         let mut sent = Vec::new();
         let (mut unmeasured, mut count, mut due) = (false, 0, None);
         let mut now = 0;

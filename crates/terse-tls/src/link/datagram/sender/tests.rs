@@ -1,4 +1,4 @@
-//! The sending half: flights, cut and packed, sent again; what is kept, and for how long.
+//! Tests of the sending half: flights are fragmented, packed and retransmitted, and kept for a limited time.
 
 use alloc::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn keys() -> EpochKeys {
     EpochKeys::Tls12(key_block(&AES_128_GCM, 1).client)
 }
 
-/// A flight like that of a client: messages of these lengths, new keys, Finished.
+/// Pushes a flight like that of a client: messages of these lengths, new keys, Finished.
 fn push(sender: &mut Sender, lens: &[usize], with_keys: bool) {
     for len in lens {
         let body: Vec<_> = (0..*len).map(|byte| byte as u8).collect();
@@ -54,7 +54,7 @@ fn transmit_at(sender: &mut Sender, now: u64) -> Vec<Vec<u8>> {
     datagrams
 }
 
-/// A peer that opens what comes: the lengths of the messages that are whole, and how many ChangeCipherSpecs there were.
+/// A peer that decrypts records. It has the lengths of the complete messages, and the number of ChangeCipherSpecs.
 #[derive(Default)]
 struct Peer {
     epochs: Vec<ReadEpoch>,
@@ -124,7 +124,7 @@ fn a_flight_takes_as_few_datagrams_and_records_as_possible() {
     assert_eq!(sender.pending(), 0);
 }
 
-/// Of every size, each datagram but the last one full, or too full for another fragment.
+/// With every datagram size, each datagram but the last one is full, or has no room for another fragment.
 #[test]
 fn a_flight_is_cut_to_datagrams() {
     for max_datagram in (50..400).chain([1_000]) {
@@ -134,14 +134,15 @@ fn a_flight_is_cut_to_datagrams() {
         assert!(datagrams.iter().all(|datagram| datagram.len() <= max_datagram));
         assert!(datagrams.len() <= 1 + 1_100 / (max_datagram - 49) * 2, "{max_datagram}: {}", datagrams.len());
         assert_eq!(received(&datagrams).lens, [100, 0, 900, 1, 12], "{max_datagram}");
-        // In any order.
+        // The datagrams arrive in any order.
         let mut peer = Peer::new();
         datagrams.iter().rev().for_each(|datagram| peer.receive(datagram));
         assert_eq!(peer.lens, [100, 0, 900, 1, 12], "{max_datagram}, reversed");
     }
 }
 
-/// RFC 6347, 4.1: afresh, under new numbers; and all of it, whatever is lost of either.
+/// RFC 6347, 4.1: a retransmission has new record numbers. The flight is complete whatever is lost of either
+/// transmission.
 #[test]
 fn a_flight_that_is_sent_again_has_new_numbers() {
     let mut sender = sender(200);
@@ -183,7 +184,7 @@ fn an_answer_stops_the_timer_and_ends_the_flight() {
     assert_eq!(transmit_at(&mut sender, 9_999), Vec::<Vec<u8>>::new());
 }
 
-/// A sender whose last flight, which nobody answers, was sent at 0.
+/// Returns a sender whose last flight, which nobody answers, was sent at 0.
 fn after_the_last_flight() -> Sender {
     let mut sender = sender(200);
     push(&mut sender, &[10], true);
@@ -210,7 +211,7 @@ fn the_last_flight_is_sent_again_when_the_peer_repeats_its_own() {
     assert_eq!(sender.flight.bytes.capacity(), 0);
 }
 
-/// However often this side had to send what came before: the peer's timer knows nothing of that.
+/// Earlier retransmissions of this side do not delay the last flight: the peer's timer does not depend on them.
 #[test]
 fn the_last_flight_is_sent_again_soon_after_losses() {
     let mut sender = sender(200);
@@ -229,8 +230,8 @@ fn the_last_flight_is_sent_again_soon_after_losses() {
     assert_eq!(transmit_at(&mut sender, 7_750).len(), 1);
 }
 
-/// A few bytes ask for many, and start the timer again: whoever asks without end gets no end of them, and does not keep
-/// this side from giving up.
+/// A short request causes a long flight, and restarts the timer. Endless requests are not answered endlessly, and do
+/// not keep this side from giving up.
 #[test]
 fn a_flight_is_not_sent_again_without_end() {
     let mut sender = sender(200);
@@ -298,7 +299,7 @@ fn datagrams_keep_their_size_when_small_ones_are_lost() {
     }
 }
 
-/// Whether the timer noticed or the peer did.
+/// Datagrams become smaller whether the timer or the peer noticed the loss.
 #[test]
 fn datagrams_become_smaller_when_the_peer_does_not_get_them() {
     let mut sender = sender(1_472);
@@ -311,7 +312,7 @@ fn datagrams_become_smaller_when_the_peer_does_not_get_them() {
     }
 }
 
-/// A connection ID may take more than the smallest datagram has.
+/// A connection ID may need more room than the smallest datagram has.
 #[test]
 fn datagrams_stay_large_enough_for_a_connection_id() {
     for cid_is_known in [true, false] {
@@ -353,7 +354,7 @@ fn a_record_of_application_data_is_a_datagram() {
     assert_eq!((sender.max_fragment(), sender.limits().of(true)), (100, 100));
 }
 
-/// Data waits for a buffer that it fits into. A flight counts as lost, and is sent again.
+/// Application data waits for a buffer that it fits into. A flight counts as lost, and is retransmitted.
 #[test]
 fn a_buffer_that_is_too_small_stops_nothing() {
     let mut sender = after_the_last_flight();
@@ -383,7 +384,7 @@ fn the_peer_is_given_up_in_the_end() {
     assert_eq!(sender.deadline(), None);
 }
 
-/// Too small for a byte of a message under these keys.
+/// A datagram that has no room for one byte of a message under these keys is refused.
 #[test]
 fn datagrams_have_room_for_a_fragment() {
     let least = 13 + 8 + 12 + 1 + 16;
@@ -392,7 +393,7 @@ fn datagrams_have_room_for_a_fragment() {
     }
 }
 
-/// RFC 9147, 7.1: an ACK is of use before the peer's timer runs out, and that may not have become longer.
+/// RFC 9147, 7.1: an ACK must arrive before the peer's timer expires, whose value may not have grown.
 #[test]
 fn a_long_round_trip_does_not_hold_acks_back() {
     let mut sender = sender(1_232);

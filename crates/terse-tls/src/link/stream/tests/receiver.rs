@@ -1,4 +1,4 @@
-//! The receiving half.
+//! Tests of the receiving half.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn receiver() -> Receiver {
     Receiver::new(MAX_MESSAGE, MAX_FRAGMENT)
 }
 
-/// A receiver under the key `seed`, and that key, to make records with.
+/// Returns a receiver with the key `seed`, and the same key to make records with.
 fn keyed(seed: u8) -> (Receiver, RecordKey) {
     let mut receiver = receiver();
     receiver.new_keys(&tls13(seed)).unwrap();
@@ -66,7 +66,7 @@ fn came(taken: usize, len: usize, received: Received) -> Record {
     Record { taken, received, len, is_dropped: false, newest: None }
 }
 
-/// Once it is whole, however it came.
+/// The length is reported once the record is complete, however its bytes came.
 #[test]
 fn the_length_of_a_record_is_told() {
     let (mut receiver, mut key) = keyed(1);
@@ -98,7 +98,7 @@ fn nothing_is_taken_while_data_waits() {
     assert_eq!(take_data(&mut receiver), b"second");
 }
 
-/// As soon as the header shows it, and not before.
+/// A message that is too large is refused as soon as its header shows it.
 #[test]
 fn a_message_that_is_too_large_is_refused_by_its_header() {
     let longest = plaintext(ContentType::HANDSHAKE, &message(MAX_MESSAGE));
@@ -112,7 +112,7 @@ fn a_message_that_is_too_large_is_refused_by_its_header() {
     assert_eq!(receiver.joined.len(), MESSAGE_HEADER_LEN);
 }
 
-/// A peer whose messages never end where a record does.
+/// The messages of this peer never end where a record does.
 #[test]
 fn what_was_consumed_does_not_add_up() {
     let (mut receiver, mut key) = keyed(1);
@@ -126,7 +126,7 @@ fn what_was_consumed_does_not_add_up() {
     assert_eq!(count, 299);
 }
 
-/// Five bytes are enough to refuse a record.
+/// The five bytes of a header are enough to refuse a record.
 #[test]
 fn a_bad_header_is_refused_before_its_record_is_kept() {
     let refused = |make: &dyn Fn() -> Receiver, header: &[u8]| {
@@ -182,7 +182,8 @@ fn a_record_must_be_protected_exactly_when_keys_are_agreed() {
     assert_eq!(wrong_key.alert(), Some(AlertDescription::BAD_RECORD_MAC));
 }
 
-/// A peer that could not follow to the new keys can still say so; a stranger cannot, once the peer has shown its keys.
+/// A peer that failed before it had the new keys can send an unprotected alert; nobody can, once a protected record was
+/// received.
 #[test]
 fn an_unprotected_alert_counts_only_before_the_first_protected_record() {
     let alert = plaintext(ContentType::ALERT, &[2, 40]);
@@ -195,7 +196,8 @@ fn an_unprotected_alert_counts_only_before_the_first_protected_record() {
     assert_eq!(receive(&mut receiver, &alert, ALL), unexpected(ContentType::ALERT));
 }
 
-/// RFC 9846, 4.3.10: after HelloRetryRequest by its type, after ServerHello because it cannot be decrypted.
+/// RFC 9846, 4.3.10: early data is skipped by its content type after HelloRetryRequest, and because it cannot be
+/// decrypted after ServerHello.
 #[test]
 fn unwanted_early_data_is_skipped() {
     let mut early_key = record_key(9);
@@ -221,7 +223,7 @@ fn unwanted_early_data_is_skipped() {
 
 #[test]
 fn early_data_is_skipped_up_to_a_limit() {
-    // What a server knows of the content of a record: 17 bytes less than its length, and 8 at least.
+    // A record counts as 17 bytes less than its length, and at least as 8 bytes.
     for (limit, content, records) in [(0x8000, 1000, 32), (1000, 100, 10), (999, 100, 9), (80, 1, 10), (79, 8, 9)] {
         for (mut receiver, refused) in [
             (receiver(), PeerMisbehaved::UnexpectedRecord(ContentType::APPLICATION_DATA).into()),
@@ -267,7 +269,7 @@ fn change_cipher_spec_is_ignored_only_when_and_as_it_may_come() {
     assert_eq!(receive(&mut receiver, &change, ALL), bad, "within a handshake message");
 }
 
-/// Padding makes content of no bytes look like any other record.
+/// Padding makes an empty record look like any other.
 #[test]
 fn empty_handshake_and_alert_records_are_refused() {
     let empty = Err(PeerMisbehaved::EmptyFragment.into());
@@ -275,7 +277,7 @@ fn empty_handshake_and_alert_records_are_refused() {
         assert_eq!(receive(&mut receiver(), &plaintext(content_type, &[]), ALL), empty);
         for padding in [0, 1, 50] {
             let (mut receiver, mut key) = keyed(1);
-            // What follows the type, the "type" 0 included, is padding.
+            // All bytes after the content type are padding.
             let inner = [&[content_type.0][..], &vec![0; padding]].concat();
             let record = protected(&mut key, ContentType(0), &inner);
             assert_eq!(receive(&mut receiver, &record, ALL), empty);
@@ -308,7 +310,7 @@ fn records_that_bring_nothing_are_counted() {
     }
 }
 
-/// RFC 9846, 5.1: a record of type alert has exactly one message. Its level says nothing.
+/// RFC 9846, 5.1: a record of type alert has exactly one message. Its level has no meaning.
 #[test]
 fn alerts_come_whole_and_alone() {
     for level in [0, 1, 2, 255] {
@@ -337,7 +339,7 @@ fn nothing_comes_between_the_parts_of_a_handshake_message() {
     }
 }
 
-/// RFC 9846, 5.1: what precedes a change of keys ends with its record.
+/// RFC 9846, 5.1: messages before a key change end with their record.
 #[test]
 fn a_change_of_keys_leaves_nothing_behind() {
     let crosses = Err(PeerMisbehaved::MessageCrossesKeyChange.into());
@@ -381,7 +383,7 @@ fn each_byte_of_a_protected_stream_counts() {
         changed[place] ^= 1;
         match receive(&mut keyed(1).0, &changed, ALL) {
             Ok(received) => {
-                // A greater length: the link waits for more.
+                // With a greater length the link waits for more bytes.
                 assert!(place == 3 || place == 4 || place == first + 3 || place == first + 4);
                 assert!(received.len() < 2);
                 unprotected += 1;
@@ -395,7 +397,7 @@ fn each_byte_of_a_protected_stream_counts() {
     assert!(unprotected <= 4);
 }
 
-/// The type and content of a record, and whether it comes as it should, protected or not.
+/// Generates the type and content of a record, and whether it is protected as it should be.
 fn any_record() -> impl Strategy<Value = (u8, Vec<u8>, bool)> {
     let content_type = prop_oneof![8 => 20u8..24, 1 => any::<u8>()];
     let content = prop_oneof![
@@ -418,10 +420,10 @@ proptest! {
     ) {
         let mut receiver = if has_key { keyed(1).0 } else { receiver() };
         receiver.ignore_change_cipher_spec(true);
-        let _ = receive(&mut receiver, &garbage, stretch); // the bounds are checked on the way
+        let _ = receive(&mut receiver, &garbage, stretch); // this checks the bounds
     }
 
-    /// How bytes are handed over changes nothing.
+    /// The chunks in which bytes are received change nothing.
     #[test]
     fn records_in_any_order_never_panic(
         records in prop::collection::vec(any_record(), 0..20),

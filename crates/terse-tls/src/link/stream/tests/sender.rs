@@ -1,4 +1,4 @@
-//! The sending half.
+//! Tests of the sending half.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn transmitted(sender: &mut Sender) -> Vec<u8> {
     out
 }
 
-/// Content types and lengths of records.
+/// Returns the content types and lengths of records.
 fn headers(mut stream: &[u8]) -> Vec<(u8, usize)> {
     let mut headers = Vec::new();
     while let Some((header, rest)) = stream.split_first_chunk() {
@@ -66,7 +66,7 @@ fn records_are_as_long_as_the_limit_allows() {
     assert_eq!(headers(&transmitted(&mut sender)), [(22, MAX_FRAGMENT), (22, MESSAGE_HEADER_LEN)]);
 }
 
-/// RFC 9846, 5.1: messages that precede a change of keys end with their record.
+/// RFC 9846, 5.1: messages before a key change end with their record.
 #[test]
 fn what_was_pushed_before_new_keys_goes_under_the_old_ones() {
     let mut sender = Sender::new(false);
@@ -191,7 +191,7 @@ fn a_slow_reader_costs_no_more_than_what_waits() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// Whatever the sizes: what one side pushes, the other reads.
+    /// The other side reads what one side pushes, for any sizes.
     #[test]
     fn flights_arrive(
         flights in prop::collection::vec(prop::collection::vec(0usize..400, 0..5), 1..4),

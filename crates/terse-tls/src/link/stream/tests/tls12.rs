@@ -1,4 +1,4 @@
-//! Both halves in TLS 1.2: ChangeCipherSpec, where it belongs and nowhere else, and records that keep their types.
+//! Tests of both halves in TLS 1.2: ChangeCipherSpec is accepted in one place only, and records keep their types.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::test_crypto::{AES_128_GCM, key_block, suite12};
 
 const ALL: usize = usize::MAX;
 
-/// What [`AES_128_GCM`] adds to a record: the explicit part of the nonce, and the tag.
+/// How many bytes [`AES_128_GCM`] adds to a record: the explicit part of the nonce, and the tag.
 const EXPANSION: usize = 8 + 16;
 
 fn tls12(seed: u8) -> EpochKeys {
@@ -23,14 +23,14 @@ fn change_cipher_spec() -> Vec<u8> {
     plaintext(ContentType::CHANGE_CIPHER_SPEC, &[1])
 }
 
-/// A receiver whose handshake has the keys, and waits for ChangeCipherSpec.
+/// Returns a receiver that has keys, and waits for ChangeCipherSpec.
 fn waiting() -> Receiver {
     let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.new_keys(&tls12(1)).unwrap();
     receiver
 }
 
-/// A receiver after ChangeCipherSpec, and the key to make records with.
+/// Returns a receiver after ChangeCipherSpec, and the key to make records with.
 fn changed() -> (Receiver, RecordKey) {
     let mut receiver = waiting();
     assert_eq!(receive(&mut receiver, &change_cipher_spec(), ALL).unwrap(), []);
@@ -66,14 +66,14 @@ fn the_keys_change_with_change_cipher_spec() {
     }
 }
 
-/// CVE-2014-0224: a ChangeCipherSpec before there are keys.
+/// CVE-2014-0224: a ChangeCipherSpec before there are keys is refused.
 #[test]
 fn an_early_change_cipher_spec_is_refused() {
     let error = receive(&mut Receiver::new(MAX_MESSAGE, MAX_FRAGMENT), &change_cipher_spec(), ALL);
     assert_eq!(error, bad_change_cipher_spec());
     assert_eq!(error.unwrap_err().alert(), Some(AlertDescription::UNEXPECTED_MESSAGE));
 
-    // Before the ServerHello it may be that of TLS 1.3, which ignores it. This turns out to be TLS 1.2.
+    // Before the ServerHello it is ignored as in TLS 1.3, and refused when TLS 1.2 is negotiated.
     let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.ignore_change_cipher_spec(true);
     assert_eq!(receive(&mut receiver, &change_cipher_spec(), ALL).unwrap(), []);
@@ -103,7 +103,7 @@ fn a_change_cipher_spec_has_one_byte_of_value_one() {
     }
 }
 
-/// An early Finished, protected or not, and application data.
+/// A Finished before ChangeCipherSpec is refused, protected or not, and so is application data.
 #[test]
 fn a_missing_change_cipher_spec_is_noticed() {
     for content_type in [ContentType::HANDSHAKE, ContentType::APPLICATION_DATA] {
@@ -115,7 +115,7 @@ fn a_missing_change_cipher_spec_is_noticed() {
     }
 }
 
-/// The peer may refuse before it changes its keys; then it does so unprotected.
+/// A peer that fails before it changes its keys sends an unprotected alert.
 #[test]
 fn an_alert_may_come_instead_of_change_cipher_spec() {
     let mut receiver = waiting();
@@ -128,13 +128,13 @@ fn an_alert_may_come_instead_of_change_cipher_spec() {
 
 #[test]
 fn no_handshake_message_crosses_the_change() {
-    // The beginning of a message, and then ChangeCipherSpec, while the handshake has no keys yet.
+    // The beginning of a message is followed by ChangeCipherSpec, while the handshake has no keys yet.
     for split in 1..message(9).len() {
         let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
         receive(&mut receiver, &plaintext(ContentType::HANDSHAKE, &message(9)[..split]), ALL).unwrap();
         assert_eq!(receive(&mut receiver, &change_cipher_spec(), ALL), bad_change_cipher_spec());
     }
-    // The message that brings the keys, and more in the same record.
+    // The record of the last message before the keys has more bytes.
     for more in [&message(9)[..1], &message(9)] {
         let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
         receiver.receive(NOW, &mut plaintext(ContentType::HANDSHAKE, &[&message(5), more].concat())).unwrap();
@@ -143,7 +143,7 @@ fn no_handshake_message_crosses_the_change() {
     }
 }
 
-/// Of every type, and the alerts that TLS 1.3 would still let pass.
+/// Unprotected records of all types are refused, even alerts, which TLS 1.3 would still accept.
 #[test]
 fn after_the_change_everything_is_protected() {
     let bad_record_mac = Err(CryptoError::DecryptFailed.into());
@@ -188,7 +188,7 @@ fn a_record_that_ends_within_nonce_or_tag_is_refused() {
     }
 }
 
-/// RFC 8449, 4: the limit counts the content alone. A header shows as much as the suite allows.
+/// RFC 8449, 4: the limit counts the content only. A header is checked against the expansion of the suite.
 #[test]
 fn records_are_limited_by_their_content() {
     let limited = |limit: Option<usize>| {
@@ -207,7 +207,7 @@ fn records_are_limited_by_their_content() {
         assert_eq!(refused, InvalidMessage::RecordTooLarge.into());
         assert_eq!(receiver.partial.len(), HEADER_LEN, "before anything of it is kept");
     }
-    // It is for protected records only.
+    // The limit applies to protected records only.
     let mut receiver = Receiver::new(MAX_MESSAGE, MAX_FRAGMENT);
     receiver.limit_records(64);
     let long = plaintext(ContentType::HANDSHAKE, &message(200));
@@ -221,7 +221,7 @@ fn application_data_needs_keys() {
     assert_eq!(receive(&mut Receiver::new(MAX_MESSAGE, MAX_FRAGMENT), &record, ALL), unexpected);
 }
 
-/// RFC 5246, 6.2.1: empty application data is allowed, against the analysis of traffic; the others must have content.
+/// RFC 5246, 6.2.1: empty application data is allowed against traffic analysis; other records must have content.
 #[test]
 fn empty_records() {
     let (mut receiver, mut key) = changed();
@@ -291,7 +291,7 @@ fn no_change_cipher_spec_follows_the_last_alert() {
     assert_eq!(transmitted(&mut sender), plaintext(ContentType::ALERT, &[2, 40]));
 }
 
-/// RFC 8449, 4: unprotected records are not subject to it.
+/// RFC 8449, 4: unprotected records are not subject to the limit.
 #[test]
 fn record_size_limit_leaves_the_flight_before_new_keys_whole() {
     let mut sender = Sender::new(false);
@@ -323,7 +323,7 @@ fn the_key_is_exhausted_and_not_worn() {
     assert!(sender.key_is_exhausted() && !sender.key_nears_limit());
 }
 
-/// The type and content of a record, and whether it is protected.
+/// Generates the type and content of a record, and whether it is protected.
 fn any_record() -> impl Strategy<Value = (u8, Vec<u8>, bool)> {
     let content_type = prop_oneof![8 => 20u8..24, 1 => any::<u8>()];
     let content = prop_oneof![
@@ -338,7 +338,8 @@ fn any_record() -> impl Strategy<Value = (u8, Vec<u8>, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
-    /// How bytes are handed over changes nothing, and no data comes without ChangeCipherSpec and keys.
+    /// The chunks in which bytes are received change nothing, and no data is accepted without ChangeCipherSpec and
+    /// keys.
     #[test]
     fn records_in_any_order_never_panic(
         records in prop::collection::vec(any_record(), 0..12),
@@ -363,7 +364,7 @@ proptest! {
         }
     }
 
-    /// Whatever the sizes: what one side pushes, the other reads.
+    /// The other side reads what one side pushes, for any sizes.
     #[test]
     fn a_flight_arrives(
         before in prop::collection::vec(0usize..400, 1..5),

@@ -1,5 +1,5 @@
-//! Connections of OpenSSL with itself, seen from the outside: every secret is derived, every record opened, and made
-//! again where the nonce allows. (OpenSSL begins the explicit nonces of GCM with a random number.)
+//! Tests with recorded connections of OpenSSL with itself: every secret is derived, and every record decrypted, and
+//! encrypted again if the nonce allows it. (OpenSSL begins the explicit nonces of GCM with a random number.)
 
 use alloc::vec::Vec;
 
@@ -34,7 +34,7 @@ fn without_extended_master_secret() {
     Replay::check(&AES_128_GCM, include_str!("../openssl/without_extended_master_secret.hex"), false);
 }
 
-/// Where the replay of a trace is.
+/// The state of the replay of a trace.
 struct Replay {
     suite: &'static Tls12Suite,
     psk: Vec<u8>,
@@ -45,10 +45,10 @@ struct Replay {
     randoms: Option<Randoms>,
     transcript: Option<Transcript>,
     master: Option<MasterSecret>,
-    /// To open and to make again, the client's first.
+    /// The keys to decrypt and to encrypt again, the client's first.
     keys: Option<[[RecordKey; 2]; 2]>,
     is_protected: [bool; 2],
-    /// What was protected, the client's first.
+    /// The decrypted contents, the client's first.
     contents: [Vec<(ContentType, Vec<u8>)>; 2],
 }
 
