@@ -30,8 +30,9 @@ lint: ## Formatting and lints
 	$(CARGO) clippy --workspace --all-targets --features terse-rustcrypto/rsa-signing -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --features terse-rustcrypto/rsa-signing --no-deps --quiet
 
-product: ## Whether what users build is free of what is there for tests
+product: ## Whether what users build is free of what is there for tests, and whether cargo can package what is published
 	@CARGO="$(CARGO)" tools/product.sh
+	@CARGO="$(CARGO)" tools/packages.sh
 
 devices: ## Build the device crates for Cortex-M
 	@for target in $(DEVICE_TARGETS); do \
