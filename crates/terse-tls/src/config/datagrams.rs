@@ -5,7 +5,7 @@ use crate::error::ApiMisuse;
 /// Makes a connection run over datagrams: DTLS instead of TLS, of the same versions. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {
-    /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28
+    /// The largest datagram that is sent, in bytes, [`Self::LEAST_DATAGRAM`] to [`Self::LARGEST_DATAGRAM`]: what an IP packet on the path leaves for UDP, 28
     /// bytes less than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
     pub max_datagram: usize,
     /// How long an answer is waited for before a flight is sent again, while nothing is known of the path; doubled each
@@ -85,6 +85,12 @@ impl Default for Datagrams {
 }
 
 impl Datagrams {
+    /// The least [`Self::max_datagram`] in bytes: what a record and the header of a fragment take, and a byte of it.
+    pub const LEAST_DATAGRAM: usize = 50;
+
+    /// The greatest [`Self::max_datagram`] in bytes: the longest that UDP over IPv4 carries.
+    pub const LARGEST_DATAGRAM: usize = 65_507;
+
     /// For constrained networks: the first timeout is 9 s (RFC 7925, 11), until the round trip was measured.
     pub fn constrained() -> Self {
         Self { initial_timeout: 9_000, max_retransmissions: 5, ..Self::default() }
@@ -107,7 +113,7 @@ impl Datagrams {
             Some(len) => len as usize,
             None => 0,
         };
-        if self.max_datagram < MIN_DATAGRAM + ids || self.max_datagram > MAX_DATAGRAM {
+        if self.max_datagram < Self::LEAST_DATAGRAM + ids || self.max_datagram > Self::LARGEST_DATAGRAM {
             return Err(ApiMisuse::DatagramOutOfRange);
         }
         if self.min_timeout == 0 || self.initial_timeout < self.min_timeout || self.max_timeout < self.initial_timeout {
@@ -116,9 +122,3 @@ impl Datagrams {
         Ok(())
     }
 }
-
-/// What a record and the header of a fragment take, and a byte of it.
-const MIN_DATAGRAM: usize = 50;
-
-/// The longest that UDP over IPv4 carries.
-const MAX_DATAGRAM: usize = 65_507;

@@ -12,7 +12,7 @@ use crate::schedule::tls12::RecordKeys;
 use crate::wire::ContentType;
 
 /// Length of a header without a connection ID in bytes: type, version, epoch, sequence number, length.
-pub(crate) const HEADER_LEN: usize = 13;
+pub const HEADER_LEN: usize = 13;
 
 /// The longest `DTLSPlaintext.fragment` in bytes (RFC 6347, 4.1).
 pub(crate) const MAX_FRAGMENT: usize = 0x4000;
