@@ -13,7 +13,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
 use crate::link::{Incoming, Newest, Received, Record};
 use crate::record::datagram::RecordNumber;
-use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, Header, MAX_FRAGMENT, Refused};
 use crate::record::datagram13;
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::epoch::{APPLICATION, EARLY_DATA, HANDSHAKE};
@@ -31,6 +31,9 @@ use epochs::Epochs;
 
 /// How many bytes of records are kept that overtook those before a change of keys.
 const MAX_HELD: usize = 1_500;
+
+/// How many bytes of heap these records take at most: each has a header at least, and where they are moves as it grows.
+pub(super) const MAX_HEAP: usize = MAX_HELD + 3 * (MAX_HELD / RECORD_HEADER_LEN + 1) * size_of::<Box<[u8]>>();
 
 /// The receiving half.
 pub(crate) struct Receiver {
