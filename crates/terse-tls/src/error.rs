@@ -34,6 +34,8 @@ pub enum Error {
     Crypto(CryptoError),
     /// The caller broke the contract of a call; the connection is as it was.
     ApiMisuse(ApiMisuse),
+    /// A message of this side cannot be made: what is configured is longer than its field, or all of it together is.
+    Unencodable,
     /// The peer closed the transport without `close_notify`: what it sent may be cut short (RFC 9846, 6.1).
     Truncated,
     /// The peer did not answer, however often a flight was sent again ([`crate::Datagrams::max_retransmissions`]).
@@ -50,7 +52,7 @@ impl Error {
             Self::Certificate(error) => error.alert(),
             Self::Crypto(CryptoError::DecryptFailed) => AlertDescription::BAD_RECORD_MAC,
             Self::Crypto(CryptoError::InvalidKeyShare) => AlertDescription::ILLEGAL_PARAMETER,
-            Self::Crypto(_) => AlertDescription::INTERNAL_ERROR,
+            Self::Crypto(_) | Self::Unencodable => AlertDescription::INTERNAL_ERROR,
             Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated | Self::TimedOut => return None,
         })
     }
@@ -78,6 +80,7 @@ impl fmt::Display for Error {
             Self::AlertReceived(alert) => write!(f, "the peer refused with the alert {alert}"),
             Self::Crypto(error) => write!(f, "{error}"),
             Self::ApiMisuse(error) => write!(f, "{error}"),
+            Self::Unencodable => f.write_str("a message of this side has no room for all that is configured"),
             Self::Truncated => f.write_str("the peer closed the connection without close_notify: data may be missing"),
             Self::TimedOut => f.write_str("the peer does not answer, however often it is asked"),
         }
@@ -133,9 +136,9 @@ impl From<ApiMisuse> for Error {
     }
 }
 
-/// Only a configured value can be too long for its field; what a peer sent is bounded by the field it came in.
+/// Where the caller or the peer is to blame, whoever encodes knows and says so.
 impl From<EncodeError> for Error {
-    fn from(_: EncodeError) -> Self {
-        Self::ApiMisuse(ApiMisuse::NameTooLong)
+    fn from(EncodeError: EncodeError) -> Self {
+        Self::Unencodable
     }
 }

@@ -5,9 +5,8 @@
 //! found authentic, and keeps out no other before there are keys.
 
 use super::replay::Window;
-use super::tls12::{Binding, Protection};
+use super::tls12::{Binding, Protection, Unopened};
 use crate::crypto::CryptoError;
-use crate::error::Error;
 use crate::schedule::tls12::RecordKeys;
 use crate::wire::ContentType;
 
@@ -247,11 +246,11 @@ impl ReadEpoch {
         let opened = protection.open(number, &binding, fragment, limit + usize::from(with_cid));
         let content = match opened {
             Ok(content) => content,
-            Err(Error::Crypto(_)) => {
+            Err(Unopened::NotAuthentic) => {
                 self.forged += 1;
                 return Err(Refused::NotAuthentic);
             }
-            Err(_) => return Err(Refused::Malformed),
+            Err(Unopened::TooLong) => return Err(Refused::Malformed),
         };
         self.seen.note(header.number);
         if !with_cid {
