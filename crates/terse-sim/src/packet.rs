@@ -10,11 +10,17 @@ use std::net::{IpAddr, SocketAddr};
 
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
-    IpAddress, IpProtocol, Ipv4Packet, Ipv4Repr, Ipv6Packet, Ipv6Repr, TcpPacket, UDP_HEADER_LEN, UdpPacket, UdpRepr,
+    IPV4_HEADER_LEN, IPV6_HEADER_LEN, IpAddress, IpProtocol, Ipv4Packet, Ipv4Repr, Ipv6Packet, Ipv6Repr, TcpPacket,
+    UDP_HEADER_LEN, UdpPacket, UdpRepr,
 };
 
 use crate::layers::Layers;
 use crate::tcp::{Ecn, PseudoHeader, Segment, Transmit};
+
+/// How long the IP header is of what a host with this address sends: it has no options.
+pub(crate) const fn ip_header_len(address: IpAddr) -> usize {
+    if address.is_ipv4() { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN }
+}
 
 /// The hop limit of what a host sends, the one that RFC 6282 compresses to nothing.
 const HOP_LIMIT: u8 = 64;
@@ -32,7 +38,7 @@ pub struct Malformed;
 impl Packet {
     /// A packet from `source` to `destination`; nothing if they are of two families, or the payload is too long.
     pub fn new(source: IpAddr, destination: IpAddr, protocol: IpProtocol, ecn: Ecn, payload: &[u8]) -> Option<Self> {
-        let header = if source.is_ipv4() { 20 } else { 40 };
+        let header = ip_header_len(source);
         // The lengths of both headers have 16 bits; in IPv4 they count the header.
         if header + payload.len() > usize::from(u16::MAX) {
             return None;
@@ -103,7 +109,9 @@ impl Packet {
     pub fn parse(bytes: Vec<u8>) -> Result<Self, Malformed> {
         let whole = match bytes.first().map(|first| first >> 4) {
             Some(4) => Ipv4Packet::new_checked(&bytes).is_ok_and(|packet| {
-                packet.verify_checksum() && usize::from(packet.total_len()) == bytes.len() && packet.header_len() >= 20
+                packet.verify_checksum()
+                    && usize::from(packet.total_len()) == bytes.len()
+                    && usize::from(packet.header_len()) >= IPV4_HEADER_LEN
             }),
             Some(6) => Ipv6Packet::new_checked(&bytes).is_ok_and(|packet| packet.total_len() == bytes.len()),
             _ => false,
@@ -144,7 +152,7 @@ impl Packet {
 
     /// How long the IP header is.
     pub fn header_len(&self) -> usize {
-        if self.is_ipv6() { 40 } else { usize::from(self.v4().header_len()) }
+        if self.is_ipv6() { IPV6_HEADER_LEN } else { usize::from(self.v4().header_len()) }
     }
 
     /// What follows the IP header.

@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use pki_types::ServerName;
 use proptest::prelude::*;
 use terse_pki::{Authority, AuthorityOptions, LeafOptions, Validity};
-use terse_sim::compare::{Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
+use terse_sim::compare::{Bytes, Comparison, Failed, IpVersion, Mode, Parties, Row, Setting, Unwatched, Version};
 use terse_sim::link::{Direction, Framing, Link, PROFILES};
 use terse_sim::packet::Packet;
 use terse_sim::{Exchange, tcp};
 use terse_tls::crypto::CryptoProvider;
 use terse_tls::resume::ExternalPsk;
 use terse_tls::{
-    CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, NamedGroup, ServerAddress,
-    ServerConfig, SignatureScheme, Trust,
+    CipherSuite, ClientAuthentication, ClientConfig, Credential, Datagrams, EndpointLimits, HandshakeType, NamedGroup,
+    ServerAddress, ServerConfig, SignatureScheme, Trust,
 };
 
 const NOW: u64 = 1_760_000_000;
@@ -117,6 +117,31 @@ fn every_mode_is_what_it_says_and_its_bytes_add_up() {
         }
         let [full, rfc7924, bithac, compact, ..] = totals[..] else { panic!("six modes") };
         assert!(full > rfc7924 && rfc7924 > bithac && bithac > compact, "{version}: {totals:?}");
+    }
+}
+
+/// A server that keeps nothing of a client until it came again answers it without a connection: by HelloVerifyRequest in
+/// DTLS 1.2, by HelloRetryRequest in DTLS 1.3, which takes two datagrams where they are short. Both are of the handshake.
+#[test]
+fn what_a_server_sends_without_a_connection_is_of_the_handshake() {
+    let with_cookie = comparison(&terse_aws_lc::PROVIDER, "p256x3", 1);
+    let mut without = with_cookie.clone();
+    without.parties.limits.require_cookie = false;
+    for (version, message, sizes) in [
+        (Version::Dtls12, HandshakeType::HELLO_VERIFY_REQUEST, [23, 23]),
+        (Version::Dtls13, HandshakeType::SERVER_HELLO, [108, 120]),
+    ] {
+        for mode in [Mode::Full, Mode::Resumed] {
+            for (mtu, size) in [1500, 127].into_iter().zip(sizes) {
+                let setting = setting(version, mode, Link::ethernet(mtu));
+                let [cookie, none] = [&with_cookie, &without].map(|comparison| row(comparison, &setting).bytes);
+                assert_eq!(cookie.application, none.application, "{version} {mode} {mtu}: data");
+                let more = |row: &Bytes| (row.messages.of(message), row.sent.server.of(message));
+                let (of_both, of_server) = (more(&cookie), more(&none));
+                let reply = (of_both.0 - of_server.0, of_both.1 - of_server.1);
+                assert_eq!(reply, (size, size), "{version} {mode} {mtu}: {message}");
+            }
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub enum Error {
     Crypto(CryptoError),
     /// The caller broke the contract of a call; the connection has not changed.
     ApiMisuse(ApiMisuse),
+    /// A message of this side cannot be encoded: a configured value is longer than its field, or all values together are.
+    Unencodable,
     /// The peer closed the transport without close_notify: its data may be truncated (RFC 9846, 6.1).
     Truncated,
     /// The peer did not answer, although a flight was retransmitted ([`crate::Datagrams::max_retransmissions`]).
@@ -51,7 +53,7 @@ impl Error {
             Self::Certificate(error) => error.alert(),
             Self::Crypto(CryptoError::DecryptFailed) => AlertDescription::BAD_RECORD_MAC,
             Self::Crypto(CryptoError::InvalidKeyShare) => AlertDescription::ILLEGAL_PARAMETER,
-            Self::Crypto(_) => AlertDescription::INTERNAL_ERROR,
+            Self::Crypto(_) | Self::Unencodable => AlertDescription::INTERNAL_ERROR,
             Self::AlertReceived(_) | Self::ApiMisuse(_) | Self::Truncated | Self::TimedOut => return None,
         })
     }
@@ -79,6 +81,7 @@ impl fmt::Display for Error {
             Self::AlertReceived(alert) => write!(f, "the peer refused with the alert {alert}"),
             Self::Crypto(error) => write!(f, "{error}"),
             Self::ApiMisuse(error) => write!(f, "{error}"),
+            Self::Unencodable => f.write_str("a message of this side has no room for all that is configured"),
             Self::Truncated => f.write_str("the peer closed the connection without close_notify: data may be missing"),
             Self::TimedOut => f.write_str("the peer does not answer, however often it is asked"),
         }
@@ -134,9 +137,10 @@ impl From<ApiMisuse> for Error {
     }
 }
 
-/// Converts the error of a value that is too long for its field, which only a configured value can be.
+/// Converts the error of a value that is too long for its field. Where the caller or the peer is to blame, the code that
+/// encodes says so.
 impl From<EncodeError> for Error {
-    fn from(_: EncodeError) -> Self {
-        Self::ApiMisuse(ApiMisuse::NameTooLong)
+    fn from(EncodeError: EncodeError) -> Self {
+        Self::Unencodable
     }
 }

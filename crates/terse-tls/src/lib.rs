@@ -61,6 +61,7 @@ pub use fallback_reason::FallbackReason;
 pub use handshake::SignatureRequest;
 pub use memory::Memory;
 pub use peer_name::PeerName;
+pub use record::datagram12::HEADER_LEN as DTLS_RECORD_HEADER_LEN;
 pub use summary::Summary;
 pub use time::{Instant, Now};
 pub use wire::{

@@ -7,8 +7,11 @@
 use alloc::vec::Vec;
 
 use crate::config::Common;
-use crate::link::datagram::ACKS;
-use crate::wire::ProtocolVersion;
+use crate::handshake::ConnectionIds;
+use crate::link::datagram;
+use crate::link::datagram::connection_ids::MAX_OWN_IDS;
+use crate::record::{datagram12, stream};
+use crate::wire::{HandshakeType, ProtocolVersion, Transport};
 
 /// The parameters that bound the heap of one connection. All sizes are in bytes.
 ///
@@ -114,56 +117,45 @@ impl Memory {
 
     /// Returns the most heap that one connection takes at once.
     pub const fn heap(&self) -> usize {
-        let message = self.max_handshake_message + 4;
+        let message = self.max_handshake_message + Transport::Stream.message_header_len();
         let record = self.max_record + OVERHEAD;
         // A received record, the message before it, and the copy of both while they are joined.
         let received = 2 * (message + record);
         // Records that wait to be sent. A growing vector has up to twice the capacity that it needs, and is copied.
         let sent = 3 * (self.max_send_buffer + record) + 2 * self.own_flight;
-        let kept = if self.tls12 { 2 * (MESSAGES_KEPT * message + 2 * self.own_flight) } else { 0 };
+        let kept = if self.tls12 { 2 * (MESSAGES_KEPT.len() * message + 2 * self.own_flight) } else { 0 };
         let datagrams = if self.datagrams { self.of_datagrams() } else { 0 };
         received + sent + kept + datagrams + self.cryptography + STATE
     }
 
-    /// Returns the heap that datagrams take in addition: a stream has one message at a time, and does not keep flights.
+    /// What datagrams take beyond that: a stream has one message at a time, and gives its flights away.
     const fn of_datagrams(&self) -> usize {
-        // Messages that came too early beside the one that is due, all in as many pieces as they may be.
-        let early = self.max_handshake_message + MESSAGES * (MESSAGE_STATE + PIECES * PIECE) + PIECES * PIECE;
-        // The flight is kept until it is answered. Records of application data wait in a queue.
+        // Messages that came too early, beside the one that is due.
+        let early = self.max_handshake_message;
+        // The flight is kept until it is answered. A record of application data waits in a buffer of its own.
         let flight = 2 * self.own_flight;
         let queue = 2 * (self.max_send_buffer / LEAST_RECORD + 1) * size_of::<Vec<u8>>();
-        early + flight + queue + ACKS + HELD + IDS
+        early + flight + queue + datagram::MAX_HEAP + IDS
     }
 }
 
-/// The most bytes of a record beside its content: a header, a type, and the expansion of an AEAD (RFC 9846, 5.2).
-const OVERHEAD: usize = 5 + 1 + 255;
+/// What a record has besides its content: a header, a type, and what an AEAD may add (RFC 9846, 5.2).
+const OVERHEAD: usize = stream::HEADER_LEN + (stream::MAX_ENCRYPTED - stream::MAX_FRAGMENT);
 
-/// How many messages of the peer are kept in TLS 1.2: ServerHello, Certificate, CertificateStatus, ServerKeyExchange,
-/// CertificateRequest.
-const MESSAGES_KEPT: usize = 5;
+/// The messages of the peer that are kept in TLS 1.2.
+const MESSAGES_KEPT: [HandshakeType; 5] = [
+    HandshakeType::SERVER_HELLO,
+    HandshakeType::CERTIFICATE,
+    HandshakeType::CERTIFICATE_STATUS,
+    HandshakeType::SERVER_KEY_EXCHANGE,
+    HandshakeType::CERTIFICATE_REQUEST,
+];
 
-/// How many messages are reassembled at once over datagrams.
-const MESSAGES: usize = 9;
+/// Connection IDs as long as they may be, of this side and of the peer.
+const IDS: usize = (MAX_OWN_IDS + ConnectionIds::MAX_SPARE) * (u8::MAX as usize + size_of::<Vec<u8>>());
 
-/// The state of a message that is reassembled, and its header.
-const MESSAGE_STATE: usize = 128;
-
-/// In how many pieces a message may be.
-const PIECES: usize = 64;
-
-/// The size of a piece's start and end.
-const PIECE: usize = 2 * size_of::<usize>();
-
-/// Records that wait for their keys: 1,500 bytes in records of at least 13, and their queue, which is copied as it
-/// grows.
-const HELD: usize = 1_500 + 3 * (1_500 / 13 + 1) * 2 * size_of::<usize>();
-
-/// The longest connection IDs, eight of this side and four of the peer.
-const IDS: usize = 12 * (255 + size_of::<Vec<u8>>());
-
-/// The shortest record of application data: a header, one byte, and a tag of 8 bytes.
-const LEAST_RECORD: usize = 13 + 1 + 8;
+/// The shortest record of application data in DTLS 1.2: a header, a byte, and a tag of 8 (RFC 6655, 4).
+const LEAST_RECORD: usize = datagram12::HEADER_LEN + 1 + 8;
 
 /// The states of a handshake with the data of the peer, and the summary.
 const STATE: usize = 4_096;

@@ -9,8 +9,9 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 
-use terse_tls::summary::Transport;
-use terse_tls::{ApiMisuse, FallbackReason, Summary};
+use smoltcp::wire::{IPV4_HEADER_LEN, IPV6_HEADER_LEN, UDP_HEADER_LEN};
+use terse_tls::summary::{Traffic, Transport};
+use terse_tls::{ApiMisuse, Datagrams, FallbackReason, Summary};
 
 use super::capture::{Captured, Keys};
 use super::parties::{Pair, Parties};
@@ -205,9 +206,9 @@ fn connect(
     let server = Role::Server { config: pair.server.clone(), limits: pair.limits, port: pair.address.port };
     let program = |role, stream| Program::new(role, setting.exchange, tcp.clone(), random(stream), clock, &watcher);
     let mut network = Network::new(seed);
-    let server = network.add(Host::new(server_address, program(server, CHANCE), random(CHANCE + 1)));
-    let client = network.add(Host::new(client_address, program(client, CHANCE + 2), random(CHANCE + 3)));
-    let link = network.connect(client, server, setting.link.clone());
+    let server_node = network.add(Host::new(server_address, program(server, CHANCE), random(CHANCE + 1)));
+    let client_node = network.add(Host::new(client_address, program(client, CHANCE + 2), random(CHANCE + 3)));
+    let link = network.connect(client_node, server_node, setting.link.clone());
     if let Some(keys) = captured {
         keys.clear();
         network.capture(link, View::Frames);
@@ -219,7 +220,8 @@ fn connect(
         return Err(Failed::Connection(format!("the simulator lost count: {conservation}")));
     }
 
-    let sides = [("client", client), ("server", server)].map(|(name, node)| (name, &network.node(node).application));
+    let sides =
+        [("client", client_node), ("server", server_node)].map(|(name, node)| (name, &network.node(node).application));
     let failures = sides.iter().filter_map(|(name, side)| Some(format!("{name}: {}", side.failure.as_ref()?)));
     let failures: Vec<String> = failures.collect();
     if !failures.is_empty() {
@@ -228,7 +230,7 @@ fn connect(
     if let Some((name, _)) = sides.iter().find(|(_, side)| !side.is_over()) {
         return Err(Failed::Connection(format!("{name}: it did not come to its end")));
     }
-    let program = &network.node(client).application;
+    let program = &network.node(client_node).application;
     let (Some(connected), Some(replied)) = (program.connected, program.answered) else {
         return Err(Failed::Connection("client: the connection ended before the reply".into()));
     };
@@ -240,12 +242,14 @@ fn connect(
         let program = &mut network.node_mut(node).application;
         program.connection().map(|connection| connection.summary().clone()).unwrap_or_default()
     };
-    let (client, server) = (summary(client), summary(server));
-    let records = usize::try_from(client.sent.record_bytes + server.sent.record_bytes).unwrap_or(usize::MAX);
-    let tls = records.min(sums.layers.application);
+    let (client, server) = (summary(client_node), summary(server_node));
+    let replies = network.node(server_node).application.sent_without_connection();
+    let handshake = [&client.sent, &replies, &server.sent];
+    let records: u64 = handshake.iter().map(|sent| sent.record_bytes).sum();
+    let tls = usize::try_from(records).unwrap_or(usize::MAX).min(sums.layers.application);
     let bytes = Bytes {
-        messages: messages([&client, &server]),
-        sent: Sides { client: messages([&client]), server: messages([&server]) },
+        messages: messages(handshake),
+        sent: Sides { client: messages([&client.sent]), server: messages([&replies, &server.sent]) },
         tls,
         application: sums.layers.application - tls,
         transport: sums.layers.transport,
@@ -269,9 +273,9 @@ fn connect(
     })
 }
 
-fn messages<'s>(of: impl IntoIterator<Item = &'s Summary>) -> Messages {
+fn messages<'s>(sent: impl IntoIterator<Item = &'s Traffic>) -> Messages {
     let mut all = Messages::default();
-    for (message, bytes) in of.into_iter().flat_map(|summary| &summary.sent.messages) {
+    for (message, bytes) in sent.into_iter().flat_map(|sent| &sent.messages) {
         all.add(*message, u64::from(*bytes));
     }
     all
@@ -284,10 +288,8 @@ fn milliseconds(time: Time) -> f64 {
 impl Setting {
     /// The longest datagram that fits, if any that DTLS could use does.
     fn max_datagram(&self) -> Option<usize> {
-        const UDP: usize = 8;
-        const LEAST: usize = 50; // Datagrams::max_datagram
-        let fits = self.link.mtu.checked_sub(self.ip.header_len() + UDP)?;
-        (fits >= LEAST).then_some(fits.min(65_507))
+        let fits = self.link.mtu.checked_sub(self.ip.header_len() + UDP_HEADER_LEN)?;
+        (fits >= Datagrams::LEAST_DATAGRAM).then_some(fits.min(Datagrams::LARGEST_DATAGRAM))
     }
 
     /// TCP with segments that fit.
@@ -305,8 +307,8 @@ impl Setting {
 impl IpVersion {
     const fn header_len(self) -> usize {
         match self {
-            Self::V4 => 20,
-            Self::V6 => 40,
+            Self::V4 => IPV4_HEADER_LEN,
+            Self::V6 => IPV6_HEADER_LEN,
         }
     }
 

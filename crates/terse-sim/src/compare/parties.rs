@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 
 use terse_tls::cache::{ClientCache, MemoryClientStore, MemoryServerStore, Schemes, ServerCache, snapshot};
 use terse_tls::resume::{
-    ClientResumption, ExternalPsk, MemoryClientSessions, MemoryPskStore, MemorySessionStore, ServerResumption,
-    TicketKeys,
+    ClientResumption, ExternalPsk, MAX_LIFETIME, MemoryClientSessions, MemoryPskStore, MemorySessionStore,
+    ServerResumption, TicketKeys,
 };
 use terse_tls::summary::Transport;
 use terse_tls::{
@@ -148,5 +148,5 @@ fn with_key(
 /// What caches and sessions hold at most: one connection after the other needs little.
 const CAPACITY: usize = 8;
 
-/// Of sessions, in seconds: longer than any simulated connection, and as long as may be (RFC 9846, 4.7.1).
-const LIFETIME: u32 = 7 * 86_400;
+/// Of sessions, in seconds: longer than any simulated connection, and as long as may be.
+const LIFETIME: u32 = MAX_LIFETIME;

@@ -63,7 +63,8 @@ pub struct Bytes {
     pub messages: Messages,
     /// Of them, what each side sent.
     pub sent: Sides<Messages>,
-    /// Records of the handshake (with what DTLS sent again).
+    /// Records of the handshake (in DTLS with what was sent again, and with what a server sent that kept nothing of the
+    /// client yet: HelloVerifyRequest or HelloRetryRequest).
     pub tls: usize,
     /// Records of everything after it: the two messages of the application, tickets, `close_notify`.
     pub application: usize,

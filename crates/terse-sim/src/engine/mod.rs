@@ -5,6 +5,7 @@
 
 use core::net::SocketAddr;
 
+use terse_tls::summary::Traffic;
 use terse_tls::{Connection, Error, Instant, Now};
 
 mod client;
@@ -78,4 +79,10 @@ pub(crate) trait Side {
 
     /// The connection, which a server has once a client came.
     fn connection(&mut self) -> Option<&mut Connection>;
+
+    /// What this side sent in handshakes before it had a connection, and which no [`terse_tls::Summary`] knows: the
+    /// HelloVerifyRequests and HelloRetryRequests of a server that keeps nothing of a client until it came again.
+    fn sent_without_connection(&self) -> Traffic {
+        Traffic::default()
+    }
 }

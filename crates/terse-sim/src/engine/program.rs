@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use pki_types::UnixTime;
+use terse_tls::summary::Traffic;
 use terse_tls::{ClientConfig, Connection, EndpointLimits, Instant, Now, ServerAddress, ServerConfig};
 
 use super::{Client, DatagramServer, Exchange, Reached, Side, StreamServer};
@@ -112,6 +113,11 @@ impl<'w, 'a> Program<'w, 'a> {
         self.side.as_mut()?.connection()
     }
 
+    /// What this side sent in handshakes before it had a connection.
+    pub(crate) fn sent_without_connection(&self) -> Traffic {
+        self.side.as_ref().map(|side| side.sent_without_connection()).unwrap_or_default()
+    }
+
     /// Whether this side has said everything, or failed.
     pub(crate) fn is_over(&self) -> bool {
         self.failure.is_some() || self.reached().end
@@ -193,6 +199,7 @@ impl<'w, 'a> Program<'w, 'a> {
         } else {
             while let Some((from, mut datagram)) = sockets.recv_from(socket) {
                 self.with(|side| side.input(engine_now, from, &mut datagram));
+                self.flush(now, sockets); // the answer to one datagram is sent before the next one is taken
             }
         }
         self.send(now, sockets);

@@ -3,8 +3,10 @@
 use alloc::sync::Arc;
 use core::net::SocketAddr;
 
+use terse_tls::summary::Traffic;
 use terse_tls::{
-    Connection, ConnectionHandle, Endpoint, EndpointEvent, EndpointLimits, Error, Event, Instant, Now, ServerConfig,
+    Connection, ConnectionHandle, ContentType, DTLS_RECORD_HEADER_LEN, Endpoint, EndpointEvent, EndpointLimits, Error,
+    Event, HandshakeType, Instant, Now, ServerConfig,
 };
 
 use super::{Exchange, Reached, Side, say};
@@ -23,6 +25,15 @@ pub(crate) struct DatagramServer {
     rng: Random,
     handle: Option<ConnectionHandle>,
     progress: Progress,
+    replies: StatelessReplies,
+}
+
+/// What an endpoint sends to clients of which it keeps nothing yet.
+#[derive(Default)]
+struct StatelessReplies {
+    /// The datagrams that wait to be sent are such a reply: an endpoint answers a datagram either itself or by a connection.
+    are_waiting: bool,
+    sent: Traffic,
 }
 
 /// How far the exchange is, on a server.
@@ -121,6 +132,25 @@ impl Side for StreamServer {
     }
 }
 
+impl StatelessReplies {
+    /// Counts a datagram: one record, of an alert or of a part of one handshake message.
+    fn count(&mut self, datagram: &[u8]) {
+        let sent = &mut self.sent;
+        sent.record_bytes += datagram.len() as u64;
+        sent.datagrams += 1;
+        let (header, fragment) = datagram.split_at(DTLS_RECORD_HEADER_LEN.min(datagram.len()));
+        let (Some(&content_type), Some(&kind)) = (header.first(), fragment.first()) else { return };
+        if ContentType(content_type) == ContentType::HANDSHAKE {
+            let (kind, len) = (HandshakeType(kind), fragment.len() as u32);
+            sent.handshake_bytes += u64::from(len);
+            match sent.messages.iter_mut().find(|(counted, _)| *counted == kind) {
+                Some((_, sum)) => *sum += len,
+                None => sent.messages.push((kind, len)),
+            }
+        }
+    }
+}
+
 impl DatagramServer {
     /// Waits for clients.
     pub(crate) fn new(
@@ -130,7 +160,8 @@ impl DatagramServer {
         mut rng: Random,
     ) -> Result<Self, Error> {
         let endpoint = Endpoint::new(config, limits, &mut rng)?;
-        Ok(Self { endpoint, rng, handle: None, progress: Progress::new(exchange) })
+        let replies = StatelessReplies::default();
+        Ok(Self { endpoint, rng, handle: None, progress: Progress::new(exchange), replies })
     }
 
     fn advance(&mut self) -> Result<(), Error> {
@@ -150,7 +181,9 @@ impl DatagramServer {
 
 impl Side for DatagramServer {
     fn input(&mut self, now: Now, from: SocketAddr, bytes: &mut [u8]) -> Result<(), Error> {
+        let replies = self.endpoint.counters().cookies_sent;
         self.endpoint.handle_datagram(now, &mut self.rng, from, bytes);
+        self.replies.are_waiting = self.endpoint.counters().cookies_sent != replies;
         self.advance()
     }
 
@@ -159,7 +192,14 @@ impl Side for DatagramServer {
     }
 
     fn output(&mut self, now: Now, out: &mut [u8]) -> Option<(Option<SocketAddr>, usize)> {
-        self.endpoint.poll_transmit(now, out).map(|(to, len)| (Some(to), len))
+        let Some((to, len)) = self.endpoint.poll_transmit(now, out) else {
+            self.replies.are_waiting = false;
+            return None;
+        };
+        if self.replies.are_waiting {
+            self.replies.count(&out[..len]);
+        }
+        Some((Some(to), len))
     }
 
     fn answer(&mut self) -> Result<(), Error> {
@@ -187,5 +227,9 @@ impl Side for DatagramServer {
 
     fn connection(&mut self) -> Option<&mut Connection> {
         self.endpoint.connection(self.handle?)
+    }
+
+    fn sent_without_connection(&self) -> Traffic {
+        self.replies.sent.clone()
     }
 }

@@ -5,11 +5,11 @@ mod tcp;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-use smoltcp::wire::{IpProtocol, UdpPacket};
+use smoltcp::wire::{IpProtocol, UDP_HEADER_LEN, UdpPacket};
 
 use super::{SocketEvent, SocketId};
 use crate::network::{Cause, Verdict};
-use crate::packet::Packet;
+use crate::packet::{Packet, ip_header_len};
 use crate::tcp::{Config, Segment};
 use crate::{Random, Time};
 
@@ -86,7 +86,7 @@ impl Stack {
 
     pub(super) const fn longest_datagram(&self) -> usize {
         let longest = if self.mtu < MAX_PACKET { self.mtu } else { MAX_PACKET };
-        longest.saturating_sub(if self.address.is_ipv4() { 28 } else { 48 })
+        longest.saturating_sub(ip_header_len(self.address) + UDP_HEADER_LEN)
     }
 
     /// Does it now, or when the program is no longer busy.

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use super::segment::FIXED_HEADER;
+
 /// What a connection does, and how long it waits for what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -227,7 +229,7 @@ impl Config {
     /// The same, with the MSS that a link of this `mtu` gives to headers of `ip_header` bytes: 20 for IPv4, 40 for IPv6
     /// (RFC 9293, 3.7.1).
     pub const fn for_mtu(self, mtu: u16, ip_header: u16) -> Self {
-        let headers = ip_header.saturating_add(20);
+        let headers = ip_header.saturating_add(FIXED_HEADER as u16);
         let size = mtu.saturating_sub(headers);
         Self { maximum_segment_size: if size == 0 { 1 } else { size }, ..self }
     }

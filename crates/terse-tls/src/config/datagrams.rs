@@ -6,7 +6,7 @@ use crate::error::ApiMisuse;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Datagrams {
-    /// The largest datagram that is sent, in bytes, 50 to 65,507: what an IP packet on the path leaves for UDP, 28
+    /// The largest datagram that is sent, in bytes, [`Self::LEAST_DATAGRAM`] to [`Self::LARGEST_DATAGRAM`]: what an IP packet on the path leaves for UDP, 28
     /// bytes less than its MTU with IPv4 and 48 less with IPv6. What is received may be of any size.
     pub max_datagram: usize,
     /// How long an answer is waited for before a flight is sent again, while nothing is known of the path; doubled each
@@ -86,6 +86,12 @@ impl Default for Datagrams {
 }
 
 impl Datagrams {
+    /// The least [`Self::max_datagram`] in bytes: what a record and the header of a fragment take, and a byte of it.
+    pub const LEAST_DATAGRAM: usize = 50;
+
+    /// The greatest [`Self::max_datagram`] in bytes: the longest that UDP over IPv4 carries.
+    pub const LARGEST_DATAGRAM: usize = 65_507;
+
     /// Goes without a defence, for tests that show what it is for.
     #[cfg(terse_testing)]
     #[must_use]
@@ -169,7 +175,7 @@ impl Datagrams {
             Some(len) => len as usize,
             None => 0,
         };
-        if self.max_datagram < MIN_DATAGRAM + ids || self.max_datagram > MAX_DATAGRAM {
+        if self.max_datagram < Self::LEAST_DATAGRAM + ids || self.max_datagram > Self::LARGEST_DATAGRAM {
             return Err(ApiMisuse::DatagramOutOfRange);
         }
         if self.min_timeout == 0 || self.initial_timeout < self.min_timeout || self.max_timeout < self.initial_timeout {
@@ -178,9 +184,3 @@ impl Datagrams {
         Ok(())
     }
 }
-
-/// What a record and the header of a fragment take, and a byte of it.
-const MIN_DATAGRAM: usize = 50;
-
-/// The longest that UDP over IPv4 carries.
-const MAX_DATAGRAM: usize = 65_507;

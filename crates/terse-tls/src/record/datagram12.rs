@@ -5,14 +5,13 @@
 //! authenticated; an unprotected epoch drops no record for its number.
 
 use super::replay::Window;
-use super::tls12::{Binding, Protection};
+use super::tls12::{Binding, Protection, Unopened};
 use crate::crypto::CryptoError;
-use crate::error::Error;
 use crate::schedule::tls12::RecordKeys;
 use crate::wire::ContentType;
 
 /// The length in bytes of a header without a connection ID: type, version, epoch, sequence number, length.
-pub(crate) const HEADER_LEN: usize = 13;
+pub const HEADER_LEN: usize = 13;
 
 /// The longest `DTLSPlaintext.fragment` in bytes (RFC 6347, 4.1).
 pub(crate) const MAX_FRAGMENT: usize = 0x4000;
@@ -246,11 +245,11 @@ impl ReadEpoch {
         let opened = protection.open(number, &binding, fragment, limit + usize::from(with_cid));
         let content = match opened {
             Ok(content) => content,
-            Err(Error::Crypto(_)) => {
+            Err(Unopened::NotAuthentic) => {
                 self.forged += 1;
                 return Err(Refused::NotAuthentic);
             }
-            Err(_) => return Err(Refused::Malformed),
+            Err(Unopened::TooLong) => return Err(Refused::Malformed),
         };
         self.seen.note(header.number);
         if !with_cid {

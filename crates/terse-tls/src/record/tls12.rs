@@ -72,21 +72,38 @@ impl Protection {
         binding: &Binding<'_>,
         sealed: &'a mut [u8],
         limit: usize,
-    ) -> Result<&'a [u8], Error> {
-        const BAD_RECORD_MAC: Error = Error::Crypto(CryptoError::DecryptFailed);
-        let (explicit, ciphertext) = sealed.split_at_mut_checked(self.explicit_len).ok_or(BAD_RECORD_MAC)?;
-        let len = ciphertext.len().checked_sub(self.tag_len).ok_or(BAD_RECORD_MAC)?;
+    ) -> Result<&'a [u8], Unopened> {
+        let (explicit, ciphertext) = sealed.split_at_mut_checked(self.explicit_len).ok_or(Unopened::NotAuthentic)?;
+        let len = ciphertext.len().checked_sub(self.tag_len).ok_or(Unopened::NotAuthentic)?;
         if len > limit {
-            return Err(InvalidMessage::RecordTooLarge.into());
+            return Err(Unopened::TooLong);
         }
         let nonce = nonce(&self.iv, <[u8; 8]>::try_from(&*explicit).map_or(number, u64::from_be_bytes));
         let opened = binding.with(number, len, |data| self.key.open(&nonce, data, ciphertext));
-        opened.map_err(|_| BAD_RECORD_MAC)?;
-        Ok(&ciphertext[..len]) // longer than that by the tag
+        opened.map_err(|_| Unopened::NotAuthentic)?;
+        Ok(&ciphertext[..len]) // it had the tag's length more
     }
 }
 
-/// What the additional data has beside a record's number and length.
+/// Why a record cannot be opened: it ends a stream, and is dropped over datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unopened {
+    /// It has more content than is taken.
+    TooLong,
+    /// It cannot be decrypted.
+    NotAuthentic,
+}
+
+impl From<Unopened> for Error {
+    fn from(unopened: Unopened) -> Self {
+        match unopened {
+            Unopened::TooLong => InvalidMessage::RecordTooLarge.into(),
+            Unopened::NotAuthentic => CryptoError::DecryptFailed.into(),
+        }
+    }
+}
+
+/// What a record is bound to beside its number and length.
 pub(super) enum Binding<'a> {
     /// The record's type and version (RFC 5246, 6.2.3.3).
     Kind(Kind),

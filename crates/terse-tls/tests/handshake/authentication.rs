@@ -6,6 +6,7 @@ use terse_testkit::setup::Setup;
 use terse_tls::summary::AuthenticatedBy;
 use terse_tls::{
     AlertDescription, CertificateError, ClientAuthentication, Error, HandshakeType, ProtocolVersion, SignatureScheme,
+    Trust,
 };
 
 use crate::{PROVIDER, VERSIONS, check_traffic, providers};
@@ -123,6 +124,23 @@ fn certificate_authorities() {
             lengths.push(request.1);
         }
         assert!(lengths[1] > lengths[0] + "Terse CA".len() as u32);
+    }
+}
+
+/// A server that trusts so many CAs that their names have no room in a CertificateRequest says that it failed, and the caller of
+/// neither side is told that the call was wrong.
+#[test]
+fn more_certificate_authorities_than_fit() {
+    for version in VERSIONS {
+        let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
+        let roots = vec![Pki::shared(CHAIN).root(); 4_000];
+        let trust = Trust::new(PROVIDER, &roots).unwrap();
+        setup.server.client_authentication = ClientAuthentication::Required(trust);
+        setup.server.certificate_authorities = true;
+        let mut pair = setup.pair(1);
+        assert_eq!(pair.run(), Err(Failed { side: Side::Server, error: Error::Unencodable }));
+        let refused = Some(Error::AlertReceived(AlertDescription::INTERNAL_ERROR));
+        assert_eq!(pair.failure(Side::Client), refused.as_ref());
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Listener, Socket, Stack};
 use crate::Time;
 use crate::host::{SocketEvent, SocketId};
 use crate::network::{Cause, Verdict};
-use crate::packet::Packet;
+use crate::packet::{Packet, ip_header_len};
 use crate::tcp::{Config, Connection, Ecn, Failure, Segment, State, Transmit};
 
 /// A TCP socket.
@@ -174,7 +174,7 @@ impl Stack {
     /// The configuration with an MSS for which the link has room.
     fn fitted(&self, config: Config) -> Config {
         let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
-        let ip_header = if self.address.is_ipv4() { 20 } else { 40 };
+        let ip_header = ip_header_len(self.address) as u16;
         let most = config.clone().for_mtu(mtu, ip_header).maximum_segment_size;
         Config { maximum_segment_size: config.maximum_segment_size.min(most), ..config }
     }

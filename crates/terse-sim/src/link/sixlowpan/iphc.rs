@@ -1,7 +1,7 @@
 //! LOWPAN_IPHC and, for UDP, LOWPAN_NHC (RFC 6282, 3.1 and 4.3). smoltcp's type leaves out traffic class and contexts,
 //! and with the first ECN; so this is written here.
 
-use smoltcp::wire::{IpProtocol, UdpPacket};
+use smoltcp::wire::{IPV6_HEADER_LEN, IpProtocol, UdpPacket};
 
 use crate::layers::Layers;
 use crate::packet::Packet;
@@ -28,7 +28,7 @@ pub(super) struct Compressed {
 
 /// Compresses the headers of an IPv6 packet.
 pub(super) fn compress(packet: &Packet, context: &Context) -> Compressed {
-    let header = &packet.bytes()[..40];
+    let header = &packet.bytes()[..IPV6_HEADER_LEN];
     let payload = packet.payload();
     let mut bytes = vec![0b0110_0000, 0];
 
@@ -139,7 +139,7 @@ pub(super) fn decompress(bytes: &[u8], size: Option<usize>, context: &Context) -
     }
     packet.extend(reader.0);
     let size = size.unwrap_or(packet.len());
-    let len = u16::try_from(size.checked_sub(40)?).ok()?;
+    let len = u16::try_from(size.checked_sub(IPV6_HEADER_LEN)?).ok()?;
     if packet.len() > size {
         return None;
     }

@@ -17,14 +17,16 @@ use crate::wire::{
     SupportedGroups, SupportedVersions, Transport,
 };
 
+/// The body of a ClientHello, whose binders are still to be filled in.
+pub(super) struct UnboundClientHello(Vec<u8>);
+
 impl ExpectServerHello {
-    /// Sends a ClientHello for all enabled versions. A second one follows `transcript`.
-    pub(super) fn send_client_hello(
+    /// Makes a ClientHello for all enabled versions.
+    pub(super) fn client_hello(
         &mut self,
         cookie: Option<Cookie<'_>>,
-        transcript: Option<&Transcript>,
-        output: &mut Output<'_>,
-    ) -> Result<Vec<u8>, Error> {
+        output: &Output<'_>,
+    ) -> Result<UnboundClientHello, EncodeError> {
         let common = &self.config.common;
         let transport = output.link.transport();
         let mut extensions = ExtensionsBuilder::default();
@@ -75,8 +77,17 @@ impl ExpectServerHello {
             legacy_compression_methods: &[0],
             extensions: extensions.extensions(),
         };
-        let mut hello = hello.to_vec()?;
-        self.psks.bind(&mut hello, transcript, transport)?;
+        hello.to_vec().map(UnboundClientHello)
+    }
+
+    /// Sends a ClientHello; a second one follows `transcript`. Returns the message.
+    pub(super) fn send_client_hello(
+        &self,
+        UnboundClientHello(mut hello): UnboundClientHello,
+        transcript: Option<&Transcript>,
+        output: &mut Output<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        self.psks.bind(&mut hello, transcript, output.link.transport())?;
         let message = output.push(HandshakeType::CLIENT_HELLO, &Encoded(&hello))?.into();
         output.link.end_of_flight()?;
         Ok(message)

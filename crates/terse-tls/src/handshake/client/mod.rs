@@ -20,7 +20,7 @@ use crate::error::{ApiMisuse, Error, PeerIncompatible, PeerMisbehaved};
 use crate::resume::{SessionOffer, SessionSaver, StoredSession};
 use crate::schedule::{Pending, Transcript};
 use crate::wire::{
-    Cookie, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest,
+    Cookie, EncodeError, ExtensionMessage, ExtensionType, HandshakeType, HelloVerifyRequest, KeyShareHelloRetryRequest,
     PreSharedKeyServerHello, ProtocolVersion, Random, SelectedVersion, ServerHello, Transport,
 };
 
@@ -112,7 +112,9 @@ impl ExpectServerHello {
             saver,
             progress: Progress::First(Pending::new(&[])),
         };
-        let client_hello = hello.send_client_hello(None, None, output)?;
+        // Nothing but what the caller configured can be too long.
+        let client_hello = hello.client_hello(None, output).map_err(|EncodeError| ApiMisuse::NameTooLong)?;
+        let client_hello = hello.send_client_hello(client_hello, None, output)?;
         hello.psks.begin_early_data(&hello, &client_hello, output)?;
         hello.progress = Progress::First(Pending::new(&client_hello));
         Ok(Box::new(hello))
@@ -227,7 +229,8 @@ impl ExpectServerHello {
         self.legacy_cookie = cookie.into();
         self.progress = Progress::First(Pending::new(&[]));
         output.note("the server wants to see that this address is the client's: HelloVerifyRequest");
-        let client_hello = self.send_client_hello(None, None, output)?;
+        let client_hello = self.client_hello(None, output)?;
+        let client_hello = self.send_client_hello(client_hello, None, output)?;
         self.progress = Progress::First(Pending::new(&client_hello));
         Ok(Handshake::Client(self))
     }
@@ -260,11 +263,10 @@ impl ExpectServerHello {
         output.note("the server wants another key share or a cookie: HelloRetryRequest");
         self.psks.retry(suite, output);
         output.link.compatibility_point()?;
-        let client_hello = self.send_client_hello(cookie, Some(&transcript), output).map_err(|error| match error {
-            // Only the cookie can be too long, as the first ClientHello had enough room.
-            Error::ApiMisuse(ApiMisuse::NameTooLong) => PeerMisbehaved::IllegalHelloRetryRequest.into(),
-            error => error,
-        })?;
+        // The first ClientHello had room for everything but the peer's cookie and the key share that it wants.
+        let client_hello = self.client_hello(cookie, output);
+        let client_hello = client_hello.map_err(|EncodeError| PeerMisbehaved::IllegalHelloRetryRequest)?;
+        let client_hello = self.send_client_hello(client_hello, Some(&transcript), output)?;
         transcript.add(&client_hello);
         self.progress = Progress::Retried(suite, transcript);
         Ok(Handshake::Client(self))

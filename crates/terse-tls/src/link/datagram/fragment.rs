@@ -355,3 +355,15 @@ const MAX_AHEAD: u32 = 8;
 
 /// The most separate ranges that a message may have while it is reassembled.
 const MAX_RANGES: usize = 64;
+
+/// What is known of a message, and its header, in bytes of heap.
+const MESSAGE_STATE: usize = 128;
+
+/// Which bytes of a message came, in bytes of heap.
+const RANGES: usize = MAX_RANGES * size_of::<Range<usize>>();
+
+/// How many bytes of heap messages take beside their bodies, all in as many pieces as they may be; and once more the
+/// pieces of one, while room is made for the last of them.
+pub(super) const MAX_HEAP_BESIDE_BODIES: usize = (MAX_AHEAD as usize + 1) * (MESSAGE_STATE + RANGES) + RANGES;
+
+const _: () = assert!(size_of::<Partial>() + HEADER_LEN <= MESSAGE_STATE);

@@ -22,8 +22,10 @@ pub(crate) use driver::{Acknowledged, Driver, Sent};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::Sender;
 
-/// The most bytes of heap that it takes to remember which parts of messages were sent and received in which records.
-pub(crate) const ACKS: usize = outstanding::MAX_HEAP + ack::MAX_HEAP;
+/// How many bytes of heap this takes at most beside messages, flights and records of application data: what was sent in
+/// which records, and what came in which; which parts of messages came; and records that came ahead of their keys.
+pub(crate) const MAX_HEAP: usize =
+    outstanding::MAX_HEAP + ack::MAX_HEAP + fragment::MAX_HEAP_BESIDE_BODIES + receiver::MAX_HEAP;
 
 /// A ClientHello that was received before there was a connection.
 pub(crate) struct FirstMessage {

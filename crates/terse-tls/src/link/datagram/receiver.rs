@@ -14,7 +14,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
 use crate::link::{Incoming, Newest, Received, Record};
 use crate::record::datagram::RecordNumber;
-use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, Header, MAX_FRAGMENT, Refused};
 use crate::record::datagram13;
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::epoch::{APPLICATION, EARLY_DATA, HANDSHAKE};
@@ -32,6 +32,9 @@ use epochs::Epochs;
 
 /// The most bytes of records that are kept until the keys of their epoch are known.
 const MAX_HELD: usize = 1_500;
+
+/// How many bytes of heap these records take at most: each has a header at least, and where they are moves as it grows.
+pub(super) const MAX_HEAP: usize = MAX_HELD + 3 * (MAX_HELD / RECORD_HEADER_LEN + 1) * size_of::<Box<[u8]>>();
 
 /// The receiving half of a link over datagrams.
 pub(crate) struct Receiver {

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::ApiMisuse;
 use crate::crypto::Tls13Suite;
 use crate::test_crypto::suite;
 use crate::wire::Transport;
@@ -148,7 +147,7 @@ fn a_message_longer_than_its_header_can_say_is_refused() {
     let mut sender = Sender::new(false);
     let body = vec![0; 1 << 24];
     let error = sender.push(HandshakeType::FINISHED, &Finished(&body)).unwrap_err();
-    assert_eq!(error, ApiMisuse::NameTooLong.into());
+    assert_eq!(error, Error::Unencodable);
     assert!(sender.output.is_empty());
     assert_eq!(sender.push(HandshakeType::FINISHED, &Finished(&body[1..])).unwrap()[..4], [20, 0xff, 0xff, 0xff]);
 }
