@@ -4,13 +4,14 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
-use super::hellos::{AddressProof, Hellos, WholeClientHello};
+use super::hellos::{AddressProof, Hellos};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use super::tables::Events;
 use super::{ConnectionHandle, EndpointEvent};
 use crate::connection::{Connection, Event};
 use crate::error::Error;
+use crate::link::datagram::FirstMessage;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
@@ -49,7 +50,7 @@ impl Entry {
     pub(super) fn new(
         connection: Connection,
         address: SocketAddr,
-        hello: &WholeClientHello,
+        (first, random): (&FirstMessage, Random),
         proof: AddressProof,
         limits: &EndpointLimits,
     ) -> Self {
@@ -63,16 +64,16 @@ impl Entry {
             waiting: 0,
             has_early_data: false,
             give_up: None,
-            random: hello.random,
-            message_seq: hello.first.message_seq,
+            random,
+            message_seq: first.message_seq,
         };
-        entry.add_budget(limits, hello.first.bytes);
+        entry.add_budget(limits, first.bytes);
         entry
     }
 
     /// Whether this ClientHello is the one that the connection began with.
-    pub(super) fn began_with(&self, hello: &WholeClientHello) -> bool {
-        (self.random, self.message_seq) == (hello.random, hello.first.message_seq)
+    pub(super) fn began_with(&self, first: &FirstMessage, random: Random) -> bool {
+        (self.random, self.message_seq) == (random, first.message_seq)
     }
 
     /// So many bytes came from the address.

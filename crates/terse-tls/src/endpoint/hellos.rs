@@ -4,27 +4,25 @@
 //! message of a bounded length; the one that was not heard of for longest makes room.
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use super::counters::EndpointCounters;
 use super::limits::EndpointLimits;
-use crate::config::Common;
+use crate::config::ServerConfig;
 use crate::crypto::{Hash, Rng};
 use crate::error::Error;
-use crate::handshake::tls13::server::Retried;
 use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
 use crate::record::datagram12::Header;
 use crate::time::Instant;
-use crate::wire::{ClientHello, ContentType, HandshakeType, Random, Transport};
+use crate::wire::{ContentType, HandshakeType};
 
 mod cookies;
 mod tickets;
 
 pub(super) use cookies::{AddressProof, Verdict};
-use tickets::Tickets;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
@@ -36,21 +34,11 @@ const FRAGMENT_TIMEOUTS: u64 = 8;
 /// Numbers of ClientHellos: the first one has 0, and each HelloVerifyRequest is followed by another one.
 const MAX_SEQ: u16 = 3;
 
-/// A ClientHello that is there as a whole.
-pub(super) struct WholeClientHello {
-    pub(super) first: FirstMessage,
-    /// It came with a cookie that says what was asked for in a HelloRetryRequest.
-    pub(super) retried: Option<(Retried, Vec<u8>)>,
-    pub(super) random: Random,
-}
-
 pub(super) struct Hellos {
+    config: Arc<ServerConfig>,
     secrets: CookieSecrets,
     hash: &'static dyn Hash,
-    require_cookie: bool,
-    takes_any: bool,
-    tickets: Tickets,
-    max_clients: usize,
+    limits: EndpointLimits,
     max_message: usize,
     max_datagram: usize,
     /// After so many milliseconds without a fragment, the client is another one.
@@ -88,20 +76,19 @@ pub(super) fn is_client_hello(header: &Header, datagram: &[u8]) -> bool {
 }
 
 impl Hellos {
-    pub(super) fn new(common: &Common, limits: &EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+    pub(super) fn new(config: Arc<ServerConfig>, limits: &EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+        let common = &config.common;
         let settings = common.datagrams.unwrap_or_default();
         Ok(Self {
             secrets: CookieSecrets::new(rng)?,
             hash: common.provider.sha256,
-            require_cookie: limits.require_cookie,
-            takes_any: limits.takes_any_cookie(),
-            tickets: Tickets::new(limits),
-            max_clients: limits.max_first_messages,
+            limits: *limits,
             max_message: common.max_handshake_message.min(MAX_HELLO),
             max_datagram: settings.max_datagram,
             fragment_timeout: settings.initial_timeout.saturating_mul(FRAGMENT_TIMEOUTS),
             partial: BTreeMap::new(),
             clock: 0,
+            config,
         })
     }
 
@@ -112,7 +99,7 @@ impl Hellos {
         from: SocketAddr,
         datagram: &[u8],
         counters: &mut EndpointCounters,
-    ) -> Option<WholeClientHello> {
+    ) -> Option<FirstMessage> {
         let mut rest = datagram;
         let mut first = None;
         let mut datagrams = 1; // and none once it was counted
@@ -145,13 +132,7 @@ impl Hellos {
                 first = self.insert((now, from), &part, &mut datagrams, counters).or(first);
             }
         }
-        let first = first?;
-        let Ok(hello) = ClientHello::read(&first.message[fragment::HEADER_LEN..], Transport::Datagram) else {
-            counters.malformed += 1;
-            return None;
-        };
-        let random = hello.random;
-        Some(WholeClientHello { first, retried: None, random })
+        first
     }
 
     /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.
@@ -180,7 +161,7 @@ impl Hellos {
             self.partial.remove(&from); // the client is at another one
         }
         if !self.partial.contains_key(&from) {
-            if self.partial.len() >= self.max_clients {
+            if self.partial.len() >= self.limits.max_first_messages {
                 let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(from, _)| *from);
                 self.partial.remove(&oldest?);
                 counters.hellos_dropped += 1;

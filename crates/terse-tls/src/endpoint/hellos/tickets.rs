@@ -11,25 +11,15 @@ use core::task::Poll;
 
 use super::Hellos;
 use crate::cache::{AddressId, ServerStore, Ticket, first_tickets};
-use crate::config::ServerConfig;
-use crate::endpoint::limits::EndpointLimits;
 use crate::wire::ClientHello;
 
-/// How tickets are judged.
-pub(super) struct Tickets {
-    limits: EndpointLimits,
-}
-
-impl Tickets {
-    pub(super) const fn new(limits: &EndpointLimits) -> Self {
-        Self { limits: *limits }
-    }
-
+impl Hellos {
     /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, it is spent.
-    pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
-        let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
+    pub(super) fn spend_ticket(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
+        let cache = self.config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses);
+        let Some(cache) = cache else { return false };
         // What is malformed is refused once its address is known.
-        let mut tickets = first_tickets(cache.schemes, hello.extensions, config.common.caching_code_points());
+        let mut tickets = first_tickets(cache.schemes, hello.extensions, self.config.common.caching_code_points());
         tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
     }
 
@@ -44,9 +34,7 @@ impl Tickets {
         let address = if self.limits.takes_tickets_from_anywhere() { kept() } else { Some(address) };
         address.is_some_and(|address| store.spend(&ticket, address) == Ok(true))
     }
-}
 
-impl Hellos {
     /// What a cache knows an address by.
     pub(in crate::endpoint) fn address_id(&self, address: SocketAddr) -> AddressId {
         AddressId::new(address.ip(), self.hash)

@@ -54,12 +54,18 @@ impl Driver {
         Self { receiver, sender }
     }
 
-    /// Of a server to which `hello` came. Its own records begin with its number (RFC 6347, 4.2.1), and its messages with that
-    /// of the ClientHello (4.2.2).
-    pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Self {
+    /// Of a server to which `hello` came, which is to be handled. Its own records begin with `number` (RFC 6347, 4.2.1), and
+    /// its messages with that of the ClientHello (4.2.2).
+    pub(crate) fn accept(
+        common: &Common,
+        settings: &Datagrams,
+        cid: Option<Box<[u8]>>,
+        hello: &FirstMessage,
+        number: u64,
+    ) -> Self {
         let Self { mut receiver, sender } = Self::new(common, settings, cid);
         receiver.begin_with(hello);
-        Self { receiver, sender: sender.begin_at(hello.message_seq, hello.number) }
+        Self { receiver, sender: sender.begin_at(hello.message_seq, number) }
     }
 
     /// A record came that brought this. `has_acks`: those of the peer's records are acknowledged, or may be.

@@ -41,8 +41,6 @@ pub(crate) struct Receiver {
     held: VecDeque<Box<[u8]>>,
     /// How many of them can be tried now.
     held_due: usize,
-    /// The first message was there from the beginning, and is still to be handled.
-    has_first: bool,
     messages: Reassembler,
     /// What the peer is to be told of.
     arrived: Arrived,
@@ -72,7 +70,6 @@ impl Receiver {
             answered: None,
             held: VecDeque::new(),
             held_due: 0,
-            has_first: false,
             messages: Reassembler::new(max_message, 0),
             arrived: Arrived::default(),
             plaintext: Plaintext::new(),
@@ -95,12 +92,11 @@ impl Receiver {
         Self { may_be_dtls13, ..self }
     }
 
-    /// The first message was received already.
+    /// The first message was received already: [`Incoming::message`] has it.
     pub(super) fn begin_with(&mut self, first: &FirstMessage) {
         let Some((header, body)) = first.message.split_first_chunk() else { return };
         self.messages.set_next_seq(first.message_seq);
         self.messages.insert(FragmentHeader::parse(header), body);
-        self.has_first = true;
     }
 
     /// Handles what begins with a whole record, or with none. Returns how many bytes that is.
@@ -408,9 +404,6 @@ impl Drops {
 impl Receiver {
     /// The record that is next: one that was put aside, or what the input begins with.
     fn next(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if core::mem::take(&mut self.has_first) {
-            return Ok((0, Received::Handshake));
-        }
         if self.has_waiting() {
             self.held_due -= 1;
             let Some(mut record) = self.held.pop_front() else { return Ok((0, Received::Nothing)) };
@@ -505,7 +498,7 @@ impl Incoming for Receiver {
     }
 
     fn has_waiting(&self) -> bool {
-        self.has_first || self.held_due > 0
+        self.held_due > 0
     }
 
     fn message(&self) -> Result<Option<&[u8]>, Error> {
