@@ -41,7 +41,7 @@ mod tables;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
-use hellos::{AddressProof, Hellos, Verdict};
+use hellos::{AddressEvidence, Hellos, Verdict};
 #[cfg(terse_testing)]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
@@ -376,16 +376,16 @@ impl Endpoint {
         // A connection that has an ID is not known by its address, which somebody else may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
-        // RFC 9147, 5.11: who saw a ticket ends no connection with it.
-        let takes_tickets = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
+        // RFC 9147, 5.11: who saw a proof ends no connection with it.
+        let may_spend = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
         let is_replaced = replaced.is_some();
-        match self.hellos.judge(now, rng, from, (first, &received), takes_tickets) {
-            Ok(Verdict::Accept(proof, accepted)) => {
-                self.counters.tickets_spent += u32::from(proof == AddressProof::Ticket);
+        match self.hellos.judge(now, rng, from, (first, &received), may_spend) {
+            Ok(Verdict::Accept(evidence, accepted)) => {
+                self.counters.tickets_spent += u32::from(evidence == AddressEvidence::SpentProof);
                 if let Some(handle) = known.filter(|_| is_replaced) {
                     self.remove_known(handle, EndpointEvent::Replaced);
                 }
-                self.accept(now, rng, from, proof, accepted);
+                self.accept(now, rng, from, evidence, accepted);
             }
             Ok(Verdict::Reply(datagrams)) => self.reply(from, first, datagrams),
             Err(_) => self.counters.malformed += 1,
@@ -410,7 +410,7 @@ impl Endpoint {
         now: Now,
         rng: &mut dyn Rng,
         from: SocketAddr,
-        proof: AddressProof,
+        evidence: AddressEvidence,
         hello: AcceptedClientHello<'_>,
     ) {
         let is_full = self.connections.len() >= self.limits.max_connections;
@@ -437,7 +437,7 @@ impl Endpoint {
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, began_with, proof, &self.limits);
+        let entry = Entry::new(connection, from, began_with, evidence, &self.limits);
         self.connections.insert(handle, Box::new(entry));
         self.feed(handle, now, rng, from, &mut []); // what came of the ClientHello
     }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
-use super::hellos::{AddressProof, Hellos};
+use super::hellos::{AddressEvidence, Hellos};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use super::tables::Events;
@@ -51,14 +51,14 @@ impl Entry {
         connection: Connection,
         address: SocketAddr,
         (first, random): (&FirstMessage, Random),
-        proof: AddressProof,
+        evidence: AddressEvidence,
         limits: &EndpointLimits,
     ) -> Self {
         let mut entry = Self {
             connection,
             address,
             check: None,
-            budget: (proof != AddressProof::Cookie).then_some(0),
+            budget: (evidence != AddressEvidence::Cookie).then_some(0),
             timer: None,
             has_failed: false,
             waiting: 0,

@@ -1,14 +1,18 @@
-//! First messages: ClientHellos, put together if they come in fragments, and their cookies.
+//! First messages: ClientHellos, put together if they come in fragments, their cookies (`cookies`), and what may stand for
+//! one (`proof`).
 //!
 //! A ClientHello in one piece costs no memory. Of fragments, a bounded number of clients have a place, each for one
 //! message of a bounded length; the one that was not heard of for longest makes room.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::counters::EndpointCounters;
 use super::limits::EndpointLimits;
+use crate::cache::AddressId;
 use crate::config::ServerConfig;
 use crate::crypto::{Hash, Rng};
 use crate::error::Error;
@@ -20,9 +24,11 @@ use crate::time::Instant;
 use crate::wire::{ContentType, HandshakeType};
 
 mod cookies;
+mod proof;
 mod tickets;
 
-pub(super) use cookies::{AddressProof, Verdict};
+pub(super) use cookies::{AddressEvidence, Verdict};
+use proof::AddressProof;
 
 /// The longest ClientHello that is put together, in bytes: room for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
@@ -37,10 +43,10 @@ const MAX_SEQ: u16 = 3;
 pub(super) struct Hellos {
     config: Arc<ServerConfig>,
     secrets: CookieSecrets,
-    hash: &'static dyn Hash,
     limits: EndpointLimits,
+    /// What may stand for a cookie.
+    proofs: Vec<Box<dyn AddressProof>>,
     max_message: usize,
-    max_datagram: usize,
     /// After so many milliseconds without a fragment, the client is another one.
     fragment_timeout: u64,
     partial: BTreeMap<SocketAddr, Partial>,
@@ -81,10 +87,9 @@ impl Hellos {
         let settings = common.datagrams.unwrap_or_default();
         Ok(Self {
             secrets: CookieSecrets::new(rng)?,
-            hash: common.provider.sha256,
             limits: *limits,
+            proofs: proof::kinds(&config, limits),
             max_message: common.max_handshake_message.min(MAX_HELLO),
-            max_datagram: settings.max_datagram,
             fragment_timeout: settings.initial_timeout.saturating_mul(FRAGMENT_TIMEOUTS),
             partial: BTreeMap::new(),
             clock: 0,
@@ -133,6 +138,16 @@ impl Hellos {
             }
         }
         first
+    }
+
+    /// The hash of cookies and addresses.
+    fn hash(&self) -> &'static dyn Hash {
+        self.config.common.provider.sha256
+    }
+
+    /// What a proof knows an address by.
+    pub(super) fn address_id(&self, address: SocketAddr) -> AddressId {
+        AddressId::new(address.ip(), self.hash())
     }
 
     /// A client is past its ClientHello, or gone. What is left of one that was sent again is not to meet the next one.

@@ -25,25 +25,25 @@ use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
 use crate::record::datagram12;
 use crate::time::Now;
 use crate::wire::{
-    Alert, AlertDescription, CipherSuite, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest, NamedGroup,
-    ProtocolVersion,
+    Alert, AlertDescription, CipherSuite, ClientHello, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest,
+    NamedGroup, ProtocolVersion,
 };
 
 /// What is to be done with a ClientHello.
 pub(in crate::endpoint) enum Verdict<'a> {
     /// The client has shown where it is, as far as it must.
-    Accept(AddressProof, AcceptedClientHello<'a>),
+    Accept(AddressEvidence, AcceptedClientHello<'a>),
     /// These datagrams are to be sent there, and nothing kept.
     Reply(Vec<Vec<u8>>),
 }
 
 /// What a client has shown of where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::endpoint) enum AddressProof {
+pub(in crate::endpoint) enum AddressEvidence {
     /// That it gets what is sent there.
     Cookie,
-    /// A ticket that was made at its IP address, and not shown before: maybe by somebody else.
-    Ticket,
+    /// Something of the client's that nobody has shown before: it may be somebody else who has seen it.
+    SpentProof,
     Nothing,
 }
 
@@ -52,11 +52,11 @@ struct HelloOrigin {
     /// IP address and port.
     address: Vec<u8>,
     id: AddressId,
-    may_show_ticket: bool,
+    may_spend: bool,
 }
 
 impl Hellos {
-    /// Whether the client showed that it is at `from`, with a ticket only if it `may_show_ticket`. `received` is what its
+    /// Whether the client showed that it is at `from`, without a cookie only if it `may_spend` a proof. `received` is what its
     /// ClientHello says.
     pub(in crate::endpoint) fn judge<'a>(
         &mut self,
@@ -64,14 +64,14 @@ impl Hellos {
         rng: &mut dyn Rng,
         from: SocketAddr,
         (first, received): (&'a FirstMessage, &'a ReceivedClientHello<'a>),
-        may_show_ticket: bool,
+        may_spend: bool,
     ) -> Result<Verdict<'a>, Error> {
         let ip = match from.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
-        let origin = HelloOrigin { address, id: self.address_id(from), may_show_ticket };
+        let origin = HelloOrigin { address, id: self.address_id(from), may_spend };
         match received.version {
             Ok(ProtocolVersion::TLS_1_3) => self.judge13(now, rng, &origin, first, received),
             // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
@@ -87,9 +87,9 @@ impl Hellos {
         first: &'a FirstMessage,
         received: &'a ReceivedClientHello<'a>,
     ) -> Result<Verdict<'a>, Error> {
-        let accept = |proof| Ok(accept(proof, first, received, Negotiation::Due));
+        let accept = |evidence| Ok(accept(evidence, first, received, Negotiation::Due));
         if !self.limits.require_cookie {
-            return accept(AddressProof::Nothing);
+            return accept(AddressEvidence::Nothing);
         }
         let hello = &received.hello;
         let cookie = hello.cookie.unwrap_or_default();
@@ -99,15 +99,14 @@ impl Hellos {
             [&hello.legacy_version.0.to_be_bytes(), &hello.random, &suites, hello.legacy_compression_methods];
         if !cookie.is_empty()
             && (self.limits.takes_any_cookie()
-                || self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &bound, cookie)?)
+                || self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &bound, cookie)?)
         {
-            return accept(AddressProof::Cookie);
+            return accept(AddressEvidence::Cookie);
         }
-        let may_show_ticket = origin.may_show_ticket && cookie.is_empty() && received.version.is_ok();
-        if may_show_ticket && self.spend_ticket(hello, origin.id) {
-            return accept(AddressProof::Ticket);
+        if cookie.is_empty() && received.version.is_ok() && self.spend_proof(hello, origin) {
+            return accept(AddressEvidence::SpentProof);
         }
-        let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;
+        let cookie = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &bound)?;
         // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
         let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
         self.reply(first, Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body))
@@ -127,18 +126,18 @@ impl Hellos {
             return match self.read_cookie(now, rng, origin, cookie)? {
                 Some(retried) => {
                     let negotiation = Negotiation::Retried(retried, cookie);
-                    Ok(accept(AddressProof::Cookie, first, received, negotiation))
+                    Ok(accept(AddressEvidence::Cookie, first, received, negotiation))
                 }
                 None => self.reply(first, Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), // RFC 9147, 5.1
             };
         }
-        let accept = |proof, chosen| Ok(accept(proof, first, received, Negotiation::Done(chosen)));
+        let accept = |evidence, chosen| Ok(accept(evidence, first, received, Negotiation::Done(chosen)));
         let chosen = match FirstClientHello::new(&self.config, received, now).map(Box::new) {
-            // The client has to come again, with a cookie, by which alone it is judged then: no ticket is spent.
+            // The client has to come again, with a cookie, by which alone it is judged then: nothing is spent.
             Ok(chosen) if chosen.must_retry() => chosen,
-            chosen if !self.limits.require_cookie => return accept(AddressProof::Nothing, chosen),
-            Ok(chosen) if origin.may_show_ticket && self.spend_ticket(&received.hello, origin.id) => {
-                return accept(AddressProof::Ticket, Ok(chosen));
+            chosen if !self.limits.require_cookie => return accept(AddressEvidence::Nothing, chosen),
+            Ok(chosen) if self.spend_proof(&received.hello, origin) => {
+                return accept(AddressEvidence::SpentProof, Ok(chosen));
             }
             Ok(chosen) => chosen,
             // What is wrong with it is told once.
@@ -152,6 +151,11 @@ impl Hellos {
         self.reply(first, Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?))
     }
 
+    /// Whether the ClientHello has something that stands for a cookie. If so, it is spent.
+    fn spend_proof(&self, hello: &ClientHello<'_>, origin: &HelloOrigin) -> bool {
+        origin.may_spend && self.proofs.iter().any(|proof| proof.spend(hello, origin.id))
+    }
+
     /// The cookie of a HelloRetryRequest.
     fn make_cookie(
         &mut self,
@@ -163,7 +167,7 @@ impl Hellos {
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
         cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());
         cookie.extend_from_slice(&retried.hash);
-        let mac = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &[&cookie])?;
+        let mac = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &[&cookie])?;
         cookie.extend_from_slice(&mac);
         Ok(cookie)
     }
@@ -177,18 +181,19 @@ impl Hellos {
         cookie: &[u8],
     ) -> Result<Option<Retried>, Error> {
         let Some((said, mac)) = cookie.split_last_chunk::<COOKIE_LEN>() else { return Ok(None) };
-        let is_good = self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &[said], mac)?;
+        let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &[said], mac)?;
         Ok(parse(said).filter(|_| is_good || self.limits.takes_any_cookie()))
     }
 
     fn reply<'a>(&self, first: &FirstMessage, reply: Reply) -> Result<Verdict<'a>, Error> {
-        reply.datagrams(first, self.max_datagram).map(Verdict::Reply)
+        let settings = self.config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
+        reply.datagrams(first, settings.max_datagram).map(Verdict::Reply)
     }
 }
 
 /// The client begins a connection. After a HelloRetryRequest the server has sent records under the numbers before.
 const fn accept<'a>(
-    proof: AddressProof,
+    evidence: AddressEvidence,
     first: &'a FirstMessage,
     received: &'a ReceivedClientHello<'a>,
     negotiation: Negotiation<'a>,
@@ -197,7 +202,7 @@ const fn accept<'a>(
         Negotiation::Retried(..) => first.number + MAX_DATAGRAMS, // of 48 bits
         Negotiation::Due | Negotiation::Done(_) => first.number,
     };
-    Verdict::Accept(proof, AcceptedClientHello { first, received, negotiation, number })
+    Verdict::Accept(evidence, AcceptedClientHello { first, received, negotiation, number })
 }
 
 /// What a cookie says.

@@ -6,24 +6,30 @@
 //! What must always hold: a ticket proves its address once, and only the IP address of the handshake that made it; it
 //! is spent before anything is answered; a store that is not sure says no; few are looked up.
 
-use core::net::SocketAddr;
 use core::task::Poll;
 
-use super::Hellos;
-use crate::cache::{AddressId, ServerStore, Ticket, first_tickets};
+use super::proof::AddressProof;
+use crate::cache::{AddressId, CodePoints, ServerCache, Ticket, first_tickets};
+use crate::config::ServerConfig;
+use crate::endpoint::limits::EndpointLimits;
 use crate::wire::ClientHello;
 
-impl Hellos {
-    /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, it is spent.
-    pub(super) fn spend_ticket(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
-        let cache = self.config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses);
-        let Some(cache) = cache else { return false };
-        // What is malformed is refused once its address is known.
-        let mut tickets = first_tickets(cache.schemes, hello.extensions, self.config.common.caching_code_points());
-        tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
+/// The tickets of a server's cache.
+pub(super) struct CacheTickets {
+    cache: ServerCache,
+    code_points: CodePoints,
+    limits: EndpointLimits,
+}
+
+impl CacheTickets {
+    /// `None`: there is no cache, or its tickets prove nothing here.
+    pub(super) fn new(config: &ServerConfig, limits: &EndpointLimits) -> Option<Self> {
+        let cache = config.cache.clone().filter(|_| limits.tickets_prove_addresses)?;
+        Some(Self { cache, code_points: config.common.caching_code_points(), limits: *limits })
     }
 
-    fn spend(&self, store: &dyn ServerStore, ticket: Ticket, address: AddressId) -> bool {
+    fn spend_ticket(&self, ticket: Ticket, address: AddressId) -> bool {
+        let store = &self.cache.store;
         let kept = || match store.find(&ticket) {
             Poll::Ready(row) => row?.address,
             Poll::Pending => None,
@@ -34,9 +40,12 @@ impl Hellos {
         let address = if self.limits.takes_tickets_from_anywhere() { kept() } else { Some(address) };
         address.is_some_and(|address| store.spend(&ticket, address) == Ok(true))
     }
+}
 
-    /// What a cache knows an address by.
-    pub(in crate::endpoint) fn address_id(&self, address: SocketAddr) -> AddressId {
-        AddressId::new(address.ip(), self.hash)
+impl AddressProof for CacheTickets {
+    fn spend(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
+        // What is malformed is refused once its address is known.
+        let mut tickets = first_tickets(self.cache.schemes, hello.extensions, self.code_points);
+        tickets.any(|ticket| self.spend_ticket(ticket, address))
     }
 }
