@@ -15,6 +15,7 @@ use crate::resume::{SessionOffer, SessionRequirements};
 use crate::summary::Summary;
 use crate::time::{Instant, Now};
 use crate::wire::{Alert, AlertDescription, ContentType, ProtocolVersion};
+pub(crate) use datagram::AcceptedClientHello;
 use datagram::Arrivals;
 use ids::Ids;
 pub(crate) use paths::MAX_CHECK;

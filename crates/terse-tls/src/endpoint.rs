@@ -19,13 +19,16 @@ use core::net::SocketAddr;
 
 use crate::cache::StoreAnswer;
 use crate::config::ServerConfig;
-use crate::connection::Connection;
+use crate::connection::{AcceptedClientHello, Connection};
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
+use crate::handshake::Message;
+use crate::handshake::server::ReceivedClientHello;
+use crate::link::datagram::FirstMessage;
 use crate::record::datagram12::Header;
 use crate::record::datagram13;
 use crate::time::{Instant, Now};
-use crate::wire::ContentType;
+use crate::wire::{ContentType, Transport};
 
 mod counters;
 mod entry;
@@ -37,7 +40,7 @@ mod tables;
 
 pub use counters::EndpointCounters;
 use entry::Entry;
-use hellos::{AddressProof, Hellos, Verdict, WholeClientHello};
+use hellos::{AddressEvidence, Hellos, Verdict};
 #[cfg(terse_testing)]
 pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
@@ -128,7 +131,7 @@ impl Endpoint {
         }
         let key = HashKey::random(rng)?;
         Ok(Self {
-            hellos: Hellos::new(&config.common, &limits, rng)?,
+            hellos: Hellos::new(config.clone(), &limits, rng)?,
             config,
             limits,
             connections: ByHandle::with_hasher(key.of_handles()),
@@ -160,8 +163,8 @@ impl Endpoint {
             };
         }
         if hellos::is_client_hello(&header, datagram) {
-            if let Some(hello) = self.hellos.put_together(now.monotonic, from, datagram, &mut self.counters) {
-                self.hello(now, rng, from, hello);
+            if let Some(first) = self.hellos.put_together(now.monotonic, from, datagram, &mut self.counters) {
+                self.hello(now, rng, from, &first);
             }
             return;
         }
@@ -348,14 +351,17 @@ impl Endpoint {
         self.connection_id().unwrap_or(0).into()
     }
 
-    /// Handles a complete ClientHello.
-    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, mut hello: WholeClientHello) {
+    /// A ClientHello is there as a whole. It is read here, once for all that follow.
+    fn hello(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, first: &FirstMessage) {
+        let message = Message::new(&first.message, Transport::Datagram).map_err(Error::from);
+        let received = message.and_then(|message| ReceivedClientHello::read(&self.config.common, message));
+        let Ok(received) = received else { return self.counters.malformed += 1 };
         let known = self.by_address.find(from);
         if let Some(handle) = known
             && let Some(entry) = self.connections.get_mut(&handle)
-            && entry.began_with(&hello)
+            && entry.began_with(first, received.hello.random)
         {
-            entry.add_budget(&self.limits, hello.first.bytes);
+            entry.add_budget(&self.limits, first.bytes);
             entry.connection.peer_repeats(now);
             touch(&mut self.touched, handle);
             return;
@@ -368,33 +374,43 @@ impl Endpoint {
         // A connection with an ID is not identified by its address, which another client may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
-        // RFC 9147, 5.11: an observed ticket must not end a connection.
-        let takes_tickets = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
+        // RFC 9147, 5.11: who saw a proof ends no connection with it.
+        let may_spend = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
         let is_replaced = replaced.is_some();
-        let proof = match self.hellos.check_cookie(now, rng, &self.config, from, &mut hello, takes_tickets) {
-            Ok(Verdict::Accept(proof)) => proof,
-            Ok(Verdict::Reply(datagrams)) => {
-                let len: usize = datagrams.iter().map(Vec::len).sum();
-                let is_allowed = len <= entry::AMPLIFICATION * hello.first.bytes || self.limits.amplifies();
-                if is_allowed && self.replies.len() + datagrams.len() <= MAX_REPLIES {
-                    self.counters.cookies_sent += 1;
-                    self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
-                } else {
-                    self.counters.refused += 1;
+        match self.hellos.judge(now, rng, from, (first, &received), may_spend) {
+            Ok(Verdict::Accept(evidence, accepted)) => {
+                self.counters.tickets_spent += u32::from(evidence == AddressEvidence::SpentProof);
+                if let Some(handle) = known.filter(|_| is_replaced) {
+                    self.remove_known(handle, EndpointEvent::Replaced);
                 }
-                return;
+                self.accept(now, rng, from, evidence, accepted);
             }
-            Err(_) => return self.counters.malformed += 1,
-        };
-        self.counters.tickets_spent += u32::from(proof == AddressProof::Ticket);
-        if let Some(handle) = known.filter(|_| is_replaced) {
-            self.remove_known(handle, EndpointEvent::Replaced);
+            Ok(Verdict::Reply(datagrams)) => self.reply(from, first, datagrams),
+            Err(_) => self.counters.malformed += 1,
         }
-        self.accept(now, rng, from, &hello, proof);
     }
 
-    /// Begins a new connection.
-    fn accept(&mut self, now: Now, rng: &mut dyn Rng, from: SocketAddr, hello: &WholeClientHello, proof: AddressProof) {
+    /// Answers a ClientHello of which nothing is kept.
+    fn reply(&mut self, from: SocketAddr, first: &FirstMessage, datagrams: Vec<Vec<u8>>) {
+        let len: usize = datagrams.iter().map(Vec::len).sum();
+        let is_allowed = len <= entry::AMPLIFICATION * first.bytes || self.limits.amplifies();
+        if is_allowed && self.replies.len() + datagrams.len() <= MAX_REPLIES {
+            self.counters.cookies_sent += 1;
+            self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
+        } else {
+            self.counters.refused += 1;
+        }
+    }
+
+    /// Begins a connection.
+    fn accept(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        from: SocketAddr,
+        evidence: AddressEvidence,
+        hello: AcceptedClientHello<'_>,
+    ) {
         let is_full = self.connections.len() >= self.limits.max_connections;
         if (is_full || self.half_open.len() >= self.limits.max_half_open)
             && let Some(oldest) = self.half_open.first().copied()
@@ -408,9 +424,8 @@ impl Endpoint {
         }
         let Some(cid) = self.new_cid(rng) else { return self.counters.refused += 1 };
         let id = self.hellos.address_id(from);
-        let Ok(connection) =
-            Connection::accept(self.config.clone(), cid.clone(), &hello.first, hello.retried.clone(), id, now)
-        else {
+        let began_with = (hello.first, hello.received.hello.random);
+        let Ok(connection) = Connection::accept(self.config.clone(), cid.clone(), hello, id, now, rng) else {
             return self.counters.refused += 1;
         };
         let handle = ConnectionHandle(self.next_handle);
@@ -420,9 +435,9 @@ impl Endpoint {
         }
         self.by_address.insert(from, handle);
         self.half_open.insert(handle);
-        let entry = Entry::new(connection, from, hello, proof, &self.limits);
+        let entry = Entry::new(connection, from, began_with, evidence, &self.limits);
         self.connections.insert(handle, Box::new(entry));
-        self.feed(handle, now, rng, from, &mut []);
+        self.feed(handle, now, rng, from, &mut []); // what came of the ClientHello
     }
 
     /// Passes a datagram to a connection.

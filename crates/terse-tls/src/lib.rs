@@ -8,7 +8,7 @@
 #![warn(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, terse_testing))]
 extern crate std;
 
 /// In every binary that has test code: `make product` looks for it.
@@ -40,6 +40,8 @@ pub mod summary;
 mod test_crypto;
 mod time;
 mod wire;
+#[cfg(terse_testing)]
+mod work;
 
 #[cfg(terse_testing)]
 pub use cache::CacheDefence;
@@ -69,3 +71,5 @@ pub use wire::{
     ClientCertificateType, ConnectionIdUsage, ContentType, ExtensionType, HandshakeType, MaxFragmentLength, NamedGroup,
     ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
+#[cfg(terse_testing)]
+pub use work::Work;

@@ -8,38 +8,58 @@ use alloc::vec::Vec;
 use super::{Config, Connection, Progress};
 use crate::cache::{self, AddressId};
 use crate::config::{ServerConfig, TraceEvent};
+use crate::crypto::Rng;
 use crate::error::{Error, InvalidMessage};
-use crate::handshake::tls13::server::Retried;
-use crate::handshake::{Handshake, server::ExpectClientHello};
+use crate::handshake::Handshake;
+use crate::handshake::server::{ExpectClientHello, Negotiation, ReceivedClientHello};
 use crate::link::Halves;
 use crate::link::datagram::{Acknowledged, FirstMessage, Sent};
 use crate::record::datagram::RecordNumber;
 use crate::time::{Instant, Now};
 use crate::wire::Transport;
 
+/// A ClientHello with which a connection of an endpoint begins.
+pub(crate) struct AcceptedClientHello<'a> {
+    /// The message as it came.
+    pub(crate) first: &'a FirstMessage,
+    /// What it says.
+    pub(crate) received: &'a ReceivedClientHello<'a>,
+    /// What was chosen from it.
+    pub(crate) negotiation: Negotiation<'a>,
+    /// The number of the first record that this side sends.
+    pub(crate) number: u64,
+}
+
 impl Connection {
-    /// A server over datagrams to which a ClientHello came, from `address`. The configuration was checked.
+    /// A server over datagrams to which this ClientHello came, from `address`: it is handled. The configuration was
+    /// checked. If the handshake fails, the connection says so as soon as it is asked to do anything.
     pub(crate) fn accept(
         config: Arc<ServerConfig>,
         cid: Option<Box<[u8]>>,
-        hello: &FirstMessage,
-        retried: Option<(Retried, Vec<u8>)>,
+        hello: AcceptedClientHello<'_>,
         address: AddressId,
         now: Now,
+        rng: &mut dyn Rng,
     ) -> Result<Self, Error> {
-        let link = Halves::accept(&config, cid, hello);
+        let AcceptedClientHello { first, received, negotiation, number } = hello;
+        let link = Halves::accept(&config, cid, first, number);
         let mut connection = Self::new(Config::Server(config.clone()), link, now);
-        connection.handshake = Some(match retried {
-            None => Handshake::Server(ExpectClientHello::new(config)),
-            Some((retried, cookie)) => {
+        let (handshake, chosen) = match negotiation {
+            Negotiation::Due => (Handshake::Server(ExpectClientHello::new(config)), None),
+            Negotiation::Done(chosen) => (Handshake::Server(ExpectClientHello::new(config)), Some(chosen)),
+            Negotiation::Retried(retried, cookie) => {
                 connection.summary.round_trips = 2;
-                Handshake::Tls13Server(retried.expect_second(config, &cookie)?)
+                (Handshake::Tls13Server(retried.expect_second(config, cookie)?), None)
             }
-        });
-        connection.summary.received.datagrams = hello.datagrams;
-        connection.summary.received.record_bytes = hello.bytes as u64;
+        };
+        connection.handshake = Some(handshake);
+        connection.summary.received.datagrams = first.datagrams;
+        connection.summary.received.record_bytes = first.bytes as u64;
         connection.client_address = Some(address);
         connection.ids.of_endpoint = true;
+        if let Err(error) = connection.handle_client_hello(now, rng, received, chosen) {
+            connection.fail(error, now);
+        }
         Ok(connection)
     }
 

@@ -8,6 +8,8 @@ use crate::cache::{self, StoreAnswer};
 use crate::config::TraceEvent;
 use crate::crypto::Rng;
 use crate::error::{ApiMisuse, Error};
+use crate::handshake::server::ReceivedClientHello;
+use crate::handshake::tls13::server::Chosen;
 use crate::handshake::{ExpectStore, Handshake, LookUp, Message, Output, Receive};
 use crate::link::{Incoming, Link as _, Newest, Received, Record};
 use crate::time::Now;
@@ -113,16 +115,26 @@ impl Connection {
             self.step(now, rng, |handshake, receiver, output| {
                 let bytes = receiver.message()?.unwrap_or_default();
                 let message = Message::new(bytes, output.link.transport())?;
-                if !handshake.is_finished() {
-                    output.summary.received.count_message(message.kind, bytes.len());
-                }
-                if let Some(trace) = output.trace {
-                    trace.event(TraceEvent::Received(message.kind, bytes.len()));
-                }
+                output.note_received(message, &handshake);
                 Ok((handshake.handle(message, output)?, bytes.len()))
             })?;
         }
         Ok(())
+    }
+
+    /// Handles the ClientHello that the link began with, once it was read; in TLS 1.3 maybe with what was chosen from
+    /// it. While a store takes its time it waits as bytes, as any message does.
+    pub(super) fn handle_client_hello<'a>(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        received: &'a ReceivedClientHello<'a>,
+        chosen: Option<Chosen<'a>>,
+    ) -> Result<(), Error> {
+        self.step(now, rng, |handshake, _, output| {
+            output.note_received(received.message, &handshake);
+            Ok((handshake.client_hello(received, chosen, output)?, received.message.bytes.len()))
+        })
     }
 
     /// The signature that was waited for is there.

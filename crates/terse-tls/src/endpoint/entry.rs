@@ -4,13 +4,14 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use core::net::SocketAddr;
 
-use super::hellos::{AddressProof, Hellos, WholeClientHello};
+use super::hellos::{AddressEvidence, Hellos};
 use super::limits::EndpointLimits;
 use super::paths::Check;
 use super::tables::Events;
 use super::{ConnectionHandle, EndpointEvent};
 use crate::connection::{Connection, Event};
 use crate::error::Error;
+use crate::link::datagram::FirstMessage;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
@@ -50,30 +51,30 @@ impl Entry {
     pub(super) fn new(
         connection: Connection,
         address: SocketAddr,
-        hello: &WholeClientHello,
-        proof: AddressProof,
+        (first, random): (&FirstMessage, Random),
+        evidence: AddressEvidence,
         limits: &EndpointLimits,
     ) -> Self {
         let mut entry = Self {
             connection,
             address,
             check: None,
-            budget: (proof != AddressProof::Cookie).then_some(0),
+            budget: (evidence != AddressEvidence::Cookie).then_some(0),
             timer: None,
             has_failed: false,
             waiting: 0,
             has_early_data: false,
             give_up: None,
-            random: hello.random,
-            message_seq: hello.first.message_seq,
+            random,
+            message_seq: first.message_seq,
         };
-        entry.add_budget(limits, hello.first.bytes);
+        entry.add_budget(limits, first.bytes);
         entry
     }
 
     /// Whether this ClientHello is the one that the connection began with.
-    pub(super) fn began_with(&self, hello: &WholeClientHello) -> bool {
-        (self.random, self.message_seq) == (hello.random, hello.first.message_seq)
+    pub(super) fn began_with(&self, first: &FirstMessage, random: Random) -> bool {
+        (self.random, self.message_seq) == (random, first.message_seq)
     }
 
     /// Notes that `received` bytes came from the address.

@@ -1,30 +1,34 @@
-//! First messages: reassembles ClientHellos, and checks their cookies.
+//! First messages: ClientHellos, put together if they come in fragments, their cookies (`cookies`), and what may stand for
+//! one (`proof`).
 //!
 //! A ClientHello in one fragment takes no memory. A bounded number of clients have a place for fragments, each for one
 //! message of bounded length. The client that was silent for longest makes room for a new one.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::counters::EndpointCounters;
 use super::limits::EndpointLimits;
-use crate::config::Common;
+use crate::cache::AddressId;
+use crate::config::ServerConfig;
 use crate::crypto::{Hash, Rng};
 use crate::error::Error;
-use crate::handshake::tls13::server::Retried;
 use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::CookieSecrets;
 use crate::link::datagram::fragment::{self, FragmentHeader, Reassembler};
 use crate::record::datagram12::Header;
 use crate::time::Instant;
-use crate::wire::{ClientHello, ContentType, HandshakeType, Random, Transport};
+use crate::wire::{ContentType, HandshakeType};
 
 mod cookies;
+mod proof;
 mod tickets;
 
-pub(super) use cookies::{AddressProof, Verdict};
-use tickets::Tickets;
+pub(super) use cookies::{AddressEvidence, Verdict};
+use proof::AddressProof;
 
 /// The longest ClientHello that is accepted, in bytes: enough for a hybrid key share and a large ticket.
 const MAX_HELLO: usize = 4_096;
@@ -37,24 +41,14 @@ const FRAGMENT_TIMEOUTS: u64 = 8;
 /// one.
 const MAX_SEQ: u16 = 3;
 
-/// A complete ClientHello.
-pub(super) struct WholeClientHello {
-    pub(super) first: FirstMessage,
-    /// The content of its cookie, if it answers a HelloRetryRequest, and the cookie.
-    pub(super) retried: Option<(Retried, Vec<u8>)>,
-    pub(super) random: Random,
-}
-
 pub(super) struct Hellos {
+    config: Arc<ServerConfig>,
     secrets: CookieSecrets,
-    hash: &'static dyn Hash,
-    require_cookie: bool,
-    takes_any: bool,
-    tickets: Tickets,
-    max_clients: usize,
+    limits: EndpointLimits,
+    /// What may stand for a cookie.
+    proofs: Vec<Box<dyn AddressProof>>,
     max_message: usize,
-    max_datagram: usize,
-    /// After how many milliseconds without a fragment a new ClientHello is assumed.
+    /// After so many milliseconds without a fragment, the client is another one.
     fragment_timeout: u64,
     partial: BTreeMap<SocketAddr, Partial>,
     /// Counts all fragments.
@@ -89,20 +83,18 @@ pub(super) fn is_client_hello(header: &Header, datagram: &[u8]) -> bool {
 }
 
 impl Hellos {
-    pub(super) fn new(common: &Common, limits: &EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+    pub(super) fn new(config: Arc<ServerConfig>, limits: &EndpointLimits, rng: &mut dyn Rng) -> Result<Self, Error> {
+        let common = &config.common;
         let settings = common.datagrams.unwrap_or_default();
         Ok(Self {
             secrets: CookieSecrets::new(rng)?,
-            hash: common.provider.sha256,
-            require_cookie: limits.require_cookie,
-            takes_any: limits.takes_any_cookie(),
-            tickets: Tickets::new(limits),
-            max_clients: limits.max_first_messages,
+            limits: *limits,
+            proofs: proof::kinds(&config, limits),
             max_message: common.max_handshake_message.min(MAX_HELLO),
-            max_datagram: settings.max_datagram,
             fragment_timeout: settings.initial_timeout.saturating_mul(FRAGMENT_TIMEOUTS),
             partial: BTreeMap::new(),
             clock: 0,
+            config,
         })
     }
 
@@ -113,7 +105,7 @@ impl Hellos {
         from: SocketAddr,
         datagram: &[u8],
         counters: &mut EndpointCounters,
-    ) -> Option<WholeClientHello> {
+    ) -> Option<FirstMessage> {
         let mut rest = datagram;
         let mut first = None;
         let mut datagrams = 1; // 0 once it was counted
@@ -146,13 +138,17 @@ impl Hellos {
                 first = self.insert((now, from), &part, &mut datagrams, counters).or(first);
             }
         }
-        let first = first?;
-        let Ok(hello) = ClientHello::read(&first.message[fragment::HEADER_LEN..], Transport::Datagram) else {
-            counters.malformed += 1;
-            return None;
-        };
-        let random = hello.random;
-        Some(WholeClientHello { first, retried: None, random })
+        first
+    }
+
+    /// The hash of cookies and addresses.
+    fn hash(&self) -> &'static dyn Hash {
+        self.config.common.provider.sha256
+    }
+
+    /// What a proof knows an address by.
+    pub(super) fn address_id(&self, address: SocketAddr) -> AddressId {
+        AddressId::new(address.ip(), self.hash())
     }
 
     /// Forgets the fragments of a client that has finished its handshake, or was removed, so that they are not mixed
@@ -182,7 +178,7 @@ impl Hellos {
             self.partial.remove(&from); // the client has begun another message
         }
         if !self.partial.contains_key(&from) {
-            if self.partial.len() >= self.max_clients {
+            if self.partial.len() >= self.limits.max_first_messages {
                 let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(from, _)| *from);
                 self.partial.remove(&oldest?);
                 counters.hellos_dropped += 1;

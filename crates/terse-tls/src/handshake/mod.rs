@@ -32,8 +32,10 @@ mod store;
 pub(crate) mod tls12;
 pub(crate) mod tls13;
 
+use server::ReceivedClientHello;
 pub use signature::SignatureRequest;
 pub(crate) use store::{ExpectStore, LookUp};
+use tls13::server::Chosen;
 
 /// A whole handshake message.
 #[derive(Clone, Copy)]
@@ -217,7 +219,21 @@ impl Handshake {
         }
     }
 
-    /// Returns the request of a state that waits for the signature of an external key.
+    /// As [`Self::handle`], of a ClientHello that was read, and from which all was chosen in TLS 1.3, or nothing.
+    pub(crate) fn client_hello<'a>(
+        self,
+        received: &'a ReceivedClientHello<'a>,
+        chosen: Option<Chosen<'a>>,
+        output: &mut Output<'_>,
+    ) -> Result<Self, Error> {
+        match self {
+            Self::Server(state) => state.client_hello(received, chosen, output),
+            Self::Tls13Server(state) => state.client_hello(received, output).map(Self::Tls13Server),
+            _ => Err(received.message.unexpected()),
+        }
+    }
+
+    /// What the state waits for a key outside to sign.
     pub(crate) fn signature_request(&self) -> Option<&SignatureRequest> {
         match self {
             Self::Tls12Client(state) => state.signature_request(),
@@ -326,7 +342,17 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Notes an object that was omitted because it is cached.
+    /// Counts a message that came for a handshake, and tells of it.
+    pub(crate) fn note_received(&mut self, message: Message<'_>, handshake: &Handshake) {
+        if !handshake.is_finished() {
+            self.summary.received.count_message(message.kind, message.bytes.len());
+        }
+        if let Some(trace) = self.trace {
+            trace.event(TraceEvent::Received(message.kind, message.bytes.len()));
+        }
+    }
+
+    /// Notes an object that was cached.
     pub(crate) fn left_out(&mut self, object: CachedObject) {
         self.summary.cached.push(object);
         if let Some(trace) = self.trace {

@@ -51,10 +51,15 @@ impl Halves {
         }
     }
 
-    /// Returns the halves of a server's link over datagrams after a ClientHello was received.
-    pub(crate) fn accept(config: &ServerConfig, cid: Option<Box<[u8]>>, hello: &datagram::FirstMessage) -> Self {
-        let settings = config.common.datagrams.unwrap_or_default(); // present: a ClientHello came in datagrams
-        Self::Datagrams(Box::new(datagram::Driver::accept(&config.common, &settings, cid, hello)))
+    /// Those of a server over datagrams to which a ClientHello came. Its own records begin with `number`.
+    pub(crate) fn accept(
+        config: &ServerConfig,
+        cid: Option<Box<[u8]>>,
+        hello: &datagram::FirstMessage,
+        number: u64,
+    ) -> Self {
+        let settings = config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
+        Self::Datagrams(Box::new(datagram::Driver::accept(&config.common, &settings, cid, hello, number)))
     }
 
     fn over_stream(common: &Common, compatibility_mode: bool) -> Self {

@@ -26,6 +26,8 @@ pub(crate) struct ClientHello<'a> {
 impl<'a> ClientHello<'a> {
     /// Parses the body of a message over this transport.
     pub(crate) fn read(body: &'a [u8], transport: Transport) -> Result<Self, InvalidMessage> {
+        #[cfg(terse_testing)]
+        crate::work::Work::parsed_client_hello();
         let mut reader = Reader::new(body);
         let hello = Self::parse_as(&mut reader, transport)?;
         reader.finish()?;

@@ -19,6 +19,7 @@
 //! - [`connection_ids`]: more of them, for clients that change their network
 //! - [`hostile`]: by peers that have them
 //! - [`endpoint`]: many clients at one server
+//! - [`once`]: what a ClientHello costs it
 //! - [`cookies`]: how they know in DTLS 1.3 that a client is where it says
 //! - [`tickets`]: how they know it of a client that comes back
 //! - [`late`]: servers whose store answers later
@@ -49,6 +50,7 @@ mod key_updates;
 mod late;
 mod modes;
 mod narrow;
+mod once;
 mod outcome;
 mod pairs;
 mod paths;

@@ -17,7 +17,7 @@ use terse_tls::cache::{
 use terse_tls::summary::{CachedObject, Mode};
 use terse_tls::{
     ClientAuthentication, Datagrams, Endpoint, EndpointEvent, EndpointLimits, LearnedIssuers, NamedGroup,
-    ProtocolVersion, Summary, Undefended,
+    ProtocolVersion, Summary, Undefended, Work,
 };
 
 use crate::modes::{BOTH_VERSIONS, CHAIN, PROVIDER, mutual};
@@ -174,6 +174,19 @@ fn rule_7_who_comes_back_saves_the_round_trip() {
 }
 
 /// `bithac` and `compact` without client authentication, where only what the server shows is left out.
+/// The connection goes on with what was parsed and chosen when the ticket was spent.
+#[test]
+fn rule_7_a_client_hello_is_parsed_and_negotiated_once() {
+    for setting in settings() {
+        let mut scene = Scene::visited(setting, EndpointLimits::default());
+        let (client, hello) = scene.seen_hello(address(HOME, 4000));
+        let before = Work::so_far();
+        scene.assert_served(client, hello, (0, 1));
+        let work = Work::since(before);
+        assert_eq!((work.client_hellos_parsed, work.client_hellos_negotiated), (1, 1));
+    }
+}
+
 #[test]
 fn rule_7_also_for_clients_without_a_certificate() {
     for version in BOTH_VERSIONS {

@@ -7,163 +7,202 @@
 //! CipherSuite; NamedGroup or 0; Hash(first ClientHello); cookie for the address and all of these
 //! ```
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use super::{Hellos, WholeClientHello};
+use super::Hellos;
 use crate::cache::AddressId;
-use crate::config::ServerConfig;
+use crate::connection::AcceptedClientHello;
 use crate::crypto::Rng;
 use crate::error::Error;
-use crate::handshake::tls13::server::{Retried, retry};
-use crate::handshake::{Message, server::select_version};
+use crate::handshake::server::{Negotiation, ReceivedClientHello};
+use crate::handshake::tls13::server::{FirstClientHello, Retried};
+use crate::link::datagram::FirstMessage;
 use crate::link::datagram::cookie::COOKIE_LEN;
 use crate::link::datagram::fragment::{FragmentHeader, HEADER_LEN};
 use crate::record::datagram12;
 use crate::time::Now;
 use crate::wire::{
     Alert, AlertDescription, CipherSuite, ClientHello, ContentType, Cookie, Encode, HandshakeType, HelloVerifyRequest,
-    NamedGroup, ProtocolVersion, Transport,
+    NamedGroup, ProtocolVersion,
 };
 
-/// The decision about a ClientHello.
-pub(in crate::endpoint) enum Verdict {
-    /// The client's address is validated, as far as the configuration requires.
-    Accept(AddressProof),
-    /// These datagrams are sent to the client, and no state is kept.
+/// What is to be done with a ClientHello.
+pub(in crate::endpoint) enum Verdict<'a> {
+    /// The client has shown where it is, as far as it must.
+    Accept(AddressEvidence, AcceptedClientHello<'a>),
+    /// These datagrams are to be sent there, and nothing kept.
     Reply(Vec<Vec<u8>>),
 }
 
 /// How a client has proven its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::endpoint) enum AddressProof {
-    /// The client returned a cookie, so it receives datagrams at the address.
+pub(in crate::endpoint) enum AddressEvidence {
+    /// That it gets what is sent there.
     Cookie,
-    /// The client sent an unspent ticket that was made at its IP address. An observer may have sent it first.
-    Ticket,
+    /// Something of the client's that nobody has shown before: it may be somebody else who has seen it.
+    SpentProof,
     Nothing,
 }
 
-/// The decision about a ClientHello of DTLS 1.3.
-enum Verdict13 {
-    Accept(AddressProof),
-    /// The client repeated its ClientHello with a cookie, whose content this is.
-    Again(Retried, Vec<u8>),
-    Reply(Reply),
-}
-
-/// The origin of a ClientHello.
+/// Where a ClientHello came from.
 struct HelloOrigin {
     /// The IP address and port.
     address: Vec<u8>,
     id: AddressId,
-    may_show_ticket: bool,
+    may_spend: bool,
 }
 
 impl Hellos {
-    /// Decides whether the client has proven that it is at `from`; a ticket is only accepted if it `may_show_ticket`.
-    /// If the ClientHello answers a HelloRetryRequest, `hello.retried` is set.
-    pub(in crate::endpoint) fn check_cookie(
+    /// Whether the client showed that it is at `from`, without a cookie only if it `may_spend` a proof. `received` is what its
+    /// ClientHello says.
+    pub(in crate::endpoint) fn judge<'a>(
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
-        config: &ServerConfig,
         from: SocketAddr,
-        hello: &mut WholeClientHello,
-        may_show_ticket: bool,
-    ) -> Result<Verdict, Error> {
+        (first, received): (&'a FirstMessage, &'a ReceivedClientHello<'a>),
+        may_spend: bool,
+    ) -> Result<Verdict<'a>, Error> {
         let ip = match from.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),
             IpAddr::V6(ip) => ip.octets().to_vec(),
         };
         let address = [&ip[..], &from.port().to_be_bytes()].concat();
-        let origin = HelloOrigin { address, id: self.address_id(from), may_show_ticket };
-        let message = Message::new(&hello.first.message, Transport::Datagram)?;
-        let parsed = message.client_hello()?;
-        // A client without a common version gets the error after it has proven its address, as in DTLS 1.2.
-        let version = select_version(&config.common, &parsed);
-        if let Ok(ProtocolVersion::TLS_1_3) = version {
-            return match self.check13(now, rng, config, &origin, message, &parsed)? {
-                Verdict13::Accept(proof) => Ok(Verdict::Accept(proof)),
-                Verdict13::Again(retried, cookie) => {
-                    hello.retried = Some((retried, cookie));
-                    hello.first.number += MAX_DATAGRAMS;
-                    Ok(Verdict::Accept(AddressProof::Cookie))
-                }
-                Verdict13::Reply(reply) => reply.datagrams(hello, self.max_datagram),
-            };
+        let origin = HelloOrigin { address, id: self.address_id(from), may_spend };
+        match received.version {
+            Ok(ProtocolVersion::TLS_1_3) => self.judge13(now, rng, &origin, first, received),
+            // Who offers nothing that fits is told so once it has shown where it is, as in DTLS 1.2.
+            _ => self.judge12(now, rng, &origin, first, received),
         }
-        if !self.require_cookie {
-            return Ok(Verdict::Accept(AddressProof::Nothing));
-        }
-        let cookie = parsed.cookie.unwrap_or_default();
-        // The fields are those of RFC 6347, 4.2.1, without session_id: Mbed TLS changes it when it resumes with a
-        // ticket.
-        let suites = parsed.cipher_suites.to_vec()?;
-        let bound: [&[u8]; 4] =
-            [&parsed.legacy_version.0.to_be_bytes(), &parsed.random, &suites, parsed.legacy_compression_methods];
-        if !cookie.is_empty()
-            && (self.takes_any
-                || self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &bound, cookie)?)
-        {
-            return Ok(Verdict::Accept(AddressProof::Cookie));
-        }
-        let may_show_ticket = origin.may_show_ticket && cookie.is_empty() && version.is_ok();
-        if may_show_ticket && self.tickets.prove(config, &parsed, origin.id) {
-            return Ok(Verdict::Accept(AddressProof::Ticket));
-        }
-        let cookie = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &bound)?;
-        // The version is DTLS 1.0, independent of the negotiation (RFC 6347, 4.2.1).
-        let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
-        Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body).datagrams(hello, self.max_datagram)
     }
 
-    /// Decides about a ClientHello of DTLS 1.3. A client that must repeat it for another group gets a cookie in any
-    /// case, so that no state is kept in between.
-    fn check13(
+    fn judge12<'a>(
         &mut self,
         now: Now,
         rng: &mut dyn Rng,
-        config: &ServerConfig,
         origin: &HelloOrigin,
-        message: Message<'_>,
-        hello: &ClientHello<'_>,
-    ) -> Result<Verdict13, Error> {
-        if let Some(Cookie(cookie)) = hello.extensions.get()? {
-            let retried = match cookie.split_last_chunk::<COOKIE_LEN>() {
-                Some((said, mac)) => {
-                    let is_good = self.secrets.verify(now.monotonic, rng, self.hash, &origin.address, &[said], mac)?;
-                    parse(said).filter(|_| is_good || self.takes_any)
-                }
-                None => None,
-            };
-            return Ok(match retried {
-                Some(retried) => Verdict13::Again(retried, cookie.into()),
-                None => Verdict13::Reply(Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), // RFC 9147, 5.1
-            });
+        first: &'a FirstMessage,
+        received: &'a ReceivedClientHello<'a>,
+    ) -> Result<Verdict<'a>, Error> {
+        let accept = |evidence| Ok(accept(evidence, first, received, Negotiation::Due));
+        if !self.limits.require_cookie {
+            return accept(AddressEvidence::Nothing);
         }
-        let retried = match retry(config, hello, message, Transport::Datagram, now) {
-            // The client must repeat its ClientHello with a cookie, so no ticket is spent.
-            Ok(retried) if retried.group.is_some() => retried,
-            Ok(_) | Err(_) if !self.require_cookie => return Ok(Verdict13::Accept(AddressProof::Nothing)),
-            Ok(_) if origin.may_show_ticket && self.tickets.prove(config, hello, origin.id) => {
-                return Ok(Verdict13::Accept(AddressProof::Ticket));
+        let hello = &received.hello;
+        let cookie = hello.cookie.unwrap_or_default();
+        // RFC 6347, 4.2.1, but for session_id: Mbed TLS chooses another one when it resumes with a ticket.
+        let suites = hello.cipher_suites.to_vec()?;
+        let bound: [&[u8]; 4] =
+            [&hello.legacy_version.0.to_be_bytes(), &hello.random, &suites, hello.legacy_compression_methods];
+        if !cookie.is_empty()
+            && (self.limits.takes_any_cookie()
+                || self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &bound, cookie)?)
+        {
+            return accept(AddressEvidence::Cookie);
+        }
+        if cookie.is_empty() && received.version.is_ok() && self.spend_proof(hello, origin) {
+            return accept(AddressEvidence::SpentProof);
+        }
+        let cookie = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &bound)?;
+        // DTLS 1.0, whatever will be negotiated (RFC 6347, 4.2.1).
+        let body = HelloVerifyRequest { server_version: ProtocolVersion(0xfeff), cookie: &cookie }.to_vec()?;
+        self.reply(first, Reply::Message(HandshakeType::HELLO_VERIFY_REQUEST, body))
+    }
+
+    /// Judges a ClientHello of DTLS 1.3. Who has to come again for another group gets a cookie in any case, so that
+    /// nothing is kept meanwhile.
+    fn judge13<'a>(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        origin: &HelloOrigin,
+        first: &'a FirstMessage,
+        received: &'a ReceivedClientHello<'a>,
+    ) -> Result<Verdict<'a>, Error> {
+        if let Some(Cookie(cookie)) = received.hello.extensions.get()? {
+            return match self.read_cookie(now, rng, origin, cookie)? {
+                Some(retried) => {
+                    let negotiation = Negotiation::Retried(retried, cookie);
+                    Ok(accept(AddressEvidence::Cookie, first, received, negotiation))
+                }
+                None => self.reply(first, Reply::Alert(AlertDescription::ILLEGAL_PARAMETER)), // RFC 9147, 5.1
+            };
+        }
+        let accept = |evidence, chosen| Ok(accept(evidence, first, received, Negotiation::Done(chosen)));
+        let chosen = match FirstClientHello::new(&self.config, received, now).map(Box::new) {
+            // The client has to come again, with a cookie, by which alone it is judged then: nothing is spent.
+            Ok(chosen) if chosen.must_retry() => chosen,
+            chosen if !self.limits.require_cookie => return accept(AddressEvidence::Nothing, chosen),
+            Ok(chosen) if self.spend_proof(&received.hello, origin) => {
+                return accept(AddressEvidence::SpentProof, Ok(chosen));
             }
-            Ok(retried) => retried,
-            // The error is sent as an alert, and no state is kept.
+            Ok(chosen) => chosen,
+            // What is wrong with it is told once.
             Err(error) => {
                 let description = error.alert().unwrap_or(AlertDescription::HANDSHAKE_FAILURE);
-                return Ok(Verdict13::Reply(Reply::Alert(description)));
+                return self.reply(first, Reply::Alert(description));
             }
         };
+        let retried = chosen.retried();
+        let cookie = self.make_cookie(now, rng, origin, &retried)?;
+        self.reply(first, Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?))
+    }
+
+    /// Whether the ClientHello has something that stands for a cookie. If so, it is spent.
+    fn spend_proof(&self, hello: &ClientHello<'_>, origin: &HelloOrigin) -> bool {
+        origin.may_spend && self.proofs.iter().any(|proof| proof.spend(hello, origin.id))
+    }
+
+    /// The cookie of a HelloRetryRequest.
+    fn make_cookie(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        origin: &HelloOrigin,
+        retried: &Retried,
+    ) -> Result<Vec<u8>, Error> {
         let mut cookie = Vec::from(retried.suite.0.to_be_bytes());
         cookie.extend_from_slice(&retried.group.map_or(0, |group| group.0).to_be_bytes());
         cookie.extend_from_slice(&retried.hash);
-        let mac = self.secrets.make(now.monotonic, rng, self.hash, &origin.address, &[&cookie])?;
+        let mac = self.secrets.make(now.monotonic, rng, self.hash(), &origin.address, &[&cookie])?;
         cookie.extend_from_slice(&mac);
-        Ok(Verdict13::Reply(Reply::Message(HandshakeType::SERVER_HELLO, retried.request(&cookie)?)))
+        Ok(cookie)
     }
+
+    /// What a cookie that [`Self::make_cookie`] made says; `None`: it made another one, or for somebody else.
+    fn read_cookie(
+        &mut self,
+        now: Now,
+        rng: &mut dyn Rng,
+        origin: &HelloOrigin,
+        cookie: &[u8],
+    ) -> Result<Option<Retried>, Error> {
+        let Some((said, mac)) = cookie.split_last_chunk::<COOKIE_LEN>() else { return Ok(None) };
+        let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &[said], mac)?;
+        Ok(parse(said).filter(|_| is_good || self.limits.takes_any_cookie()))
+    }
+
+    fn reply<'a>(&self, first: &FirstMessage, reply: Reply) -> Result<Verdict<'a>, Error> {
+        let settings = self.config.common.datagrams.unwrap_or_default(); // there are some: a ClientHello came in them
+        reply.datagrams(first, settings.max_datagram).map(Verdict::Reply)
+    }
+}
+
+/// The client begins a connection. After a HelloRetryRequest the server has sent records under the numbers before.
+const fn accept<'a>(
+    evidence: AddressEvidence,
+    first: &'a FirstMessage,
+    received: &'a ReceivedClientHello<'a>,
+    negotiation: Negotiation<'a>,
+) -> Verdict<'a> {
+    let number = match negotiation {
+        Negotiation::Retried(..) => first.number + MAX_DATAGRAMS, // of 48 bits
+        Negotiation::Due | Negotiation::Done(_) => first.number,
+    };
+    Verdict::Accept(evidence, AcceptedClientHello { first, received, negotiation, number })
 }
 
 /// Parses the content of a cookie.
@@ -183,10 +222,10 @@ enum Reply {
 }
 
 impl Reply {
-    /// Makes datagrams of at most `max_datagram` bytes. Their numbers begin with those of the ClientHello (RFC 6347,
-    /// 4.2.1 and 4.2.2).
-    fn datagrams(self, hello: &WholeClientHello, max_datagram: usize) -> Result<Verdict, Error> {
-        let mut epoch = datagram12::WriteEpoch::unprotected(hello.first.number);
+    /// As datagrams that fit the path, under the numbers of the ClientHello that this answers (RFC 6347, 4.2.1 and
+    /// 4.2.2) and those that follow.
+    fn datagrams(self, first: &FirstMessage, max_datagram: usize) -> Result<Vec<Vec<u8>>, Error> {
+        let mut epoch = datagram12::WriteEpoch::unprotected(first.number);
         let mut record = |content_type, parts: &[&[u8]]| {
             let mut record = vec![0; datagram12::HEADER_LEN];
             record.extend(parts.iter().copied().flatten());
@@ -196,17 +235,17 @@ impl Reply {
             Self::Message(kind, body) => (kind, body),
             Self::Alert(description) => {
                 let alert = Alert { level: Alert::FATAL, description }.to_vec()?;
-                return Ok(Verdict::Reply(vec![record(ContentType::ALERT, &[&alert])?]));
+                return Ok(vec![record(ContentType::ALERT, &[&alert])?]);
             }
         };
-        let whole = FragmentHeader::whole(kind, hello.first.message_seq, body.len());
+        let whole = FragmentHeader::whole(kind, first.message_seq, body.len());
         let room = max_datagram.saturating_sub(datagram12::HEADER_LEN + HEADER_LEN).max(LEAST_PART);
         let fragments = body.chunks(room).enumerate().map(|(index, part)| {
             let (fragment_offset, fragment_length) = (index * room, part.len());
             let header = FragmentHeader { fragment_offset, fragment_length, ..whole };
             record(ContentType::HANDSHAKE, &[&header.bytes(), part])
         });
-        Ok(Verdict::Reply(fragments.collect::<Result<_, _>>()?))
+        Ok(fragments.collect::<Result<_, _>>()?)
     }
 }
 

@@ -7,34 +7,30 @@
 //! spent before anything is answered; without an immediate answer of the store nothing is proven; few tickets are
 //! looked up for a ClientHello.
 
-use core::net::SocketAddr;
 use core::task::Poll;
 
-use super::Hellos;
-use crate::cache::{AddressId, ServerStore, Ticket, first_tickets};
+use super::proof::AddressProof;
+use crate::cache::{AddressId, CodePoints, ServerCache, Ticket, first_tickets};
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
 use crate::wire::ClientHello;
 
-/// Checks tickets that replace a cookie.
-pub(super) struct Tickets {
+/// The tickets of a server's cache.
+pub(super) struct CacheTickets {
+    cache: ServerCache,
+    code_points: CodePoints,
     limits: EndpointLimits,
 }
 
-impl Tickets {
-    pub(super) const fn new(limits: &EndpointLimits) -> Self {
-        Self { limits: *limits }
+impl CacheTickets {
+    /// `None`: there is no cache, or its tickets prove nothing here.
+    pub(super) fn new(config: &ServerConfig, limits: &EndpointLimits) -> Option<Self> {
+        let cache = config.cache.clone().filter(|_| limits.tickets_prove_addresses)?;
+        Some(Self { cache, code_points: config.common.caching_code_points(), limits: *limits })
     }
 
-    /// Whether a ticket of the ClientHello proves that its sender is at `address`. If so, the ticket is spent.
-    pub(super) fn prove(&self, config: &ServerConfig, hello: &ClientHello<'_>, address: AddressId) -> bool {
-        let Some(cache) = config.cache.as_ref().filter(|_| self.limits.tickets_prove_addresses) else { return false };
-        // A malformed extension is refused later, once the address is validated.
-        let mut tickets = first_tickets(cache.schemes, hello.extensions, config.common.caching_code_points());
-        tickets.any(|ticket| self.spend(&*cache.store, ticket, address))
-    }
-
-    fn spend(&self, store: &dyn ServerStore, ticket: Ticket, address: AddressId) -> bool {
+    fn spend_ticket(&self, ticket: Ticket, address: AddressId) -> bool {
+        let store = &self.cache.store;
         let kept = || match store.find(&ticket) {
             Poll::Ready(row) => row?.address,
             Poll::Pending => None,
@@ -47,9 +43,10 @@ impl Tickets {
     }
 }
 
-impl Hellos {
-    /// Returns the identifier of an address in the cache.
-    pub(in crate::endpoint) fn address_id(&self, address: SocketAddr) -> AddressId {
-        AddressId::new(address.ip(), self.hash)
+impl AddressProof for CacheTickets {
+    fn spend(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
+        // What is malformed is refused once its address is known.
+        let mut tickets = first_tickets(self.cache.schemes, hello.extensions, self.code_points);
+        tickets.any(|ticket| self.spend_ticket(ticket, address))
     }
 }

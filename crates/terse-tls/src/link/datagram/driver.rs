@@ -53,12 +53,18 @@ impl Driver {
         Self { receiver, sender }
     }
 
-    /// Creates both halves of a server that received `hello`. The server's records begin with the record number of the
-    /// ClientHello (RFC 6347, 4.2.1), and its messages with the ClientHello's message_seq (4.2.2).
-    pub(crate) fn accept(common: &Common, settings: &Datagrams, cid: Option<Box<[u8]>>, hello: &FirstMessage) -> Self {
+    /// Of a server to which `hello` came, which is to be handled. Its own records begin with `number` (RFC 6347, 4.2.1), and
+    /// its messages with that of the ClientHello (4.2.2).
+    pub(crate) fn accept(
+        common: &Common,
+        settings: &Datagrams,
+        cid: Option<Box<[u8]>>,
+        hello: &FirstMessage,
+        number: u64,
+    ) -> Self {
         let Self { mut receiver, sender } = Self::new(common, settings, cid);
         receiver.begin_with(hello);
-        Self { receiver, sender: sender.begin_at(hello.message_seq, hello.number) }
+        Self { receiver, sender: sender.begin_at(hello.message_seq, number) }
     }
 
     /// Handles the arrival of a record with this content. `has_acks` says that the connection is DTLS 1.3, or may still

@@ -45,8 +45,6 @@ pub(crate) struct Receiver {
     held: VecDeque<Box<[u8]>>,
     /// How many records of `held` can be decrypted now.
     held_due: usize,
-    /// Whether the first message was given by [`Self::begin_with`], and is still to be handled.
-    has_first: bool,
     messages: Reassembler,
     /// The records that this side may have to acknowledge.
     arrived: Arrived,
@@ -76,7 +74,6 @@ impl Receiver {
             answered: None,
             held: VecDeque::new(),
             held_due: 0,
-            has_first: false,
             messages: Reassembler::new(max_message, 0),
             arrived: Arrived::default(),
             plaintext: Plaintext::new(),
@@ -99,12 +96,11 @@ impl Receiver {
         Self { may_be_dtls13, ..self }
     }
 
-    /// Begins with a first message that was received before.
+    /// The first message was received already: [`Incoming::message`] has it.
     pub(super) fn begin_with(&mut self, first: &FirstMessage) {
         let Some((header, body)) = first.message.split_first_chunk() else { return };
         self.messages.set_next_seq(first.message_seq);
         self.messages.insert(FragmentHeader::parse(header), body);
-        self.has_first = true;
     }
 
     /// Handles the first record of `input`. Returns its length; if it has no valid header, the length of all of
@@ -415,9 +411,6 @@ impl Drops {
 impl Receiver {
     /// Handles the next record: one that was put aside, or the first one of the input.
     fn next(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if core::mem::take(&mut self.has_first) {
-            return Ok((0, Received::Handshake));
-        }
         if self.has_waiting() {
             self.held_due -= 1;
             let Some(mut record) = self.held.pop_front() else { return Ok((0, Received::Nothing)) };
@@ -512,7 +505,7 @@ impl Incoming for Receiver {
     }
 
     fn has_waiting(&self) -> bool {
-        self.has_first || self.held_due > 0
+        self.held_due > 0
     }
 
     fn message(&self) -> Result<Option<&[u8]>, Error> {

@@ -31,9 +31,8 @@ use alloc::sync::Arc;
 use crate::cache::TicketRows;
 use crate::config::ServerConfig;
 use crate::error::Error;
-use crate::handshake::server::ExpectClientHello;
+use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
 use crate::handshake::{Handshake, Message, Output, SignatureRequest};
-use crate::wire::ClientHello;
 
 mod authenticate;
 mod finish;
@@ -95,11 +94,11 @@ impl State {
 #[inline(never)]
 pub(crate) fn client_hello(
     config: Arc<ServerConfig>,
-    hello: &ClientHello<'_>,
-    message: Message<'_>,
+    received: &ReceivedClientHello<'_>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let offer = Offer::parse(&config, hello)?;
+    let message = received.message;
+    let offer = Offer::parse(&config, &received.hello)?;
     if let Some(resumed) = Resumed::find(&config, &offer, output)? {
         return resumed.send(config, &offer, message, output).map(Handshake::Tls12Server);
     }

@@ -134,6 +134,8 @@ pub(super) struct Negotiated {
 
 impl Negotiated {
     pub(super) fn new(config: &ServerConfig, offer: &Offer<'_>) -> Result<Self, Error> {
+        #[cfg(terse_testing)]
+        crate::work::Work::negotiated_client_hello();
         if !offer.extended_master_secret && config.common.require_extended_master_secret {
             return Err(PeerIncompatible::NoExtendedMasterSecret.into()); // RFC 7627, 5.2
         }

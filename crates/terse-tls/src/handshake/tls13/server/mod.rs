@@ -29,14 +29,12 @@ use alloc::vec::Vec;
 use crate::config::ServerConfig;
 use crate::crypto::Digest;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::server::{ExpectClientHello, select_version};
-use crate::handshake::{Handshake, Message, Output, SignatureRequest};
+use crate::handshake::server::{ExpectClientHello, ReceivedClientHello};
+use crate::handshake::{Handshake, Message, Output, SignatureRequest, unboxed};
 use crate::schedule::Transcript;
 use crate::summary::EarlyDataStatus;
-use crate::wire::{
-    CipherSuite, ClientHello, ContentType, Cookie, Encoded, ExtensionMessage, HandshakeType, NamedGroup,
-    ProtocolVersion, Transport,
-};
+use crate::time::Now;
+use crate::wire::{CipherSuite, ContentType, Cookie, Encoded, HandshakeType, NamedGroup, ProtocolVersion, Transport};
 
 mod agreement;
 mod authenticate;
@@ -50,8 +48,8 @@ pub(crate) use authenticate::Finish;
 use authenticate::{ExpectCertificate, ExpectCertificateVerify, ExpectEndOfEarlyData, ExpectFinished};
 use flight::ExpectSignature;
 use negotiate::{Negotiated, Offer, Proof};
+pub(crate) use retry::Retried;
 use retry::RetryRequest;
-pub(crate) use retry::{Retried, retry};
 
 /// What a server expects next.
 pub(crate) enum State {
@@ -68,7 +66,7 @@ impl State {
     #[inline(never)]
     pub(crate) fn handle(self, message: Message<'_>, output: &mut Output<'_>) -> Result<Handshake, Error> {
         let state = match self {
-            Self::SecondClientHello(state) => state.client_hello(message, output)?,
+            Self::SecondClientHello(state) => state.handle(message, output)?,
             Self::EndOfEarlyData(state) => Self::Finished(state.end_of_early_data(message, output)?),
             Self::Certificate(state) if state.is_left_out(message.kind) => {
                 Self::Finished(state.left_out_certificate(output)?.certificate_verify(message, output)?)
@@ -79,6 +77,18 @@ impl State {
             Self::Signature(_) => return Err(message.unexpected()),
         };
         Ok(Handshake::Tls13Server(state))
+    }
+
+    /// A ClientHello that was read.
+    pub(crate) fn client_hello(
+        self,
+        received: &ReceivedClientHello<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Self, Error> {
+        match self {
+            Self::SecondClientHello(state) => state.client_hello(received, output),
+            _ => Err(received.message.unexpected()),
+        }
     }
 
     /// Application data of so many bytes came before Finished.
@@ -105,20 +115,41 @@ impl State {
     }
 }
 
-/// The first ClientHello: answered, or asked for again.
+/// The first ClientHello of a client, and what is chosen from it.
+pub(crate) struct FirstClientHello<'a> {
+    message: Message<'a>,
+    offer: Offer<'a>,
+    negotiated: Negotiated<'a>,
+}
+
+/// What came of choosing from a first ClientHello.
+pub(crate) type Chosen<'a> = Result<Box<FirstClientHello<'a>>, Error>;
+
+impl<'a> FirstClientHello<'a> {
+    pub(crate) fn new(config: &ServerConfig, received: &'a ReceivedClientHello<'a>, now: Now) -> Result<Self, Error> {
+        let message = received.message;
+        let offer = Offer::parse(config, &received.hello, message.transport)?;
+        let negotiated = Negotiated::new(config, &offer, None, now, message.transport)?;
+        Ok(Self { message, offer, negotiated })
+    }
+}
+
+/// The first ClientHello: answered, or asked for again. `chosen` is what was chosen from it before, if it was.
 #[inline(never)]
-pub(crate) fn client_hello(
+pub(crate) fn client_hello<'a>(
     config: Arc<ServerConfig>,
-    hello: &ClientHello<'_>,
-    message: Message<'_>,
+    received: &'a ReceivedClientHello<'a>,
+    chosen: Option<Chosen<'a>>,
     output: &mut Output<'_>,
 ) -> Result<Handshake, Error> {
-    let offer = Offer::parse(&config, hello, message.transport)?;
-    let negotiated = Negotiated::new(&config, &offer, None, output.now, output.link.transport())?;
+    let FirstClientHello { message, offer, negotiated } = match chosen {
+        Some(chosen) => unboxed(chosen?),
+        None => FirstClientHello::new(&config, received, output.now)?,
+    };
     let mut transcript = Transcript::new13(negotiated.suite.hash, message.transport);
     let messages = transcript.current_with(offer.truncated(message.bytes));
     transcript.add(message.bytes);
-    if !hello.legacy_session_id.is_empty() {
+    if !offer.hello.legacy_session_id.is_empty() {
         output.link.compatibility_mode();
     }
     output.summary.round_trips = 1;
@@ -193,15 +224,23 @@ fn hello_retry_request(
 }
 
 impl ExpectSecondClientHello {
+    fn handle(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+        let received = ReceivedClientHello::read(&self.config.common, message)?;
+        self.client_hello(&received, output)
+    }
+
     #[inline(never)]
-    fn client_hello(self: Box<Self>, message: Message<'_>, output: &mut Output<'_>) -> Result<State, Error> {
+    fn client_hello(
+        self: Box<Self>,
+        received: &ReceivedClientHello<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<State, Error> {
         let Self { config, transcript, suite, group, cookie, first } = &*self;
-        let hello = message.client_hello()?;
-        hello.extensions.check_request(ExtensionMessage::ClientHello)?;
-        if select_version(&config.common, &hello)? != ProtocolVersion::TLS_1_3 {
+        let ReceivedClientHello { message, hello, .. } = received;
+        if received.checked_version()? != ProtocolVersion::TLS_1_3 {
             return Err(PeerMisbehaved::ChangedClientHello.into());
         }
-        let offer = Offer::parse(config, &hello, message.transport)?;
+        let offer = Offer::parse(config, hello, message.transport)?;
         if offer.early_data {
             return Err(PeerMisbehaved::ChangedClientHello.into()); // RFC 9846, 4.2.2
         }

@@ -155,6 +155,8 @@ impl<'a> Negotiated<'a> {
         now: Now,
         transport: Transport,
     ) -> Result<Self, Error> {
+        #[cfg(terse_testing)]
+        crate::work::Work::negotiated_client_hello();
         let suites = common_suites(config, offer, fixed);
         let suite = *suites.first().ok_or(PeerIncompatible::NoCommonCipherSuite)?;
         let agreement = Agreement::select(config, offer)?;

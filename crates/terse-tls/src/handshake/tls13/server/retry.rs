@@ -5,16 +5,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::negotiate::{Negotiated, Offer};
-use super::{ExpectSecondClientHello, State};
+use super::negotiate::Negotiated;
+use super::{ExpectSecondClientHello, FirstClientHello, State};
 use crate::config::ServerConfig;
 use crate::error::{ApiMisuse, Error};
-use crate::handshake::Message;
 use crate::schedule::Transcript;
-use crate::time::Now;
 use crate::wire::{
-    CipherSuite, ClientHello, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest,
-    NamedGroup, ProtocolVersion, SelectedVersion, ServerHello, Transport,
+    CipherSuite, Cookie, Encode, EncodeError, ExtensionsBuilder, HandshakeType, KeyShareHelloRetryRequest, NamedGroup,
+    ProtocolVersion, SelectedVersion, ServerHello, Transport,
 };
 
 /// What a HelloRetryRequest says.
@@ -81,18 +79,16 @@ impl Retried {
     }
 }
 
-/// What a server over datagrams would choose, and has to know when the client comes again. `message` is the first
-/// ClientHello, `hello` what it says.
-pub(crate) fn retry(
-    config: &ServerConfig,
-    hello: &ClientHello<'_>,
-    message: Message<'_>,
-    transport: Transport,
-    now: Now,
-) -> Result<Retried, Error> {
-    let offer = Offer::parse(config, hello, message.transport)?;
-    let negotiated = Negotiated::new(config, &offer, None, now, transport)?;
-    let group = negotiated.agreement.retry_group();
-    let hash = Transcript::new13(negotiated.suite.hash, message.transport).current_with(message.bytes);
-    Ok(Retried { suite: negotiated.suite.id, group, hash: hash.as_ref().into() })
+impl FirstClientHello<'_> {
+    /// Whether the client must come again, with a share of another group.
+    pub(crate) fn must_retry(&self) -> bool {
+        self.negotiated.agreement.retry_group().is_some()
+    }
+
+    /// What a server that keeps nothing has to know when the client comes again.
+    pub(crate) fn retried(&self) -> Retried {
+        let Self { message, negotiated: Negotiated { suite, agreement, .. }, .. } = self;
+        let hash = Transcript::new13(suite.hash, message.transport).current_with(message.bytes);
+        Retried { suite: suite.id, group: agreement.retry_group(), hash: hash.as_ref().into() }
+    }
 }
