@@ -93,10 +93,10 @@ pub enum EndpointEvent {
 ///
 /// 1. Pass every datagram to [`Endpoint::handle_datagram`], with the address that it came from.
 /// 2. After each call, also of [`Endpoint::connection`], send the datagrams of [`Endpoint::poll_transmit`] until it
-///   returns `None`, and handle the events of [`Endpoint::poll_event`] until it returns `None`.
+///    returns `None`, and handle the events of [`Endpoint::poll_event`] until it returns `None`.
 /// 3. At the time of [`Endpoint::poll_timeout`], call [`Endpoint::handle_timeout`].
 /// 4. Call [`Endpoint::remove`] for connections that have failed or are not needed any more. They stay until then; only
-///   connections whose handshake is not complete are removed, the oldest first, to make room for new ones.
+///    connections whose handshake is not complete are removed, the oldest first, to make room for new ones.
 ///
 /// No datagram causes an error or a panic. The memory is bounded by [`EndpointLimits`].
 pub struct Endpoint {

@@ -166,7 +166,7 @@ common_settings! {
     max_handshake_message, set_max_handshake_message(value: usize) => value;
 
     /// The largest record that is accepted, in bytes of content: at most 16,384. Peers must be told of a smaller one,
-    /// by [`Self::record_size_limit`] or [`ClientConfig::max_fragment_length`]; those that cannot hold to it are
+    /// by [`ConfigBuilder::record_size_limit`] or [`ConfigBuilder::max_fragment_length`]; those that cannot hold to it are
     /// refused, from the first record on, so that nothing larger is ever buffered.
     ///
     /// Default: 16,384.

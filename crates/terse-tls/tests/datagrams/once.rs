@@ -32,7 +32,7 @@ fn handed_over(world: &mut World, flight: &[Vec<u8>]) -> (usize, usize) {
 fn worlds(version: ProtocolVersion, limits: EndpointLimits) -> impl Iterator<Item = World> {
     [1_232, 150].into_iter().map(move |max_datagram| {
         println!("D{version}, {max_datagram}"); // is shown if a test fails
-        let mut world = World::new(setup_of(version, Datagrams { max_datagram, ..Datagrams::default() }), limits);
+        let mut world = World::new(setup_of(version, Datagrams::default().max_datagram(max_datagram)), limits);
         world.client(address(1, 4000));
         world
     })
@@ -59,7 +59,7 @@ fn with_a_cookie() {
 #[test]
 fn without_a_cookie() {
     for version in BOTH_VERSIONS {
-        for mut world in worlds(version, EndpointLimits { require_cookie: false, ..EndpointLimits::default() }) {
+        for mut world in worlds(version, EndpointLimits::default().require_cookie(false)) {
             assert_eq!((next_flight(&mut world), world.endpoint.connections().0), ((1, 1), 1));
             world.run();
             for _ in 0..4 {
@@ -86,9 +86,9 @@ fn of_a_client_that_fits_nothing() {
                     CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
                 ],
             };
-            setup.common(Side::Server).suites = vec![ours];
-            setup.common(Side::Client).suites = vec![others];
-            let mut world = World::new(setup, EndpointLimits { require_cookie, ..EndpointLimits::default() });
+            setup.common(Side::Server).set_suites([ours]);
+            setup.common(Side::Client).set_suites([others]);
+            let mut world = World::new(setup, EndpointLimits::default().require_cookie(require_cookie));
             world.client(address(1, 4000));
             assert_eq!(next_flight(&mut world).0, 1, "{version}");
             assert!(!world.clients[0].connection.is_connected());

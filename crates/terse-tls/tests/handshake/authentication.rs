@@ -134,9 +134,9 @@ fn more_certificate_authorities_than_fit() {
     for version in VERSIONS {
         let mut setup = Setup::mutual(PROVIDER, PROVIDER, CHAIN).only(version);
         let roots = vec![Pki::shared(CHAIN).root(); 4_000];
-        let trust = Trust::new(PROVIDER, &roots).unwrap();
-        setup.server.client_authentication = ClientAuthentication::Required(trust);
-        setup.server.certificate_authorities = true;
+        let trust = Trust::new(&roots).unwrap();
+        setup.server.client_authentication(ClientAuthentication::Required(trust));
+        setup.server.certificate_authorities(true);
         let mut pair = setup.pair(1);
         assert_eq!(pair.run(), Err(Failed { side: Side::Server, error: Error::Unencodable }));
         let refused = Some(Error::AlertReceived(AlertDescription::INTERNAL_ERROR));
