@@ -10,7 +10,7 @@ use core::time::Duration;
 use pki_types::{CertificateDer, CertificateRevocationListDer, SubjectPublicKeyInfoDer, UnixTime};
 use terse_testkit::pki::{DAY, NOW, server_address};
 use terse_tls::fuzzing::{verify_chain, verify_raw_public_key, verify_staple};
-use terse_tls::{Credential, Stapling, Trust};
+use terse_tls::{ClientConfig, Credential, Stapling, Trust};
 
 use crate::pki::{self, INTERMEDIATE, SERVER};
 use crate::provider::{self, Key};
@@ -51,7 +51,10 @@ pub fn run(data: &[u8]) {
         3 => {
             let known = pki::raw_trust(SERVER);
             verify_raw_public_key(&provider, &known, first);
-            if let Ok(trust) = Trust::raw_public_keys(&[SubjectPublicKeyInfoDer::from(first)]) {
+            // Whether the provider verifies such a key is found when a configuration is built.
+            if let Ok(trust) = Trust::raw_public_keys(&[SubjectPublicKeyInfoDer::from(first)])
+                && ClientConfig::builder(&provider).trust(trust.clone()).build().is_ok()
+            {
                 verify_raw_public_key(&provider, &trust, first).expect("a key that is trusted");
             }
         }

@@ -16,6 +16,11 @@
 
 extern crate alloc;
 
+/// The README's program compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod cache_file;
 mod clock;
 mod datagram;

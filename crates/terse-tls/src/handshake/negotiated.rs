@@ -146,7 +146,7 @@ impl RecordSizes {
     }
 
     /// Answers the client's request for a server.
-    pub(super) fn answer(
+    fn answer(
         &self,
         config: &ServerConfig,
         version: ProtocolVersion,
@@ -182,8 +182,21 @@ pub(super) fn select_application_protocol(
     Ok(Some(chosen.ok_or(PeerIncompatible::NoCommonApplicationProtocol)?.clone()))
 }
 
+/// Answers what a client offers in every version, in the message that carries a server's answers in `version`. The
+/// application protocol was selected before.
+pub(super) fn answer(
+    config: &ServerConfig,
+    record_sizes: &RecordSizes,
+    version: ProtocolVersion,
+    extensions: &mut ExtensionsBuilder,
+    output: &mut Output<'_>,
+) -> Result<(), EncodeError> {
+    answer_application_protocol(output.agreed.application_protocol.as_deref(), extensions)?;
+    record_sizes.answer(config, version, extensions, output)
+}
+
 /// Answers with the selected application protocol.
-pub(super) fn answer_application_protocol(
+fn answer_application_protocol(
     name: Option<&[u8]>,
     extensions: &mut ExtensionsBuilder,
 ) -> Result<(), EncodeError> {

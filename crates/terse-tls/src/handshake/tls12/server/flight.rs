@@ -269,9 +269,7 @@ pub(super) fn server_hello(
     if offer.ec_point_formats && selection.suite.key_exchange != Tls12KeyExchange::Psk {
         extensions.push(&EcPointFormats::uncompressed())?;
     }
-    let protocol = output.agreed.application_protocol.clone();
-    negotiated::answer_application_protocol(protocol.as_deref(), &mut extensions)?;
-    offer.record_sizes.answer(config, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
+    negotiated::answer(config, &offer.record_sizes, ProtocolVersion::TLS_1_2, &mut extensions, output)?;
     negotiated::answer_connection_id(offer.hello.extensions, &mut extensions, output)?;
     if selection.ticket_follows {
         extensions.push(&SessionTicket(&[]))?;

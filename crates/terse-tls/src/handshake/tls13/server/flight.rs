@@ -212,8 +212,7 @@ impl HelloParameters<'_> {
     ) -> Result<(), Error> {
         let Self { config, offer, negotiated, .. } = self;
         let mut extensions = ExtensionsBuilder::default();
-        negotiated::answer_application_protocol(negotiated.application_protocol.as_deref(), &mut extensions)?;
-        offer.record_sizes.answer(config, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
+        negotiated::answer(config, &offer.record_sizes, ProtocolVersion::TLS_1_3, &mut extensions, output)?;
         if let Proof::Certificate(_, _, types) = &negotiated.proof {
             types.answer(&mut extensions)?;
         }
