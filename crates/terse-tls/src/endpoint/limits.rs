@@ -1,5 +1,7 @@
 //! How much an endpoint keeps, and whom it believes.
 
+#[cfg(terse_testing)]
+use super::defences::Undefended;
 use crate::error::ApiMisuse;
 
 /// The limits of an [`super::Endpoint`].
@@ -47,28 +49,6 @@ pub enum AddressChange {
     Follow,
 }
 
-/// Defences that are left out.
-#[cfg(terse_testing)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Undefended {
-    /// Any cookie is good.
-    pub cookie: bool,
-    /// More may be sent than three times what came.
-    pub amplification: bool,
-    /// Any record that is handed to a connection moves it, also an old one.
-    pub old_records: bool,
-    /// The old address is not asked whether the peer is still there.
-    pub old_path: bool,
-    /// Any answer proves an address.
-    pub path_responses: bool,
-    /// A ticket proves an address again and again.
-    pub spent_tickets: bool,
-    /// A ticket proves any address.
-    pub ticket_addresses: bool,
-    /// A ticket is enough to end another connection from the same address.
-    pub replacement: bool,
-}
-
 impl Default for EndpointLimits {
     fn default() -> Self {
         Self {
@@ -90,61 +70,5 @@ impl EndpointLimits {
         ApiMisuse::check_limit("max_connections", self.max_connections)?;
         ApiMisuse::check_limit("max_half_open", self.max_half_open)?;
         ApiMisuse::check_limit("max_received", self.max_received)
-    }
-
-    pub(super) const fn takes_any_cookie(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.cookie;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn moves_on_any_record(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.old_records;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn asks_new_address_alone(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.old_path;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_any_path_response(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.path_responses;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_spent_tickets(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.spent_tickets;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_tickets_from_anywhere(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.ticket_addresses;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn replaces_by_ticket(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.replacement;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn amplifies(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.amplification;
-        #[cfg(not(terse_testing))]
-        false
     }
 }
