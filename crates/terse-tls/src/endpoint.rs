@@ -31,6 +31,7 @@ use crate::time::{Instant, Now};
 use crate::wire::{ContentType, Transport};
 
 mod counters;
+mod defences;
 mod entry;
 mod hellos;
 mod ids;
@@ -39,10 +40,10 @@ mod paths;
 mod tables;
 
 pub use counters::EndpointCounters;
+#[cfg(terse_testing)]
+pub use defences::Undefended;
 use entry::Entry;
 use hellos::{AddressEvidence, Hellos, Verdict};
-#[cfg(terse_testing)]
-pub use limits::Undefended;
 pub use limits::{AddressChange, EndpointLimits};
 use paths::{DatagramOrigin, Outcome};
 use tables::{ByAddress, ByHandle, Events, HashKey, Keyed};
@@ -374,8 +375,8 @@ impl Endpoint {
         // A connection with an ID is not identified by its address, which another client may have got since.
         let is_replaced = |entry: &Entry| !entry.connection.has_own_id() || !entry.connection.is_connected();
         let replaced = known.and_then(|handle| self.connections.get(&handle)).filter(|entry| is_replaced(entry));
-        // RFC 9147, 5.11: who saw a proof ends no connection with it.
-        let may_spend = replaced.is_none_or(|entry| entry.has_failed) || self.limits.replaces_by_ticket();
+        let ends_connection = replaced.is_some_and(|entry| !entry.has_failed);
+        let may_spend = self.limits.may_spend_proof(ends_connection);
         let is_replaced = replaced.is_some();
         match self.hellos.judge(now, rng, from, (first, &received), may_spend) {
             Ok(Verdict::Accept(evidence, accepted)) => {
@@ -393,7 +394,7 @@ impl Endpoint {
     /// Answers a ClientHello of which nothing is kept.
     fn reply(&mut self, from: SocketAddr, first: &FirstMessage, datagrams: Vec<Vec<u8>>) {
         let len: usize = datagrams.iter().map(Vec::len).sum();
-        let is_allowed = len <= entry::AMPLIFICATION * first.bytes || self.limits.amplifies();
+        let is_allowed = len <= self.limits.allowance(first.bytes);
         if is_allowed && self.replies.len() + datagrams.len() <= MAX_REPLIES {
             self.counters.cookies_sent += 1;
             self.replies.extend(datagrams.into_iter().map(|datagram| (from, datagram)));
@@ -476,7 +477,7 @@ impl Endpoint {
         if from == entry.address && arrivals.is_newer && !entry.connection.is_connected() {
             entry.proven(); // a peer with keys has received the ServerHello
         }
-        let is_elsewhere = from != entry.address && (arrivals.is_from_path || self.limits.moves_on_any_record());
+        let is_elsewhere = from != entry.address && self.limits.may_move_connection(arrivals.is_from_path);
         let (has_checks, is_asked) = (entry.connection.has_checks(), entry.connection.wanted_ids().is_some());
         entry.report(handle, &mut self.half_open, &mut self.hellos, &mut self.events);
         if is_elsewhere {

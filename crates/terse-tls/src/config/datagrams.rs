@@ -158,18 +158,6 @@ impl Datagrams {
         Self { initial_timeout: 9_000, max_retransmissions: 5, ..Self::default() }
     }
 
-    /// Whether a test took `defence` away.
-    #[cfg(terse_testing)]
-    pub(crate) fn lacks(&self, defence: Defence) -> bool {
-        self.without == Some(defence)
-    }
-
-    /// Nobody can take one away.
-    #[cfg(not(terse_testing))]
-    pub(crate) const fn lacks(&self, _: Defence) -> bool {
-        false
-    }
-
     pub(super) const fn check(&self) -> Result<(), ApiMisuse> {
         let ids = match self.connection_id {
             Some(len) => len as usize,

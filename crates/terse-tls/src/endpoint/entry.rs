@@ -15,11 +15,7 @@ use crate::link::datagram::FirstMessage;
 use crate::time::{Instant, Now};
 use crate::wire::Random;
 
-/// How many times the received bytes may be sent to an address that is not validated (RFC 9147, 5.1).
-pub(super) const AMPLIFICATION: usize = 3;
-
-/// How long a client that was not validated is kept after its retransmission timer has expired, in milliseconds: longer
-/// than clients wait between two attempts.
+/// So many milliseconds after a flight would have been sent again: longer than clients wait between two attempts.
 const UNHEARD: u64 = 120_000;
 
 /// The smallest useful datagram of a handshake, in bytes.
@@ -81,10 +77,7 @@ impl Entry {
     pub(super) fn add_budget(&mut self, limits: &EndpointLimits, received: usize) {
         self.give_up = None;
         if let Some(budget) = &mut self.budget {
-            *budget = budget.saturating_add(AMPLIFICATION * received);
-            if limits.amplifies() {
-                *budget = usize::MAX;
-            }
+            *budget = budget.saturating_add(limits.allowance(received));
         }
     }
 

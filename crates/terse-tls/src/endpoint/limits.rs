@@ -1,5 +1,7 @@
 //! The limits of an endpoint, and how it validates addresses.
 
+#[cfg(terse_testing)]
+use super::defences::Undefended;
 use crate::error::ApiMisuse;
 
 /// The limits of an [`super::Endpoint`].
@@ -48,28 +50,6 @@ pub enum AddressChange {
     Check,
     /// Datagrams are sent to the new address without a limit.
     Follow,
-}
-
-/// The defences that are left out.
-#[cfg(terse_testing)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Undefended {
-    /// Any cookie is accepted.
-    pub cookie: bool,
-    /// More may be sent than three times the received bytes.
-    pub amplification: bool,
-    /// Any record that is passed to a connection moves it, even an old one.
-    pub old_records: bool,
-    /// The old address gets no path challenge.
-    pub old_path: bool,
-    /// Any path response proves an address.
-    pub path_responses: bool,
-    /// A spent ticket proves an address again.
-    pub spent_tickets: bool,
-    /// A ticket proves any address.
-    pub ticket_addresses: bool,
-    /// A ticket is enough to end another connection from the same address.
-    pub replacement: bool,
 }
 
 impl Default for EndpointLimits {
@@ -142,61 +122,5 @@ impl EndpointLimits {
         ApiMisuse::check_limit("max_connections", self.max_connections)?;
         ApiMisuse::check_limit("max_half_open", self.max_half_open)?;
         ApiMisuse::check_limit("max_received", self.max_received)
-    }
-
-    pub(super) const fn takes_any_cookie(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.cookie;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn moves_on_any_record(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.old_records;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn asks_new_address_alone(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.old_path;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_any_path_response(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.path_responses;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_spent_tickets(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.spent_tickets;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn takes_tickets_from_anywhere(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.ticket_addresses;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn replaces_by_ticket(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.replacement;
-        #[cfg(not(terse_testing))]
-        false
-    }
-
-    pub(super) const fn amplifies(&self) -> bool {
-        #[cfg(terse_testing)]
-        return self.undefended.amplification;
-        #[cfg(not(terse_testing))]
-        false
     }
 }

@@ -26,7 +26,6 @@
 use alloc::boxed::Box;
 use core::net::SocketAddr;
 
-use super::entry::AMPLIFICATION;
 use super::limits::AddressChange;
 use super::{ConnectionHandle, Endpoint, EndpointEvent, MAX_REPLIES, touch};
 use crate::connection::MAX_CHECK;
@@ -213,7 +212,7 @@ impl Endpoint {
         let Some(check) = &mut entry.check else { return };
         let Some([old, new]) = check.ask() else { return };
         check.deadline = Instant(now.monotonic.0.saturating_add(entry.connection.answer_timeout()));
-        let asks_old = check.old == Old::Silent && !check.has_new_id && !self.limits.asks_new_address_alone();
+        let asks_old = self.limits.ask_old_address(check.old == Old::Silent && !check.has_new_id);
         let (before, address) = (check.before, entry.address);
         let challenge = ReturnRoutabilityCheck::PathChallenge;
         let asked_old = asks_old && self.send_check(handle, before, &challenge(old), MAX_CHECK) > 0;
@@ -260,7 +259,7 @@ impl Endpoint {
     /// Handles the return routability check messages in a datagram of `len` bytes.
     pub(super) fn handle_checks(&mut self, handle: ConnectionHandle, from: SocketAddr, len: usize) {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
-        let mut allowed = AMPLIFICATION * len;
+        let mut allowed = self.limits.allowance(len);
         for message in entry.connection.take_checks() {
             if let Some(response) = message.response() {
                 // RFC 9853, 5.4: the response is sent to the address that the challenge came from.
@@ -276,8 +275,7 @@ impl Endpoint {
         let Some(entry) = self.connections.get_mut(&handle) else { return };
         let is_there = from == entry.address;
         let outcome = match &mut entry.check {
-            Some(_) if self.limits.takes_any_path_response() => Outcome::Moved,
-            Some(check) => check.heard(answer, is_there),
+            Some(check) => self.limits.take_path_response(check.heard(answer, is_there)),
             None => Outcome::Nothing,
         };
         self.conclude(handle, outcome);

@@ -196,10 +196,7 @@ pub(super) fn answer(
 }
 
 /// Answers with the selected application protocol.
-fn answer_application_protocol(
-    name: Option<&[u8]>,
-    extensions: &mut ExtensionsBuilder,
-) -> Result<(), EncodeError> {
+fn answer_application_protocol(name: Option<&[u8]>, extensions: &mut ExtensionsBuilder) -> Result<(), EncodeError> {
     match name {
         Some(name) => extensions.push(&ProtocolNameList(List::Items(&[ProtocolName(name)]))),
         None => Ok(()),

@@ -175,13 +175,4 @@ impl ReadEpoch {
             Self::Dtls13(epoch) => epoch.has_many_forgeries(),
         }
     }
-
-    /// Forgets which records came, for tests that show the need for replay protection.
-    #[cfg(terse_testing)]
-    pub(crate) fn forget(&mut self) {
-        match self {
-            Self::Dtls12(epoch) => epoch.forget(),
-            Self::Dtls13(epoch) => epoch.forget(),
-        }
-    }
 }

@@ -97,11 +97,11 @@ impl Hellos {
         let suites = hello.cipher_suites.to_vec()?;
         let bound: [&[u8]; 4] =
             [&hello.legacy_version.0.to_be_bytes(), &hello.random, &suites, hello.legacy_compression_methods];
-        if !cookie.is_empty()
-            && (self.limits.takes_any_cookie()
-                || self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &bound, cookie)?)
-        {
-            return accept(AddressEvidence::Cookie);
+        if !cookie.is_empty() {
+            let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &bound, cookie)?;
+            if self.limits.take_cookie(is_good) {
+                return accept(AddressEvidence::Cookie);
+            }
         }
         if cookie.is_empty() && received.version.is_ok() && self.spend_proof(hello, origin) {
             return accept(AddressEvidence::SpentProof);
@@ -182,7 +182,7 @@ impl Hellos {
     ) -> Result<Option<Retried>, Error> {
         let Some((said, mac)) = cookie.split_last_chunk::<COOKIE_LEN>() else { return Ok(None) };
         let is_good = self.secrets.verify(now.monotonic, rng, self.hash(), &origin.address, &[said], mac)?;
-        Ok(parse(said).filter(|_| is_good || self.limits.takes_any_cookie()))
+        Ok(parse(said).filter(|_| self.limits.take_cookie(is_good)))
     }
 
     fn reply<'a>(&self, first: &FirstMessage, reply: Reply) -> Result<Verdict<'a>, Error> {

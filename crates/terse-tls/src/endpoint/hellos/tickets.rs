@@ -7,10 +7,8 @@
 //! spent before anything is answered; without an immediate answer of the store nothing is proven; few tickets are
 //! looked up for a ClientHello.
 
-use core::task::Poll;
-
 use super::proof::AddressProof;
-use crate::cache::{AddressId, CodePoints, ServerCache, Ticket, first_tickets};
+use crate::cache::{AddressId, CodePoints, ServerCache, first_tickets};
 use crate::config::ServerConfig;
 use crate::endpoint::limits::EndpointLimits;
 use crate::wire::ClientHello;
@@ -28,25 +26,12 @@ impl CacheTickets {
         let cache = config.cache.clone().filter(|_| limits.tickets_prove_addresses)?;
         Some(Self { cache, code_points: config.common.caching_code_points(), limits: *limits })
     }
-
-    fn spend_ticket(&self, ticket: Ticket, address: AddressId) -> bool {
-        let store = &self.cache.store;
-        let kept = || match store.find(&ticket) {
-            Poll::Ready(row) => row?.address,
-            Poll::Pending => None,
-        };
-        if self.limits.takes_spent_tickets() {
-            return kept() == Some(address);
-        }
-        let address = if self.limits.takes_tickets_from_anywhere() { kept() } else { Some(address) };
-        address.is_some_and(|address| store.spend(&ticket, address) == Ok(true))
-    }
 }
 
 impl AddressProof for CacheTickets {
     fn spend(&self, hello: &ClientHello<'_>, address: AddressId) -> bool {
         // What is malformed is refused once its address is known.
         let mut tickets = first_tickets(self.cache.schemes, hello.extensions, self.code_points);
-        tickets.any(|ticket| self.spend_ticket(ticket, address))
+        tickets.any(|ticket| self.limits.spend_ticket(&*self.cache.store, &ticket, address))
     }
 }

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 mod ack;
 pub(crate) mod connection_ids;
 pub(crate) mod cookie;
+mod defences;
 mod driver;
 mod flight;
 pub(crate) mod fragment;

@@ -7,8 +7,9 @@ use alloc::collections::VecDeque;
 use super::FirstMessage;
 use super::ack::{self, Arrived};
 use super::connection_ids::OwnIds;
+use super::defences::Defences;
 use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
-use crate::config::{Datagrams, Defence};
+use crate::config::Datagrams;
 use crate::crypto::{CryptoError, MASK_SAMPLE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
@@ -30,8 +31,8 @@ mod tests13;
 
 use epochs::Epochs;
 
-/// The most bytes of records that are kept until the keys of their epoch are known.
-const MAX_HELD: usize = 1_500;
+/// How many bytes of records are kept that overtook those before a change of keys.
+pub(super) const MAX_HELD: usize = 1_500;
 
 /// How many bytes of heap these records take at most: each has a header at least, and where they are moves as it grows.
 pub(super) const MAX_HEAP: usize = MAX_HELD + 3 * (MAX_HELD / RECORD_HEADER_LEN + 1) * size_of::<Box<[u8]>>();
@@ -62,7 +63,8 @@ pub(crate) struct Receiver {
     saw_too_large: bool,
     last_record_len: usize,
     dropped: Drops,
-    settings: Datagrams,
+    believes_unprotected_alerts: bool,
+    defences: Defences,
 }
 
 impl Receiver {
@@ -87,7 +89,8 @@ impl Receiver {
             saw_too_large: false,
             last_record_len: 0,
             dropped: Drops::default(),
-            settings: *settings,
+            believes_unprotected_alerts: settings.believe_unprotected_alerts,
+            defences: settings.defences(),
         }
     }
 
@@ -114,10 +117,8 @@ impl Receiver {
             return Ok((header.record_len(), self.unified(&header, input)?));
         }
         let Some(header) = Header::parse(input, self.own_ids.id_len()) else {
-            if self.settings.lacks(Defence::Dropping) {
-                return Err(InvalidMessage::UnknownContentType.into());
-            }
-            return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed)));
+            self.defences.drop_instead_of(InvalidMessage::UnknownContentType)?;
+            return Ok((input.len(), self.dropped.count(|dropped| &mut dropped.malformed))); // where the next one begins is not known
         };
         self.last_record_len = header.record_len();
         Ok((header.record_len(), self.record(&header, input)?))
@@ -141,29 +142,22 @@ impl Receiver {
         let due = self.expects_cid && self.own_ids.id_len() > 0 && number != EARLY_DATA;
         let id = header.cid(record).filter(|_| self.expects_cid).and_then(|id| self.own_ids.place(id));
         let has_other = id.is_none() && (due || header.cid(record).is_some());
-        if has_other && !self.settings.lacks(Defence::ConnectionIds) {
+        if self.defences.refuse_connection_id(has_other) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9147, 9
         }
-        #[cfg(terse_testing)]
-        if self.settings.lacks(Defence::ReplayProtection) {
-            epoch.forget();
-        }
         let limit = self.limit.unwrap_or(MAX_FRAGMENT + 1).min(self.max_record.saturating_add(1));
-        let opened = match epoch.open(header, record, limit) {
+        let opened = match self.defences.open_once13(epoch, header, record, limit) {
             Ok(opened) => opened,
             Err(_) if place.is_in_force() && epoch.is_exhausted() => {
                 return Err(CryptoError::DecryptFailed.into()); // RFC 9147, 4.5.3
             }
-            Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
-                return Err(CryptoError::DecryptFailed.into());
-            }
-            Err(refused) => return Ok(self.refused(refused)),
+            Err(refused) => return self.refused(refused),
         };
         if let Some(id) = id {
             self.own_ids.used(id);
         }
         let record_number = RecordNumber { epoch: number, sequence_number: opened.number };
-        let is_due = place.is_in_force() || number >= APPLICATION || self.settings.lacks(Defence::Epochs);
+        let is_due = self.defences.take_messages(place.is_in_force() || number >= APPLICATION);
         let received = match opened.content_type {
             ContentType::HANDSHAKE if number == EARLY_DATA => self.dropped.count(|dropped| &mut dropped.not_due),
             ContentType::HANDSHAKE => self.handshake(opened.content, record_number, is_due)?,
@@ -198,23 +192,13 @@ impl Receiver {
             return Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch));
         };
         match before.open(header, record, MAX_FRAGMENT) {
-            Ok((ContentType::HANDSHAKE, content)) if self.settings.lacks(Defence::Epochs) => {
-                self.handshake(content, RecordNumber { epoch: 0, sequence_number: header.number }, true)
-            }
-            Ok((ContentType::HANDSHAKE, content)) => {
-                let is_end = |(header, _): &(FragmentHeader, &[u8])| {
-                    header.fragment_offset + header.fragment_length == header.length
-                        && self.is_answered(header.message_seq)
-                };
-                let repeats = fragments(content).flatten().any(|fragment| is_end(&fragment));
-                Ok(if repeats { Received::Repeated } else { Received::Nothing })
-            }
+            Ok((ContentType::HANDSHAKE, content)) => self.past_handshake(content, header.number),
             Ok((ContentType::CHANGE_CIPHER_SPEC, _)) => Ok(Received::Nothing),
             // An alert about a message that arrived before the peer changed its own keys is unprotected.
             Ok((ContentType::ALERT, content)) => Ok(self.alert(content, false)),
             Ok((ContentType::ACK, content)) => Ok(self.unprotected_ack(content)),
             Ok(_) => Ok(self.dropped.count(|dropped| &mut dropped.wrong_epoch)),
-            Err(refused) => Ok(self.refused(refused)),
+            Err(refused) => self.refused(refused),
         }
     }
 
@@ -224,38 +208,26 @@ impl Receiver {
         let has_cid = header.content_type == ContentType::TLS12_CID;
         let due = self.expects_cid && is_protected && self.own_ids.id_len() > 0;
         let has_other = has_cid != due || (due && self.own_ids.place(header.cid(record)).is_none());
-        if has_other && !self.settings.lacks(Defence::ConnectionIds) {
+        if self.defences.refuse_connection_id(has_other) {
             return Ok(self.dropped.count(|dropped| &mut dropped.connection_id)); // RFC 9146, 3
         }
-        #[cfg(terse_testing)]
-        if self.settings.lacks(Defence::ReplayProtection) {
-            self.epochs.in_force_mut().forget();
-        } else if self.settings.lacks(Defence::UnverifiedNumbers)
-            && !is_protected
-            && self.epochs.in_force().newest().is_some_and(|newest| header.number <= newest)
-        {
-            return Ok(self.dropped.count(|dropped| &mut dropped.replayed));
-        }
-        // Unprotected records need no smaller limit: their fragments are copied from the datagram itself.
+        // Fragments of messages are copied from where they came: they take no room for a record.
         let limit = if is_protected { self.limit.unwrap_or(MAX_FRAGMENT).min(self.max_record) } else { MAX_FRAGMENT };
         let Some(epoch) = self.epochs.dtls12() else { return Ok(Received::Nothing) };
-        let (content_type, content) = match epoch.open(header, record, limit) {
+        let (content_type, content) = match self.defences.open_once12(epoch, header, record, limit) {
             Ok(opened) => opened,
             Err(_) if epoch.is_exhausted() => return Err(CryptoError::DecryptFailed.into()), // RFC 9147, 4.5.3
-            Err(Refused::NotAuthentic) if self.settings.lacks(Defence::Dropping) => {
-                return Err(CryptoError::DecryptFailed.into());
-            }
-            Err(refused) => return Ok(self.refused(refused)),
+            Err(refused) => return self.refused(refused),
         };
         match content_type {
             ContentType::HANDSHAKE => {
                 let number = RecordNumber { epoch: header.epoch.into(), sequence_number: header.number };
                 self.handshake(content, number, true)
             }
-            ContentType::CHANGE_CIPHER_SPEC if self.settings.lacks(Defence::ChangeCipherSpec) => {
-                Err(PeerMisbehaved::BadChangeCipherSpec.into())
+            ContentType::CHANGE_CIPHER_SPEC if !is_protected => {
+                let ignored = self.defences.ignore_change_cipher_spec(PeerMisbehaved::BadChangeCipherSpec);
+                ignored.map(|()| Received::Nothing)
             }
-            ContentType::CHANGE_CIPHER_SPEC if !is_protected => Ok(Received::Nothing), // the epoch changes the keys
             ContentType::ALERT => Ok(self.alert(content, is_protected)),
             ContentType::ACK if !is_protected => Ok(self.unprotected_ack(content)),
             ContentType::APPLICATION_DATA if is_protected => {
@@ -267,7 +239,19 @@ impl Receiver {
         }
     }
 
-    /// Handles the fragments in a record with this number. `is_due` says that messages may come in its epoch now.
+    /// The fragments in a record of epoch 0, which is over: they can but show that the peer did not get the answer.
+    fn past_handshake(&mut self, content: &[u8], sequence_number: u64) -> Result<Received, Error> {
+        if self.defences.take_messages(false) {
+            return self.handshake(content, RecordNumber { epoch: 0, sequence_number }, true);
+        }
+        let is_end = |header: &FragmentHeader| {
+            header.fragment_offset + header.fragment_length == header.length && self.is_answered(header.message_seq)
+        };
+        let repeats = fragments(content).flatten().any(|(header, _)| is_end(&header));
+        Ok(if repeats { Received::Repeated } else { Received::Nothing })
+    }
+
+    /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
         let mut received = Received::Nothing;
         // A record is acknowledged only if its messages were handled or are kept, and no flight of this side answers
@@ -328,7 +312,7 @@ impl Receiver {
 
     fn alert(&mut self, content: &[u8], is_protected: bool) -> Received {
         match Alert::parse_all(content) {
-            Ok(alert) if is_protected || self.settings.believe_unprotected_alerts => Received::Alert(alert),
+            Ok(alert) if is_protected || self.believes_unprotected_alerts => Received::Alert(alert),
             Ok(alert) => {
                 if alert.level != Alert::WARNING {
                     self.unprotected_alert = Some(alert.description);
@@ -351,20 +335,23 @@ impl Receiver {
         Received::Ack { numbers, is_protected: false }
     }
 
-    fn refused(&mut self, refused: Refused) -> Received {
-        self.dropped.count(|dropped| match refused {
+    fn refused(&mut self, refused: Refused) -> Result<Received, Error> {
+        if refused == Refused::NotAuthentic {
+            self.defences.drop_instead_of(CryptoError::DecryptFailed)?;
+        }
+        Ok(self.dropped.count(|dropped| match refused {
             Refused::Replayed => &mut dropped.replayed,
             Refused::NotAuthentic => &mut dropped.not_authentic,
             Refused::Malformed => &mut dropped.malformed,
-        })
+        }))
     }
 
     fn hold(&mut self, record: &[u8]) {
         let held: usize = self.held.iter().map(|record| record.len()).sum();
-        if held + record.len() > MAX_HELD && !self.settings.lacks(Defence::HeldBound) {
-            self.dropped.count(|dropped| &mut dropped.wrong_epoch);
-        } else {
+        if self.defences.may_hold(held + record.len()) {
             self.held.push_back(record.into());
+        } else {
+            self.dropped.count(|dropped| &mut dropped.wrong_epoch);
         }
     }
 }
@@ -526,8 +513,8 @@ impl Incoming for Receiver {
         if is_first && was_dtls13 && !self.messages.is_empty() {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
         }
-        if is_first && !self.settings.lacks(Defence::Epochs) {
-            // Messages that arrived ahead were not protected, and may be forged.
+        if is_first && !self.defences.take_messages(false) {
+            // Whatever came ahead was not protected: anybody may have sent it.
             self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
         }
         self.held_due = self.held.len();

@@ -14,7 +14,7 @@ use super::flight::{Filled, Flight, Piece};
 use super::fragment::HEADER_LEN;
 use super::queue::Queue;
 use super::retransmit::{Expired, Settings, Timer};
-use crate::config::{Datagrams, Defence};
+use crate::config::Datagrams;
 use crate::crypto::CryptoError;
 use crate::error::{ApiMisuse, Error};
 use crate::link::{Link, Outgoing, RecordLimits};
@@ -86,12 +86,8 @@ impl Sender {
                 max: settings.max_timeout,
                 max_retransmissions: settings.max_retransmissions,
             }),
-            max_repeats: if settings.lacks(Defence::RepeatBound) {
-                u32::MAX
-            } else {
-                settings.max_retransmissions.into()
-            },
-            has_partial_acks: !settings.lacks(Defence::PartialAcks),
+            max_repeats: settings.defences().max_repeats(settings.max_retransmissions),
+            has_partial_acks: settings.defences().acknowledge_parts(),
             limits: RecordLimits::DEFAULT,
             produced: 0,
             sent: Sent::default(),

@@ -50,12 +50,7 @@ impl Epochs {
         &self.in_force
     }
 
-    #[cfg(terse_testing)]
-    pub(super) const fn in_force_mut(&mut self) -> &mut ReadEpoch {
-        &mut self.in_force
-    }
-
-    /// Returns the epoch in force, if it is not one of DTLS 1.3.
+    /// The epoch in force, if it is not one of DTLS 1.3.
     pub(super) const fn dtls12(&mut self) -> Option<&mut datagram12::ReadEpoch> {
         match &mut self.in_force {
             ReadEpoch::Dtls12(epoch) => Some(epoch),

@@ -310,7 +310,7 @@ fn records_have_the_connection_id_that_was_agreed_on() {
 fn without_the_check_any_connection_id_will_do() {
     for theirs in [&b"4321"[..], b""] {
         let (mut receiver, mut peer) = (receiver_with(Some(b"1234")), Peer::new());
-        receiver.settings.without = Some(Defence::ConnectionIds);
+        receiver.defences.without = Some(crate::config::Defence::ConnectionIds);
         receiver.expect_connection_id();
         receiver.new_keys(&keys(1)).unwrap();
         peer.cid = theirs.into();
