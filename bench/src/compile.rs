@@ -12,7 +12,8 @@ use std::process::{Command, id};
 use std::sync::Mutex;
 
 use terse_interop::compile::objects::Compiler;
-use terse_interop::compile::{WOLFSSL_SOURCES, boringssl, directory, run, shipped};
+use terse_interop::compile::{directory, run, shipped};
+use terse_interop::peer::{boringssl, wolfssl};
 
 use crate::stack::Version;
 
@@ -129,7 +130,7 @@ fn wolfssl(settings: &str, assembly: &[&str], defined: &[&str]) -> Result<Parts,
     let mut flags = vec!["-DWOLFSSL_USER_SETTINGS".into(), include(&own(settings)), include(&shipped)];
     flags.extend(defined.iter().map(|flag| (*flag).to_owned()));
     let intrinsics: &[&str] = if assembly.is_empty() { &[] } else { &["-maes"] }; // in aes.c
-    let sources: Vec<PathBuf> = WOLFSSL_SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
+    let sources: Vec<PathBuf> = wolfssl::SOURCES.iter().chain(assembly).map(|source| shipped.join(source)).collect();
     from_sources("wolfSSL", &sources, intrinsics, flags)
 }
 

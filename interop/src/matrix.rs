@@ -15,7 +15,7 @@ use std::{env, thread};
 
 use terse_tls::ProtocolVersion;
 
-use crate::features::{self, Carrier, Cell, Feature, TABLES, Table, absent};
+use crate::features::{self, Carrier, Cell, Feature, TABLES, Table};
 use crate::peer::{Peer, Role};
 use crate::process::take_exhibits;
 
@@ -76,7 +76,7 @@ fn name(feature: &str, cell: Cell) -> String {
 /// Prints the versions of the peers. Returns those that are missing, and why.
 fn print_versions() -> HashMap<Peer, String> {
     let mut missing = HashMap::new();
-    for peer in Peer::ALL {
+    for &peer in Peer::ALL {
         match peer.version() {
             Ok(version) => println!("{:9} {version}", peer.name()),
             Err(reason) => {
@@ -114,14 +114,14 @@ fn run(cells: &[(&Feature, Cell)], missing: &HashMap<Peer, String>) -> Outcomes 
 }
 
 fn run_cell(feature: &Feature, cell: Cell, missing: &HashMap<Peer, String>) -> Outcome {
-    if let Some(reason) = absent(feature.name, cell) {
+    if let Some(reason) = cell.absent(feature) {
         return Outcome::NoPeer(reason);
     }
     if let Some(reason) = missing.get(&cell.peer) {
         return if must_have_all() { Outcome::Failed(reason.clone()) } else { Outcome::Skipped };
     }
     match try_cell(feature, cell) {
-        Outcome::Failed(reason) if fails_now_and_then(feature, cell) => {
+        Outcome::Failed(reason) if cell.peer.fails_now_and_then(feature.name, cell.carrier) => {
             println!("test {} ... failed once, and is tried again: {reason}", name(feature.name, cell));
             try_cell(feature, cell)
         }
@@ -136,18 +136,6 @@ fn try_cell(feature: &Feature, cell: Cell) -> Outcome {
         Ok(()) => Outcome::Passed,
         Err(panic) => Outcome::Failed(format!("{}{}\n{exhibits}", text(&*panic), PLACE.take())),
     }
-}
-
-/// What was seen to fail now and then, on the peer's side as far as the relay shows, gets a second try. Scandium sent nothing
-/// after its Finished of a resumed handshake, in one of twelve runs. wolfSSL 5.5 refused with unexpected_message what
-/// followed a lost fragment of a Certificate.
-fn fails_now_and_then(feature: &Feature, cell: Cell) -> bool {
-    let of_peer = match cell.peer {
-        Peer::Scandium => "resumption_of_",
-        Peer::WolfSsl55 => "one_datagram_of_",
-        _ => return false,
-    };
-    cell.carrier == Carrier::Udp && feature.name.starts_with(of_peer)
 }
 
 thread_local! {

@@ -36,6 +36,12 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Bytes from hexadecimal digits.
+pub fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<_> = text.chars().map(|digit| digit.to_digit(16).expect("a hexadecimal digit") as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
 /// Who holds a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {

@@ -12,7 +12,7 @@ use crate::datagrams::passage::{Datagram, Loss};
 use crate::datagrams::records::records;
 use crate::datagrams::report::Report;
 use crate::features::Carrier;
-use crate::peer::Peer;
+use crate::peer::{DatagramCookies, Peer};
 use crate::pki::Side;
 
 /// Full and resumed handshakes under the same conditions as [`super::baselines`], with a cookie, and ours with what
@@ -45,9 +45,9 @@ pub fn datagrams() -> Vec<Row> {
             datagrams: Some(Datagrams { our_mtu: Some(1500), peer_mtu: Some(1500), ..Datagrams::default() }),
             ..Case::mutual(&terse_aws_lc::PROVIDER)
         };
-        let everybody = core::iter::once(Peer::Terse).chain(Peer::ALL);
+        let everybody = core::iter::once(Peer::TERSE).chain(Peer::ALL.iter().copied());
         let speakers = everybody.filter(|peer| peer.speaks(ProtocolVersion::TLS_1_2, Carrier::Udp));
-        let speakers = speakers.filter(|peer| *peer != Peer::BoringSsl); // whose server sends no cookies
+        let speakers = speakers.filter(|peer| peer.datagram_cookies() != DatagramCookies::Never);
         for peer in speakers.filter(|peer| peer.version().is_ok()) {
             rows.extend(rows_of(peer, &case, repeats));
         }
@@ -56,10 +56,8 @@ pub fn datagrams() -> Vec<Row> {
 }
 
 fn rows_of(peer: Peer, case: &Case, repeats: usize) -> Vec<Row> {
-    // Mbed TLS 2.28 cannot be told RSASSA-PSS, and Scandium has none.
-    let schemes = if matches!(peer, Peer::MbedTls | Peer::Scandium) { Vec::new() } else { case.schemes.clone() };
-    // OpenSSL's server always sends one; asked for it, it does not resume.
-    let cookie = peer != Peer::OpenSsl;
+    let schemes = if peer.can_be_told_rsa_pss() { case.schemes.clone() } else { Vec::new() };
+    let cookie = peer.datagram_cookies() == DatagramCookies::AsTold;
     let case = &Case { schemes, cookie, ..case.clone() };
     let row = |name, resumed, cost| Row {
         name,
@@ -73,15 +71,14 @@ fn rows_of(peer: Peer, case: &Case, repeats: usize) -> Vec<Row> {
         (0..repeats).map(|_| measure()).min_by_key(|cost| cost.total()).expect("at least one repeat")
     };
     let mut rows = Vec::new();
-    if peer != Peer::Scandium || case.chain == "p256x3" {
+    if peer.is_measured_with(case.chain) {
         let full = |connections| case.clone().with_sessions(Sessions::Kept, connections);
         rows.push(row(peer.name(), false, cheapest(&|| last_of(peer, &full(1), &full(1), 1, "full"))));
-        if peer != Peer::Scandium {
-            // Its client keeps its port, and so its connections are one to the relay.
+        if peer.changes_ports() {
             rows.push(row(peer.name(), true, last_of(peer, &full(2), &full(2), 2, "resumed")));
         }
     }
-    if peer == Peer::Terse {
+    if peer == Peer::TERSE {
         let datagrams = case.datagrams.clone().unwrap_or_default();
         let cached = Case { datagrams: Some(Datagrams { our_cache: Some("bithac"), ..datagrams }), ..case.clone() };
         let server = Case { connections: 2, ..cached.clone() };
@@ -105,7 +102,7 @@ fn last_of(peer: Peer, client: &Case, server: &Case, connections: usize, mode: &
             pair.next();
         }
     }
-    if peer == Peer::Terse {
+    if peer == Peer::TERSE {
         pair.close(); // until then it has not said that it has received anything
     }
     let passed = pair.relay.passed();

@@ -5,15 +5,15 @@
 use std::io::{Read, Write};
 use std::thread;
 
-use pki_types::ServerName;
 use terse_net::Stream;
 use terse_tls::summary::{Summary, Traffic};
 use terse_tls::{ContentType, HandshakeType, ProtocolVersion};
 
 use super::relay::{Passage, Relay};
 use crate::case::{Case, clock};
+use crate::datagrams::{PING, PONG};
 use crate::meeting::connection;
-use crate::peer::{Peer, Role, rustls};
+use crate::peer::{Peer, Role, Way};
 use crate::pki::Side;
 use crate::process::{accept, connect, listener};
 
@@ -60,12 +60,6 @@ impl Cost {
         Self { client, server, tickets, short_signatures: None }
     }
 }
-
-/// What the client says, once a connection.
-const PING: &[u8] = b"ping\n";
-
-/// What the server says.
-const PONG: &[u8] = b"pong\n";
 
 /// A handshake between a client and a server of ours, and an exchange of data, after which caches know each other.
 pub(super) fn ours(case: &Case) -> (Summary, Cost) {
@@ -114,13 +108,13 @@ fn short(sent: &Traffic) -> u64 {
 /// The last of the case's connections of a peer's client with the same peer's server.
 pub(super) fn peer(peer: Peer, case: &Case) -> Cost {
     let case = Case { compatibility_mode: true, ..case.clone() }; // their default
-    Cost::of(&programs(peer, &case).unwrap_or_else(|| rustls_with_rustls(&case)), &case)
+    Cost::of(&programs(peer, &case).unwrap_or_else(|| in_process(peer, &case)), &case)
 }
 
 fn programs(peer: Peer, case: &Case) -> Option<Passage> {
     let (mut server, port) = peer.server(case)?;
     let relay = Relay::to(port);
-    let mut client = peer.client(case, relay.listener.try_clone().expect("a socket can be shared"))?;
+    let mut client = peer.client(case, Way::From(relay.listener.try_clone().expect("a socket can be shared")))?;
     for left in (0..case.connections).rev() {
         if left > 0 && client.leaves_first() {
             continue;
@@ -142,29 +136,10 @@ fn programs(peer: Peer, case: &Case) -> Option<Passage> {
     Some(relay.passed())
 }
 
-fn rustls_with_rustls(case: &Case) -> Passage {
+/// A peer in this process.
+fn in_process(peer: Peer, case: &Case) -> Passage {
     let (listener, port) = listener();
     let relay = Relay::to(port);
-    let (server, client) = (rustls::server_config(case), rustls::client_config(case));
-    let name = ServerName::try_from(case.name()).expect("a valid name");
-    for _ in 0..case.connections {
-        thread::scope(|scope| {
-            let server = scope.spawn(|| {
-                let mut connection = ::rustls::ServerConnection::new(server.clone()).expect("a valid configuration");
-                let mut wire = accept(&listener, || {});
-                let mut stream = ::rustls::Stream::new(&mut connection, &mut wire);
-                stream.read_exact(&mut [0; PING.len()]).expect("data from the client");
-                stream.write_all(PONG).expect("data for the client");
-                wire // open until the relay has been read
-            });
-            let mut connection =
-                ::rustls::ClientConnection::new(client.clone(), name.clone()).expect("a valid configuration");
-            let mut wire = connect(relay.port());
-            let mut stream = ::rustls::Stream::new(&mut connection, &mut wire);
-            stream.write_all(PING).expect("data for the server");
-            stream.read_exact(&mut [0; PONG.len()]).expect("data from the server");
-            server.join().expect("the server's side")
-        });
-    }
+    peer.meet_itself(case, &listener, relay.port());
     relay.passed()
 }

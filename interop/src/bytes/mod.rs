@@ -143,8 +143,7 @@ fn full_and_resumed(case: &Case, version: ProtocolVersion, repeats: usize) -> Ve
         rows.push(row("terse kept", true, resumed(case, Sessions::Kept)));
     }
     for peer in peers(version) {
-        // Mbed TLS 2.28 cannot be told RSASSA-PSS.
-        let schemes = if peer == Peer::MbedTls { Vec::new() } else { case.schemes.clone() };
+        let schemes = if peer.can_be_told_rsa_pss() { case.schemes.clone() } else { Vec::new() };
         let case = Case { schemes, ..case.clone() };
         let connections = |count| case.clone().with_sessions(sessions, count);
         rows.push(row(peer.name(), false, cheapest(&|| measure::peer(peer, &connections(1)))));
@@ -175,8 +174,8 @@ fn resumed(case: &Case, sessions: Sessions) -> Cost {
 
 /// Those that are here and speak `version`.
 fn peers(version: ProtocolVersion) -> impl Iterator<Item = Peer> {
-    Peer::ALL.into_iter().filter(move |peer| {
-        peer.speaks(version, Carrier::Tcp) && !peer.has_only_shared_keys() && peer.version().is_ok()
+    Peer::ALL.iter().copied().filter(move |peer| {
+        peer.speaks(version, Carrier::Tcp) && peer.only_features().is_none() && peer.version().is_ok()
     })
 }
 

@@ -12,7 +12,7 @@ use super::relay::Relay;
 use super::report::Report;
 use super::{PING, PONG};
 use crate::case::Case;
-use crate::peer::{Peer, Remote, Role};
+use crate::peer::{DatagramCookies, Peer, Remote, Role, Way};
 use crate::pki::Side;
 use crate::process::exhibit;
 
@@ -42,12 +42,12 @@ impl Pair {
 
     /// The same, where each side is told something else.
     pub fn between(peer: Peer, role: Role, ours: &Case, theirs: &Case, loss: Loss) -> Self {
-        Self::with(Peer::Terse, peer, role, ours, theirs, loss)
+        Self::with(Peer::TERSE, peer, role, ours, theirs, loss)
     }
 
     /// Our side is in this process.
     pub fn in_process(peer: Peer, role: Role, case: &Case) -> Self {
-        Self::with(Peer::TerseNet, peer, role, case, case, Loss::None)
+        Self::with(Peer::TERSE_NET, peer, role, case, case, Loss::None)
     }
 
     fn with(we: Peer, peer: Peer, role: Role, ours: &Case, theirs: &Case, loss: Loss) -> Self {
@@ -67,14 +67,14 @@ impl Pair {
         let (server, port) = server.server(server_case).expect("a program");
         let relay = Relay::to(port, loss);
         let client_is = (client, client_case.clone());
-        let client = client.client_over_datagrams(client_case, relay.port()).expect("a program");
+        let client = client.client(client_case, Way::Datagrams(relay.port())).expect("a program");
         Self { client, server, relay, role: Role::Client, client_is }
     }
 
     /// A new client takes the place of the one before, which has ended.
     pub fn another_client(&mut self) {
         let (client, case) = &self.client_is;
-        self.client = client.client_over_datagrams(case, self.relay.port()).expect("a program");
+        self.client = client.client(case, Way::Datagrams(self.relay.port())).expect("a program");
     }
 
     /// Our side.
@@ -168,7 +168,7 @@ impl Drop for Pair {
 /// Who takes our place, if somebody does.
 pub fn stand_in() -> Option<Peer> {
     let name = env::var("TERSE_INTEROP_STAND_IN").ok()?;
-    let peer = Peer::ALL.into_iter().find(|peer| peer.name() == name);
+    let peer = Peer::ALL.iter().copied().find(|peer| peer.name() == name);
     Some(peer.unwrap_or_else(|| panic!("no peer has the name {name}")))
 }
 
@@ -178,7 +178,7 @@ fn seen_by_the_other(case: &Case) -> Case {
         datagrams: case.datagrams.as_ref().map(super::Datagrams::seen_by_the_other),
         our_versions: case.peer_versions.clone(),
         peer_versions: case.our_versions.clone(),
-        cookie: case.cookie && stand_in() != Some(Peer::BoringSsl), // whose server sends none
+        cookie: case.cookie && stand_in().is_none_or(|peer| peer.datagram_cookies() != DatagramCookies::Never),
         ..case.clone()
     }
 }

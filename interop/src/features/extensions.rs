@@ -5,7 +5,7 @@ use terse_tls::{AlertDescription, ContentType, MaxFragmentLength};
 use super::{Cell, Feature};
 use crate::case::{Case, EXPORTER_LABEL, EXPORTER_LEN};
 use crate::meeting::Meeting;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 use crate::pki::SERVER_NAME;
 
 pub(super) fn features() -> Vec<Feature> {
@@ -122,8 +122,7 @@ fn peer_record_size_limit(cell: Cell) {
 
 /// RFC 6066, 4: in both directions. The content type does not count.
 fn max_fragment_length(cell: Cell) {
-    // Mbed TLS 2.28 takes no Certificate that is cut.
-    let bytes = if cell.peer == Peer::MbedTls { 1024 } else { usize::from(LIMIT) };
+    let bytes = cell.peer.max_fragment_length();
     let length = MaxFragmentLength::from_bytes(bytes).expect("one of the four lengths");
     let mut meeting: Meeting = cell.connect(&Case { max_fragment_length: Some(length), ..case() });
     meeting.carry(&lines(40), &lines(9));

@@ -4,7 +4,7 @@ use terse_tls::{ContentType, NamedGroup};
 
 use super::{Cell, Feature};
 use crate::case::Case;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
@@ -25,10 +25,10 @@ pub(super) fn other_group() -> Case {
     }
 }
 
-/// With another group, and for the cookie's sake alone, which neither our server nor that of wolfSSL 5.5 does.
+/// With another group, and for the cookie's sake alone, which our server does not do.
 fn with_cookie(cell: Cell) {
     retried(cell, &Case { cookie: true, ..other_group() });
-    if cell.role == Role::Client && cell.peer != Peer::WolfSsl55 {
+    if cell.role == Role::Client && cell.peer.asks_for_a_cookie_alone() {
         retried(cell, &Case { cookie: true, ..Case::mutual(&terse_aws_lc::PROVIDER) });
     }
 }
@@ -38,10 +38,9 @@ fn retried(cell: Cell, case: &Case) {
     meeting.exchange("once");
     meeting.close();
     assert_eq!(meeting.summary().round_trips, 2);
-    let asked = match (cell.role, cell.peer) {
-        (Role::Server, Peer::Rustls) => true, // in any case
-        (Role::Server, Peer::WolfSsl55 | Peer::WolfSsl) => false,
-        _ => case.compatibility_mode,
+    let asked = match cell.role {
+        Role::Client => case.compatibility_mode,
+        Role::Server => cell.peer.asks_for_compatibility_mode(case.compatibility_mode),
     };
     let sent = meeting.ledger.lock().sent.count(ContentType::CHANGE_CIPHER_SPEC);
     assert_eq!(sent, usize::from(asked));

@@ -20,11 +20,6 @@ pub(super) fn features() -> Vec<Feature> {
 pub(super) const SHARED_KEY: &str = "pre_shared_key";
 pub(super) const SHARED_KEY_WITH_ECDHE: &str = "pre_shared_key_with_ecdhe";
 
-/// Whether `feature` is about pre-shared keys.
-pub(super) fn is_about_shared_keys(feature: &str) -> bool {
-    [SHARED_KEY, SHARED_KEY_WITH_ECDHE].contains(&feature)
-}
-
 fn pre_shared_key(cell: Cell, suite: Option<CipherSuite>, with_ecdhe: bool) {
     for provider in [&terse_rustcrypto::PROVIDER, &terse_aws_lc::PROVIDER] {
         let suites = suite.into_iter().collect();

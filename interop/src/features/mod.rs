@@ -7,7 +7,6 @@ use crate::datagrams::pair::Pair;
 use crate::meeting::Meeting;
 use crate::peer::{Peer, Role};
 
-mod absent;
 mod authentication;
 mod caching;
 mod crypto;
@@ -20,8 +19,6 @@ mod resumption;
 mod staples;
 mod traffic;
 mod versions;
-
-pub use absent::absent;
 
 /// What carries the records: TLS or DTLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,19 +118,22 @@ pub struct Cell {
 impl Cell {
     /// All places in a row of `feature`.
     pub fn of(feature: &Feature, table: Table) -> impl Iterator<Item = Self> {
-        let is_about_shared_keys = keys::is_about_shared_keys(feature.name);
-        let is_for_dimpl = datagrams::FOR_DIMPL.contains(&feature.name);
-        Self::all(table).filter(move |cell| match cell.peer {
-            Peer::BouncyCastle => is_about_shared_keys,
-            Peer::Dimpl => is_for_dimpl,
-            _ => staples::is_tried(feature.name, *cell),
+        Self::all(table).filter(move |cell| match cell.peer.only_features() {
+            Some(features) => features.contains(&feature.name),
+            None => staples::is_tried(feature.name, *cell),
         })
     }
 
     /// All places of a table.
     pub fn all(Table { version, carrier, .. }: Table) -> impl Iterator<Item = Self> {
-        let peers = Peer::ALL.into_iter().filter(move |peer| peer.speaks(version, carrier));
+        let peers = Peer::ALL.iter().copied().filter(move |peer| peer.speaks(version, carrier));
         peers.flat_map(move |peer| [Role::Client, Role::Server].map(|role| Self { peer, role, version, carrier }))
+    }
+
+    /// Why the peer cannot try `feature` here, if so.
+    pub fn absent(&self, feature: &Feature) -> Option<&'static str> {
+        let absence = self.peer.absences().iter().find(|absence| absence.is_about(feature.name, self));
+        absence.map(|absence| absence.reason)
     }
 
     /// `case` in this version: what it does not say about versions. Over TCP, our side always has both.
@@ -144,8 +144,8 @@ impl Cell {
             case.our_versions = or_this(case.our_versions);
             case.peer_versions = or_this(case.peer_versions);
             case.datagrams = Some(case.datagrams.unwrap_or_default());
-            if self.peer == Peer::Dimpl {
-                case.chain = "p256x2"; // it sends a leaf and nothing else
+            if !self.peer.sends_intermediates() {
+                case.chain = "p256x2";
             }
             return case;
         }
@@ -224,4 +224,20 @@ pub fn all() -> Vec<Feature> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_name_features_that_there_are() {
+        let features = all();
+        for peer in Peer::ALL {
+            let absent = peer.absences().iter().map(|absence| absence.feature);
+            for name in absent.chain(peer.only_features().unwrap_or_default().iter().copied()) {
+                assert!(features.iter().any(|feature| feature.name == name), "{}: {name}", peer.name());
+            }
+        }
+    }
 }

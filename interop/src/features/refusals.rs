@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::datagrams::pair::Pair;
 use crate::datagrams::passage::Loss;
 use crate::meeting::Meeting;
-use crate::peer::{Peer, Role};
+use crate::peer::{Refusal, Role};
 use crate::pki::Holder;
 
 pub(super) fn features() -> Vec<Feature> {
@@ -45,28 +45,18 @@ fn case() -> Case {
 fn client_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
     match cell.role {
         Role::Client => cell.ours_refuses(case, alert),
-        Role::Server => cell.peer_refuses(case, said(cell, alert)),
+        Role::Server => cell.peer_refuses(case, cell.peer.alert_about_certificate(cell.role, alert)),
     }
 }
 
 fn server_refuses(cell: Cell, case: &Case, alert: AlertDescription) {
     match cell.role {
-        Role::Client => cell.peer_refuses(case, said(cell, alert)),
+        Role::Client => cell.peer_refuses(case, cell.peer.alert_about_certificate(cell.role, alert)),
         Role::Server => cell.ours_refuses(case, alert),
     }
 }
 
-/// How a peer says `alert`: GnuTLS's programs have one alert each for whatever displeases them in a certificate.
-fn said(cell: Cell, alert: AlertDescription) -> AlertDescription {
-    match (cell.peer, cell.role) {
-        (Peer::GnuTls, Role::Client) => AlertDescription::ACCESS_DENIED,
-        (Peer::GnuTls, Role::Server) => AlertDescription::BAD_CERTIFICATE,
-        (Peer::Scandium, _) if alert != AlertDescription::CERTIFICATE_EXPIRED => AlertDescription::BAD_CERTIFICATE,
-        _ => alert,
-    }
-}
-
-/// TLS 1.2 has no word for it, and two peers have none at all.
+/// TLS 1.2 has no alert for it, and some peers send none at all.
 fn missing_certificate(cell: Cell) {
     let alert =
         if cell.is_tls13() { AlertDescription::CERTIFICATE_REQUIRED } else { AlertDescription::HANDSHAKE_FAILURE };
@@ -75,15 +65,15 @@ fn missing_certificate(cell: Cell) {
         return server_refuses(cell, &case, alert);
     }
     let mut meeting = cell.meet(&case);
-    match (cell.role, cell.peer) {
-        (Role::Server, _) => {
+    match cell.role {
+        Role::Server => {
             assert_eq!(meeting.ours_fails(), Error::Certificate(CertificateError::Required));
             meeting.remote.expect_alert(alert);
         }
-        (Role::Client, Peer::Rustls) => meeting.peer_refuses(AlertDescription::CERTIFICATE_REQUIRED),
-        (Role::Client, Peer::WolfSsl55 | Peer::MbedTls) if !cell.is_tls13() => meeting.peer_leaves(),
-        (Role::Client, Peer::GnuTls) if !cell.is_tls13() => meeting.peer_refuses(AlertDescription::DECODE_ERROR),
-        (Role::Client, _) => meeting.peer_refuses(alert),
+        Role::Client => match cell.peer.refuses_missing_certificate(cell.version) {
+            Refusal::Alert(alert) => meeting.peer_refuses(alert),
+            Refusal::Leaves => meeting.peer_leaves(),
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use super::hello_retry::other_group;
 use super::{Cell, Feature};
 use crate::case::{Case, EARLY_DATA, Sessions};
 use crate::meeting::Meeting;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
@@ -52,18 +52,17 @@ fn after_hello_retry_request(cell: Cell) {
     meeting.again(&cell.case(&case));
     let summary = meeting.summary();
     // These clients know from the first connection which group the server takes.
-    let knows = cell.role == Role::Server && matches!(cell.peer, Peer::WolfSsl55 | Peer::WolfSsl | Peer::Rustls);
+    let knows = cell.role == Role::Server && cell.peer.remembers_groups();
     assert_eq!((summary.mode, summary.round_trips), (Mode::Resumed, if knows { 1 } else { 2 }));
     meeting.exchange("resumed");
     meeting.close();
 }
 
-/// RFC 9846, 2.3: before the server has said anything. rustls's server takes it in sessions that it keeps.
+/// RFC 9846, 2.3: before the server has said anything.
 fn early_data(cell: Cell) {
-    match (cell.role, cell.peer) {
-        (Role::Client, Peer::Rustls) => early_data_in(cell, Sessions::Kept),
-        (Role::Client, _) => early_data_in(cell, Sessions::Sealed),
-        (Role::Server, _) => [Sessions::Kept, Sessions::Sealed].into_iter().for_each(|kind| early_data_in(cell, kind)),
+    match cell.role {
+        Role::Client => early_data_in(cell, cell.peer.early_data_sessions()),
+        Role::Server => [Sessions::Kept, Sessions::Sealed].into_iter().for_each(|kind| early_data_in(cell, kind)),
     }
 }
 
@@ -79,7 +78,7 @@ fn early_data_in(cell: Cell, sessions: Sessions) {
     let summary = meeting.summary();
     assert_eq!((summary.mode, summary.early_data), (Mode::Resumed, EarlyDataStatus::Accepted));
     match cell.role {
-        Role::Client if cell.peer == Peer::GnuTls => {} // gnutls-serv takes it without a word
+        Role::Client if !cell.peer.shows_early_data() => {}
         Role::Client => meeting.remote.expect(EARLY_DATA.as_bytes()),
         Role::Server => {
             let mut received = [0; 100];

@@ -6,7 +6,7 @@ use terse_tls::{AlertDescription, Stapling};
 
 use super::{Cell, Feature};
 use crate::case::Case;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 
 const REVOCATION: &str = "stapled_revocation";
 
@@ -18,9 +18,13 @@ pub(super) fn features() -> Vec<Feature> {
     ]
 }
 
-/// A revocation takes a server that staples it, or a client that looks at what is stapled: `openssl s_client` only shows it.
+/// A revocation takes a server that staples it, or a client that heeds it.
 pub(super) fn is_tried(feature: &str, cell: Cell) -> bool {
-    feature != REVOCATION || cell.peer == Peer::GnuTls || (cell.peer, cell.role) == (Peer::OpenSsl, Role::Client)
+    let can_revoke = || match cell.role {
+        Role::Client => cell.peer.staples(),
+        Role::Server => cell.peer.heeds_stapled_revocations(),
+    };
+    feature != REVOCATION || can_revoke()
 }
 
 fn case() -> Case {
@@ -31,7 +35,7 @@ fn case() -> Case {
 fn response(cell: Cell) {
     let case = Case { staple: Some(OcspStatus::Good), stapling: Stapling::Ask, ..case() };
     let mut meeting = cell.connect(&case);
-    let can_staple = matches!(cell.peer, Peer::OpenSsl | Peer::GnuTls);
+    let can_staple = cell.peer.staples();
     match cell.role {
         Role::Client => {
             let expected = if can_staple { Staple::Good } else { Staple::None };

@@ -6,7 +6,7 @@ use terse_tls::{AlertDescription, Error, PeerMisbehaved, ProtocolVersion};
 use super::{Cell, Feature};
 use crate::case::Case;
 use crate::meeting::Meeting;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
@@ -32,13 +32,8 @@ fn no_common_version(cell: Cell) {
     let other = if cell.is_tls13() { ProtocolVersion::TLS_1_2 } else { ProtocolVersion::TLS_1_3 };
     let case = Case { our_versions: vec![cell.version], peer_versions: vec![other], ..case() };
     let mut meeting = Meeting::new(cell.peer, cell.role, &case);
-    let said = match cell.peer {
-        Peer::GnuTls => AlertDescription::HANDSHAKE_FAILURE,
-        Peer::WolfSsl55 | Peer::WolfSsl if cell.is_tls13() => AlertDescription::HANDSHAKE_FAILURE,
-        _ => AlertDescription::PROTOCOL_VERSION,
-    };
     match cell.role {
-        Role::Client => meeting.peer_refuses(said),
+        Role::Client => meeting.peer_refuses(cell.peer.alert_about_version(cell.version, cell.carrier)),
         Role::Server => drop(meeting.ours_refuses(AlertDescription::PROTOCOL_VERSION)),
     }
 }
@@ -51,8 +46,8 @@ fn no_extended_master_secret(cell: Cell) {
     let _ = cell.complete(&Case { requires_extended_master_secret: false, ..case });
 }
 
-/// The peer hears `no_renegotiation`, a warning. It is the end for OpenSSL, which says so; GnuTLS's client asks again and
-/// again until we have enough, and its server leaves when something else is sent.
+/// The peer hears `no_renegotiation`, a warning. It says that this is the end, asks again and again until we have enough,
+/// or leaves.
 fn no_renegotiation(cell: Cell) {
     let mut meeting = cell.connect(&case());
     meeting.exchange("once");
@@ -66,7 +61,7 @@ fn no_renegotiation(cell: Cell) {
     match meeting.receive_nothing() {
         Err(NetError::Tls(Error::AlertReceived(AlertDescription::HANDSHAKE_FAILURE))) => {}
         Err(NetError::Tls(Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiations))) => {}
-        Err(NetError::Tls(Error::Truncated) | NetError::Io(_)) if cell.peer == Peer::GnuTls => {}
+        Err(NetError::Tls(Error::Truncated) | NetError::Io(_)) if cell.peer.leaves_without_renegotiation() => {}
         other => panic!("the peer goes on: {other:?}"),
     }
 }

@@ -7,26 +7,115 @@ use std::process::Command;
 
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::openssl::from_hex;
-use super::{Remote, Role, Running, Way};
+use super::absence::{NO_CCM_WITH_ECDHE, NO_CONNECTION_IDS, NO_OTHER_VERSION, SAYS_NOTHING, absent};
+use super::{Absence, Implementation, Refusal, Remote, Role, Running, Way};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
 use crate::datagrams::IP_AND_UDP;
-use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
+use crate::features::Carrier;
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, from_hex, hex};
 use crate::process::{Process, TCP, UDP};
 use crate::tap::Wire;
 
-pub(super) fn version() -> Result<String, String> {
-    let mut found = Vec::new();
-    for program in ["gnutls-cli", "gnutls-serv"] {
-        let output = Command::new(program).arg("--version").output();
-        let output =
-            output.map_err(|error| format!("`{program}` does not run ({error}); install the package gnutls-bin"))?;
-        found.push(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned());
+/// Both versions of TLS, and DTLS 1.2.
+pub(super) struct GnuTls;
+
+impl Implementation for GnuTls {
+    fn name(&self) -> &'static str {
+        "gnutls"
     }
-    Ok(found.join(", "))
+
+    fn version(&self) -> Result<String, String> {
+        let mut found = Vec::new();
+        for program in ["gnutls-cli", "gnutls-serv"] {
+            let output = Command::new(program).arg("--version").output();
+            let output = output
+                .map_err(|error| format!("`{program}` does not run ({error}); install the package gnutls-bin"))?;
+            found.push(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned());
+        }
+        Ok(found.join(", "))
+    }
+
+    fn speaks(&self, version: ProtocolVersion, carrier: Carrier) -> bool {
+        carrier == Carrier::Tcp || version == ProtocolVersion::TLS_1_2
+    }
+
+    fn server(&self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        let (process, port) = server_program(case);
+        Some((Box::new(Program::new(Running { process, way: Way::To(port) }, case)), port))
+    }
+
+    fn client(&self, case: &Case, way: Way) -> Option<Box<dyn Remote>> {
+        let process = client_program(case, way.port());
+        Some(Box::new(Program::new(Running { process, way }, case)))
+    }
+
+    fn absences(&self) -> &'static [Absence] {
+        ABSENCES
+    }
+
+    fn staples(&self) -> bool {
+        true
+    }
+
+    fn heeds_stapled_revocations(&self) -> bool {
+        true
+    }
+
+    /// `gnutls-serv` takes it without a word.
+    fn shows_early_data(&self) -> bool {
+        false
+    }
+
+    /// The programs have one alert each for whatever displeases them in a certificate.
+    fn alert_about_certificate(&self, role: Role, _: AlertDescription) -> AlertDescription {
+        match role {
+            Role::Client => AlertDescription::ACCESS_DENIED,
+            Role::Server => AlertDescription::BAD_CERTIFICATE,
+        }
+    }
+
+    fn refuses_missing_certificate(&self, version: ProtocolVersion) -> Refusal {
+        Refusal::Alert(match version {
+            ProtocolVersion::TLS_1_3 => AlertDescription::CERTIFICATE_REQUIRED,
+            _ => AlertDescription::DECODE_ERROR,
+        })
+    }
+
+    fn alert_about_version(&self, _: ProtocolVersion, _: Carrier) -> AlertDescription {
+        AlertDescription::HANDSHAKE_FAILURE
+    }
+
+    /// Its client asks again and again until we have enough, and its server leaves when something else is sent.
+    fn leaves_without_renegotiation(&self) -> bool {
+        true
+    }
 }
 
-pub(super) fn server_program(case: &Case) -> (Process, u16) {
+const PASSES_OVER: &str = "gnutls-cli passes over the first alert that answers its ClientHello, whoever sends it";
+
+const ABSENCES: &[Absence] = &[
+    absent("server_refuses_when_no_suite_is_common", PASSES_OVER).for_our_server().dtls(),
+    absent("alpn_nothing_in_common", PASSES_OVER).for_our_server().dtls(),
+    absent("server_refuses_missing_certificate", SAYS_NOTHING).for_our_client().dtls(),
+    absent("server_refuses_when_no_suite_is_common", SAYS_NOTHING).for_our_client().dtls(),
+    absent("alpn_nothing_in_common", SAYS_NOTHING).for_our_client().dtls(),
+    absent("exporter", "gnutls-serv does not print it over UDP").for_our_client().dtls(),
+    absent("record_size_limit_of_the_peer", "GnuTLS's programs do not ask for it over UDP").dtls(),
+    absent("connection_id_of_both", NO_CONNECTION_IDS),
+    absent("connection_id_of_ours", NO_CONNECTION_IDS),
+    absent("connection_id_of_the_peer", NO_CONNECTION_IDS),
+    absent("only_our_side_is_limited_to_it", NO_OTHER_VERSION).dtls(),
+    absent("X25519MLKEM768", "GnuTLS has it from 3.8.8 on, if built with liboqs or leancrypto"),
+    absent("max_fragment_length", "gnutls-cli offers record_size_limit, which replaces it").for_our_server(),
+    absent("hello_retry_request_with_cookie", "GnuTLS's server sends no cookies").for_our_client(),
+    absent("resumption_of_kept_sessions", "GnuTLS's server seals its TLS 1.3 sessions").for_our_client().tls13(),
+    absent("pre_shared_key_with_ecdhe", NO_CCM_WITH_ECDHE),
+    absent("extended_master_secret_missing", "GnuTLS's programs always use it"),
+    absent("no_version_in_common", SAYS_NOTHING).for_our_client().dtls(),
+    absent("no_version_in_common", PASSES_OVER).for_our_server().dtls(),
+];
+
+fn server_program(case: &Case) -> (Process, u16) {
     let files = case.files(Side::Server);
     let mut command = program("gnutls-serv", case, &files, &case.server_groups, &case.server_protocols);
     command.args([if case.server_closes { "--http" } else { "--echo" }, "--port", "0"]);
@@ -62,7 +151,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     (process, port)
 }
 
-pub(super) fn client_program(case: &Case, port: u16) -> Process {
+fn client_program(case: &Case, port: u16) -> Process {
     let files = case.files(Side::Client);
     let mut command = program("gnutls-cli", case, &files, &case.client_groups, &case.client_protocols);
     command.args(["--port", &port.to_string(), "--verify-hostname", case.name(), "--inline-commands"]);
@@ -198,7 +287,7 @@ fn scheme_name(scheme: SignatureScheme) -> &'static str {
 }
 
 /// A running program.
-pub(super) struct Program {
+struct Program {
     running: Running,
     /// What it says when it is refused.
     refused: &'static str,
@@ -207,7 +296,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(running: Running, case: &Case) -> Self {
+    fn new(running: Running, case: &Case) -> Self {
         let only_tls12 = case.peer_versions == [ProtocolVersion::TLS_1_2];
         let refused = if only_tls12 { "Error in handshake" } else { "A TLS fatal alert has been received" };
         Self { running, refused, key_updates: 0, is_over_udp: case.datagrams.is_some() }

@@ -12,22 +12,49 @@ use serde_json::Value;
 use terse_net::{OsRng, Report};
 use terse_tls::{
     ApiMisuse, Connection, ConnectionHandle, ConnectionIdUsage, Endpoint, EndpointEvent, EndpointLimits, Error, Event,
-    Now,
+    Now, ProtocolVersion,
 };
 
-use super::Remote;
+use super::{Implementation, Remote, Way};
 use crate::case::{Case, clock};
+use crate::features::Carrier;
 use crate::process::LIMIT;
 
+/// Both versions of DTLS.
+pub(super) struct TerseNet;
+
+impl Implementation for TerseNet {
+    fn name(&self) -> &'static str {
+        "terse-net"
+    }
+
+    fn version(&self) -> Result<String, String> {
+        Ok(env!("CARGO_PKG_VERSION").into())
+    }
+
+    fn speaks(&self, _: ProtocolVersion, carrier: Carrier) -> bool {
+        carrier == Carrier::Udp
+    }
+
+    fn server(&self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        let (server, port) = server(case);
+        Some((Box::new(server), port))
+    }
+
+    fn client(&self, case: &Case, way: Way) -> Option<Box<dyn Remote>> {
+        Some(Box::new(client(case, way.port())))
+    }
+}
+
 /// A client that sends to `port` of this machine.
-pub(super) fn client(case: &Case, port: u16) -> InProcess<Client> {
+fn client(case: &Case, port: u16) -> InProcess<Client> {
     let connection = Connection::client(case.client_config(), case.address(), clock().now(), &mut OsRng);
     let server = (Ipv4Addr::LOCALHOST, port).into();
     InProcess::new(Client { connection: connection.expect("a valid configuration"), server })
 }
 
 /// A server, and its port.
-pub(super) fn server(case: &Case) -> (InProcess<Server>, u16) {
+fn server(case: &Case) -> (InProcess<Server>, u16) {
     let endpoint = Endpoint::new(case.server_config(), EndpointLimits::default(), &mut OsRng);
     let own = InProcess::new(Server { endpoint: endpoint.expect("a valid configuration"), client: None });
     let port = own.socket.local_addr().expect("it is bound").port();
@@ -35,7 +62,7 @@ pub(super) fn server(case: &Case) -> (InProcess<Server>, u16) {
 }
 
 /// A side with its socket.
-pub(super) struct InProcess<T> {
+struct InProcess<T> {
     side: T,
     socket: UdpSocket,
     received: Vec<u8>,
@@ -43,7 +70,7 @@ pub(super) struct InProcess<T> {
 }
 
 /// What an [`InProcess`] does with datagrams.
-pub(super) trait InProcessSide {
+trait InProcessSide {
     fn take(&mut self, now: Now, from: SocketAddr, datagram: &mut [u8]) -> Result<(), Error>;
     fn next(&mut self, now: Now, out: &mut [u8]) -> Option<(SocketAddr, usize)>;
     /// Its data are added to `received`. Whether the other side has closed.
@@ -129,7 +156,7 @@ impl<T: InProcessSide> Remote for InProcess<T> {
 }
 
 /// Our client.
-pub(super) struct Client {
+struct Client {
     connection: Connection,
     server: SocketAddr,
 }
@@ -169,7 +196,7 @@ impl InProcessSide for Client {
 }
 
 /// Our server, with one client.
-pub(super) struct Server {
+struct Server {
     endpoint: Endpoint,
     client: Option<ConnectionHandle>,
 }

@@ -9,20 +9,78 @@ use std::sync::Arc;
 
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::{Remote, Role, Running, Way};
+use super::absence::{NO_CCM_WITH_ECDHE, NO_CONNECTION_IDS, NO_OTHER_VERSION, absent};
+use super::{Absence, DatagramCookies, Implementation, Remote, Role, Running, Way};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Means, Sessions};
-use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
+use crate::features::Carrier;
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, from_hex, hex};
 use crate::process::Process;
 use crate::tap::Wire;
 
-pub(super) fn version() -> Result<String, String> {
-    let output = Command::new("openssl").arg("version").output();
-    let output = output.map_err(|error| format!("`openssl` does not run ({error}); install the package openssl"))?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if text.starts_with("OpenSSL 3") { Ok(text) } else { Err(format!("{text} is not OpenSSL 3")) }
+/// Both versions of TLS, and DTLS 1.2.
+pub(super) struct OpenSsl;
+
+impl Implementation for OpenSsl {
+    fn name(&self) -> &'static str {
+        "openssl"
+    }
+
+    fn version(&self) -> Result<String, String> {
+        let output = Command::new("openssl").arg("version").output();
+        let output =
+            output.map_err(|error| format!("`openssl` does not run ({error}); install the package openssl"))?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if text.starts_with("OpenSSL 3") { Ok(text) } else { Err(format!("{text} is not OpenSSL 3")) }
+    }
+
+    fn speaks(&self, version: ProtocolVersion, carrier: Carrier) -> bool {
+        carrier == Carrier::Tcp || version == ProtocolVersion::TLS_1_2
+    }
+
+    fn server(&self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        let (process, port) = server_program(case);
+        Some((Box::new(Program::new(Running { process, way: Way::To(port) }, case)), port))
+    }
+
+    fn client(&self, case: &Case, way: Way) -> Option<Box<dyn Remote>> {
+        let process = client_program(case, way.port());
+        Some(Box::new(Program::new(Running { process, way }, case)))
+    }
+
+    fn absences(&self) -> &'static [Absence] {
+        ABSENCES
+    }
+
+    /// It always sends one. With `-listen`, which asks for it, it does not resume.
+    fn datagram_cookies(&self) -> DatagramCookies {
+        DatagramCookies::Always
+    }
+
+    fn sends_cookies_before_it_reads_versions(&self) -> bool {
+        true
+    }
+
+    /// `openssl s_client` shows what is stapled, and does not heed it.
+    fn staples(&self) -> bool {
+        true
+    }
 }
 
-pub(super) fn server_program(case: &Case) -> (Process, u16) {
+const ABSENCES: &[Absence] = &[
+    absent("ed25519", "OpenSSL has no Ed25519 in DTLS").dtls(),
+    absent("connection_id_of_both", NO_CONNECTION_IDS),
+    absent("connection_id_of_ours", NO_CONNECTION_IDS),
+    absent("connection_id_of_the_peer", NO_CONNECTION_IDS),
+    absent("only_our_side_is_limited_to_it", NO_OTHER_VERSION).dtls(),
+    absent("X25519MLKEM768", "OpenSSL has it from 3.5 on"),
+    absent("record_size_limit_of_ours", "OpenSSL has no record_size_limit"),
+    absent("record_size_limit_of_the_peer", "OpenSSL has no record_size_limit"),
+    absent("pre_shared_key_with_ecdhe", NO_CCM_WITH_ECDHE),
+    absent("raw_public_keys", "OpenSSL has raw public keys from 3.2 on"),
+    absent("extended_master_secret_missing", "OpenSSL's programs always use it"),
+];
+
+fn server_program(case: &Case) -> (Process, u16) {
     let files = case.files(Side::Server);
     let mut command = program("s_server", case, &files, &case.server_groups, &case.server_protocols);
     command.args(["-accept", "127.0.0.1:0", "-naccept", &case.connections.to_string()]);
@@ -61,7 +119,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     (process, port.unwrap_or_else(|| panic!("no port in {address:?}")))
 }
 
-pub(super) fn client_program(case: &Case, port: u16) -> Process {
+fn client_program(case: &Case, port: u16) -> Process {
     client_with(case, port, Arc::new(case.files(Side::Client)))
 }
 
@@ -191,7 +249,7 @@ fn join(code_points: &[impl ToString]) -> String {
 }
 
 /// A running program.
-pub(super) struct Program {
+struct Program {
     running: Running,
     case: Case,
     /// Connections after this one.
@@ -200,7 +258,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(running: Running, case: &Case) -> Self {
+    fn new(running: Running, case: &Case) -> Self {
         Self { running, case: case.clone(), left: case.connections - 1, key_updates: 0 }
     }
 }
@@ -289,10 +347,4 @@ impl Remote for Program {
     fn wire(&mut self) -> Box<dyn Wire> {
         self.running.meet()
     }
-}
-
-/// Bytes from hexadecimal digits.
-pub(super) fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<_> = text.chars().map(|digit| digit.to_digit(16).expect("a hexadecimal digit") as u8).collect();
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }

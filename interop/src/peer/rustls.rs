@@ -3,34 +3,121 @@
 
 use core::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
 
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::client::Tls12Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, Connection, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection, Stream,
+    SupportedProtocolVersion,
+};
 use terse_tls::{AlertDescription, CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-use super::{Remote, Role};
+use super::absence::absent;
+use super::{Absence, Implementation, Refusal, Remote, Role};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, EXPORTER_LEN, Sessions};
+use crate::datagrams::{PING, PONG};
+use crate::features::Carrier;
 use crate::pki::Side;
+use crate::process::{accept, connect};
 use crate::tap::Wire;
 
-pub(super) fn version() -> String {
-    "rustls 0.23 (aws-lc-rs), in process".into()
+/// Both versions of TLS.
+pub(super) struct Rustls;
+
+impl Implementation for Rustls {
+    fn name(&self) -> &'static str {
+        "rustls"
+    }
+
+    fn version(&self) -> Result<String, String> {
+        Ok("rustls 0.23 (aws-lc-rs), in process".into())
+    }
+
+    fn speaks(&self, _: ProtocolVersion, carrier: Carrier) -> bool {
+        carrier == Carrier::Tcp
+    }
+
+    fn start(&self, role: Role, case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
+        let party = match role {
+            Role::Client => Party::Server(server_config(case)),
+            Role::Server => Party::Client(client_config(case), server_name(case)),
+        };
+        let shared = party.connect();
+        (Box::new(Program { party, shared: shared.clone() }), Box::new(MemoryWire(shared)))
+    }
+
+    fn meet_itself(&self, case: &Case, listener: &TcpListener, port: u16) {
+        let (server, client) = (server_config(case), client_config(case));
+        for _ in 0..case.connections {
+            thread::scope(|scope| {
+                let server = scope.spawn(|| {
+                    let mut connection = ServerConnection::new(server.clone()).expect("a valid configuration");
+                    let mut wire = accept(listener, || {});
+                    let mut stream = Stream::new(&mut connection, &mut wire);
+                    stream.read_exact(&mut [0; PING.len()]).expect("data from the client");
+                    stream.write_all(PONG).expect("data for the client");
+                    wire // open until the relay has been read
+                });
+                let mut connection =
+                    ClientConnection::new(client.clone(), server_name(case)).expect("a valid configuration");
+                let mut wire = connect(port);
+                let mut stream = Stream::new(&mut connection, &mut wire);
+                stream.write_all(PING).expect("data for the server");
+                stream.read_exact(&mut [0; PONG.len()]).expect("data from the server");
+                server.join().expect("the server's side")
+            });
+        }
+    }
+
+    fn absences(&self) -> &'static [Absence] {
+        ABSENCES
+    }
+
+    /// In any case.
+    fn asks_for_compatibility_mode(&self, _: bool) -> bool {
+        true
+    }
+
+    fn sends_tickets_unasked(&self) -> bool {
+        false
+    }
+
+    fn remembers_groups(&self) -> bool {
+        true
+    }
+
+    fn early_data_sessions(&self) -> Sessions {
+        Sessions::Kept
+    }
+
+    fn refuses_missing_certificate(&self, _: ProtocolVersion) -> Refusal {
+        Refusal::Alert(AlertDescription::CERTIFICATE_REQUIRED)
+    }
 }
 
-pub(super) fn start(role: Role, case: &Case) -> (Box<dyn Remote>, Box<dyn Wire>) {
-    let party = match role {
-        Role::Client => Party::Server(server_config(case)),
-        Role::Server => Party::Client(client_config(case), ServerName::try_from(case.name()).expect("a valid name")),
-    };
-    let shared = party.connect();
-    (Box::new(Program { party, shared: shared.clone() }), Box::new(MemoryWire(shared)))
-}
+const ABSENCES: &[Absence] = &[
+    absent("TLS_AES_128_CCM_SHA256", "rustls has no CCM suites"),
+    absent("TLS_AES_128_CCM_8_SHA256", "rustls has no CCM suites"),
+    absent("TLS_ECDHE_ECDSA_WITH_AES_128_CCM", "rustls has no CCM suites"),
+    absent("TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", "rustls has no CCM suites"),
+    absent("compatibility_mode_off", "rustls always sends ChangeCipherSpec, and asks for it"),
+    absent("record_size_limit_of_ours", "rustls has no record_size_limit"),
+    absent("record_size_limit_of_the_peer", "rustls has no record_size_limit"),
+    absent("max_fragment_length", "rustls has no max_fragment_length"),
+    absent("hello_retry_request_with_cookie", "rustls's server sends no cookies").for_our_client(),
+    absent("pre_shared_key_with_ecdhe", "rustls has no external pre-shared keys"),
+    absent("pre_shared_key", "rustls has no external pre-shared keys"),
+    absent("raw_public_keys", "not tried: rustls takes them only from code of one's own"),
+    absent("renegotiation_is_refused", "rustls has no renegotiation"),
+    absent("extended_master_secret_missing", "rustls always uses it"),
+];
 
 /// What makes connections; sessions live in its configuration.
 enum Party {
@@ -42,11 +129,9 @@ impl Party {
     fn connect(&self) -> Rc<RefCell<Shared>> {
         let mut connection: Connection = match self {
             Self::Client(config, name) => {
-                rustls::ClientConnection::new(config.clone(), name.clone()).expect("a valid configuration").into()
+                ClientConnection::new(config.clone(), name.clone()).expect("a valid configuration").into()
             }
-            Self::Server(config) => {
-                rustls::ServerConnection::new(config.clone()).expect("a valid configuration").into()
-            }
+            Self::Server(config) => ServerConnection::new(config.clone()).expect("a valid configuration").into(),
         };
         connection.set_buffer_limit(None);
         if let Connection::Client(client) = &mut connection
@@ -66,7 +151,7 @@ impl Party {
 }
 
 /// A server for `case`.
-pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
+fn server_config(case: &Case) -> Arc<ServerConfig> {
     let provider = Arc::new(provider(case, &case.server_groups));
     let (chain, key) = credential(case, Side::Server).expect("a server has a certificate");
     let builder = ServerConfig::builder_with_provider(provider.clone());
@@ -95,7 +180,7 @@ pub(crate) fn server_config(case: &Case) -> Arc<ServerConfig> {
 }
 
 /// A client for `case`.
-pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
+fn client_config(case: &Case) -> Arc<ClientConfig> {
     let provider = Arc::new(provider(case, &case.client_groups));
     let builder = ClientConfig::builder_with_provider(provider);
     let builder = builder.with_protocol_versions(&versions(case)).expect("suites for these versions");
@@ -111,6 +196,10 @@ pub(crate) fn client_config(case: &Case) -> Arc<ClientConfig> {
         config.resumption = config.resumption.tls12_resumption(Tls12Resumption::SessionIdOnly);
     }
     Arc::new(config)
+}
+
+fn server_name(case: &Case) -> ServerName<'static> {
+    ServerName::try_from(case.name()).expect("a valid name")
 }
 
 fn versions(case: &Case) -> Vec<&'static SupportedProtocolVersion> {
@@ -292,6 +381,7 @@ impl Remote for Program {
         shared.collect();
         shared.gone = true;
     }
+
     fn next(&mut self) {
         self.shared = self.party.connect();
     }

@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use terse_tls::{AlertDescription, ProtocolVersion};
 
-use super::openssl::from_hex;
-use super::{Remote, Role, Running, Way};
+use super::{Implementation, Remote, Role, Running, Way};
 use crate::case::{Asks, Case, EARLY_DATA, EXPORTER_LABEL, Means, Sessions};
 use crate::compile::built_by_cargo;
 use crate::datagrams::{PING, PONG};
-use crate::pki::{Files, PSK, PSK_IDENTITY, Side, hex};
+use crate::features::Carrier;
+use crate::pki::{Files, PSK, PSK_IDENTITY, Side, from_hex, hex};
 use crate::process::Process;
 
 /// The command, built if need be.
@@ -23,12 +23,35 @@ fn command() -> Result<&'static Path, String> {
     COMMAND.get_or_init(|| built_by_cargo("terse")).as_deref().map_err(Clone::clone)
 }
 
-pub(super) fn version() -> Result<String, String> {
-    let output = crate::compile::run(Command::new(command()?).arg("--version"), "it is built from this workspace")?;
-    Ok(output.trim().to_owned())
+/// DTLS: over TCP, our side is in this process.
+pub(super) struct Terse;
+
+impl Implementation for Terse {
+    fn name(&self) -> &'static str {
+        "terse"
+    }
+
+    fn version(&self) -> Result<String, String> {
+        let output = crate::compile::run(Command::new(command()?).arg("--version"), "it is built from this workspace")?;
+        Ok(output.trim().to_owned())
+    }
+
+    fn speaks(&self, _: ProtocolVersion, carrier: Carrier) -> bool {
+        carrier == Carrier::Udp
+    }
+
+    fn server(&self, case: &Case) -> Option<(Box<dyn Remote>, u16)> {
+        let (process, port) = server_program(case);
+        Some((Box::new(Program::new(Running { process, way: Way::To(port) }, case)), port))
+    }
+
+    fn client(&self, case: &Case, way: Way) -> Option<Box<dyn Remote>> {
+        let process = client_program(case, way.port());
+        Some(Box::new(Program::new(Running { process, way }, case)))
+    }
 }
 
-pub(super) fn server_program(case: &Case) -> (Process, u16) {
+fn server_program(case: &Case) -> (Process, u16) {
     let files = case.files(Side::Server);
     let mut words = words("server", case, &files, Side::Server);
     words.args(["--listen", "127.0.0.1:0", "--echo", "--max-connections", &case.connections.to_string()]);
@@ -55,7 +78,7 @@ pub(super) fn server_program(case: &Case) -> (Process, u16) {
     (process, port.unwrap_or_else(|| panic!("no port in {address:?}")))
 }
 
-pub(super) fn client_program(case: &Case, port: u16) -> Process {
+fn client_program(case: &Case, port: u16) -> Process {
     client_with(case, port, Arc::new(case.files(Side::Client)))
 }
 
@@ -135,13 +158,13 @@ fn words(role: &str, case: &Case, files: &Files, side: Side) -> Command {
 }
 
 /// A running program.
-pub(super) struct Program {
+struct Program {
     running: Running,
     case: Case,
 }
 
 impl Program {
-    pub(super) fn new(running: Running, case: &Case) -> Self {
+    fn new(running: Running, case: &Case) -> Self {
         Self { running, case: case.clone() }
     }
 

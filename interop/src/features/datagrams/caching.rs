@@ -28,7 +28,7 @@ fn with_caching(cell: Cell, scheme: &'static str) {
 /// The offer is not empty, because our own server has been met before under the same name, address and certificate.
 fn client(cell: Cell, case: &Case, scheme: &str) {
     let own = Case { connections: 3, ..case.clone() };
-    let mut pair = Pair::of(Peer::Terse, case, Peer::Terse, &own, Loss::None);
+    let mut pair = Pair::of(Peer::TERSE, case, Peer::TERSE, &own, Loss::None);
     let meet = |pair: &mut Pair, mode: &str| {
         let report = pair.complete(case).expect("terse reports");
         assert_eq!(report.mode(), mode, "{report:?}");

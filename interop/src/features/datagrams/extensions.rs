@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::datagrams::passage::Datagram;
 use crate::datagrams::records::records;
 use crate::datagrams::{Datagrams, UNIFIED_HEADER};
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 use crate::pki::{SERVER_NAME, Side};
 
 pub(super) fn features() -> Vec<Feature> {
@@ -75,8 +75,7 @@ fn peer_record_size_limit(cell: Cell) {
 
 /// RFC 6066, 4: in both directions.
 fn max_fragment_length(cell: Cell) {
-    // Mbed TLS 2.28 takes no less.
-    let bytes = if cell.peer == Peer::MbedTls { 1024 } else { usize::from(LIMIT) };
+    let bytes = cell.peer.max_fragment_length();
     let length = MaxFragmentLength::from_bytes(bytes).expect("one of the four lengths");
     let ethernet = Datagrams { our_mtu: Some(1500), peer_mtu: Some(1500), ..Datagrams::default() };
     let passed = completed(cell, &Case { max_fragment_length: Some(length), ..with(ethernet) });

@@ -36,32 +36,6 @@ pub(super) fn features() -> Vec<Feature> {
     .collect()
 }
 
-/// What dimpl is tried with: it is made for WebRTC, with ECDSA alone, no resumption, and nobody to be refused by it.
-pub(super) const FOR_DIMPL: [&str; 22] = [
-    "mutual_rustcrypto",
-    "mutual_aws_lc",
-    "ca_names_in_certificate_request",
-    "TLS_AES_128_GCM_SHA256",
-    "TLS_AES_256_GCM_SHA384",
-    "TLS_CHACHA20_POLY1305_SHA256",
-    "mtu_127",
-    "mtu_256",
-    "mtu_576",
-    "mtu_1280",
-    "mtu_1500",
-    "each_datagram_lost_once",
-    "each_datagram_late_once",
-    "one_datagram_of_five_lost",
-    "one_datagram_of_eight_lost_mtu_256",
-    "several_connections",
-    "hello_retry_request",
-    "hello_retry_request_with_cookie",
-    "key_update_by_ours",
-    "only_the_peer_is_limited_to_it",
-    "rule_8_rfc7924",
-    "rule_8_bithac",
-];
-
 fn case() -> Case {
     Case::mutual(AWS_LC)
 }

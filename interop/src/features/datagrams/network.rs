@@ -8,7 +8,7 @@ use crate::datagrams::pair::Pair;
 use crate::datagrams::passage::{Datagram, Loss};
 use crate::datagrams::records::{Fragment, records};
 use crate::datagrams::{Datagrams, HELLO_VERIFY_REQUEST, IP_AND_UDP};
-use crate::peer::{Peer, Role};
+use crate::peer::{DatagramCookies, Role};
 use crate::pki::Side;
 
 /// Lengths of IP packets: about an IEEE 802.15.4 frame, what every host must take, IPv6's least, Ethernet.
@@ -104,7 +104,7 @@ pub(super) fn fragments(passed: &[Datagram]) -> impl Iterator<Item = (Side, Frag
 
 /// The first datagram, the second one, and so on, as far as the handshake goes.
 fn each(cell: Cell, loss: fn(usize) -> Loss) {
-    let cookie = !matches!(cell.peer, Peer::OpenSsl | Peer::BoringSsl);
+    let cookie = cell.peer.datagram_cookies() == DatagramCookies::AsTold;
     let case = cell.case(&Case { cookie, ..case() });
     for number in 0.. {
         let mut pair = Pair::with_loss(cell.peer, cell.role, &case, loss(number));

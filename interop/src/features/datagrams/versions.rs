@@ -5,7 +5,7 @@ use terse_tls::{AlertDescription, ProtocolVersion};
 use super::super::VERSIONS;
 use super::{Cell, Feature, case};
 use crate::case::Case;
-use crate::peer::{Peer, Role};
+use crate::peer::Role;
 
 pub(super) fn features() -> Vec<Feature> {
     vec![
@@ -25,12 +25,8 @@ fn agreed(cell: Cell, ours: &[ProtocolVersion], theirs: &[ProtocolVersion]) {
 fn no_common_version(cell: Cell) {
     let other = if cell.is_tls13() { ProtocolVersion::TLS_1_2 } else { ProtocolVersion::TLS_1_3 };
     let case = Case { our_versions: vec![other], peer_versions: vec![cell.version], ..case() };
-    let said = match cell.peer {
-        Peer::MbedTls => AlertDescription::HANDSHAKE_FAILURE,
-        Peer::Scandium => AlertDescription::INTERNAL_ERROR,
-        _ => AlertDescription::PROTOCOL_VERSION,
-    };
-    let asks_first = matches!(cell.peer, Peer::OpenSsl | Peer::WolfSsl55 | Peer::WolfSsl) && !cell.is_tls13();
+    let said = cell.peer.alert_about_version(cell.version, cell.carrier);
+    let asks_first = cell.peer.sends_cookies_before_it_reads_versions() && !cell.is_tls13();
     match cell.role {
         Role::Client if asks_first => cell.pair(&case).ours_leaves("no protocol version"),
         Role::Client => cell.peer_refuses(&case, said),
