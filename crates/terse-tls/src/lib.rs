@@ -76,6 +76,7 @@
 //!             sides[1 - side].handle_input(now, &mut rng, &mut datagram[..len])?;
 //!         }
 //!         while let Some(event) = sides[side].poll_event() {
+//!             is_idle = false;
 //!             match event {
 //!                 Event::Connected if side == 0 => assert_eq!(sides[side].send(b"22.5 C")?, 6),
 //!                 Event::PeerClosed => sides[side].close(),
@@ -86,7 +87,10 @@
 //!         let mut data = [0; 100];
 //!         match sides[side].recv(&mut data) {
 //!             0 => {}
-//!             len if side == 1 => assert_eq!(sides[side].send(&data[..len])?, len),
+//!             len if side == 1 => {
+//!                 is_idle = false;
+//!                 assert_eq!(sides[side].send(&data[..len])?, len);
+//!             }
 //!             len => answer.extend_from_slice(&data[..len]),
 //!         }
 //!     }
