@@ -17,6 +17,7 @@ mod sha256;
 mod signatures;
 mod suited;
 mod trust;
+mod webpki_error;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -18,7 +18,8 @@ use super::crls::{Crls, Findings};
 use super::fields::Fields;
 use super::issuers::{Issued, Issuer, IssuerTable};
 use super::signatures::Signatures;
-use super::trust::{anchor_as_issuer, check_key_size, named_error};
+use super::trust::{anchor_as_issuer, check_key_size};
+use super::webpki_error::named_error;
 use super::{Revocation, Validity};
 use crate::error::CertificateError;
 

@@ -1,5 +1,4 @@
-//! Whom to believe: path validation (RFC 5280) through `rustls-webpki`, with the errors that it gives a name, and raw
-//! public keys (RFC 7250).
+//! Whom to believe: path validation (RFC 5280) through `rustls-webpki`, and raw public keys (RFC 7250).
 //!
 //! What must always hold: [`Trust::verify`] is the only place that makes a [`VerifiedPeer`] from certificates, and
 //! [`Trust::verify_raw_public_key`] from a raw public key.
@@ -24,6 +23,7 @@ use super::ocsp::{Judge, Stapling};
 use super::path::{Path, PathBuilder};
 use super::raw_public_keys::{RawPublicKeys, unknown};
 use super::sha256::Context;
+use super::webpki_error::named_error;
 use super::{CertificateIdentity, Revocation, RevocationCheck, VerifiedPeer};
 use crate::crypto::{CryptoProvider, Hash};
 use crate::error::{ApiMisuse, CertificateError, StapleError};
@@ -377,47 +377,4 @@ fn latest_not_before(chain: &[CertificateDer<'_>]) -> Result<UnixTime, Certifica
         latest = latest.max(Fields::read(certificate)?.not_before);
     }
     Ok(UnixTime::since_unix_epoch(Duration::from_secs(latest)))
-}
-
-/// webpki's error, by what the user can do about it.
-pub(super) fn named_error(error: &webpki::Error, chain: &[CertificateDer<'_>]) -> CertificateError {
-    use webpki::Error as E;
-    let depth_of = |wanted: &dyn Fn(&Fields<'_>) -> bool| {
-        chain.iter().position(|der| Fields::read(der).is_ok_and(|fields| wanted(&fields))).unwrap_or(0)
-    };
-    match error {
-        E::CertExpired { not_after, .. } => CertificateError::Expired {
-            depth: depth_of(&|fields| fields.not_after == not_after.as_secs()),
-            not_after: *not_after,
-        },
-        E::CertNotValidYet { not_before, .. } => CertificateError::NotYetValid {
-            depth: depth_of(&|fields| fields.not_before == not_before.as_secs()),
-            not_before: *not_before,
-        },
-        E::UnknownIssuer => CertificateError::UnknownIssuer,
-        E::CertNotValidForName(_) | E::UnsupportedNameType => CertificateError::WrongName,
-        E::CertRevoked => CertificateError::Revoked,
-        E::CrlExpired { .. } => CertificateError::CrlExpired,
-        E::UnknownRevocationStatus | E::InvalidCrlSignatureForPublicKey | E::IssuerNotCrlSigner => {
-            CertificateError::UnknownRevocationStatus
-        }
-        E::CaUsedAsEndEntity | E::EndEntityUsedAsCa | E::EmptyEkuExtension | E::RequiredEkuNotFoundContext(_) => {
-            CertificateError::WrongUsage
-        }
-        E::NameConstraintViolation | E::PathLenConstraintViolated => CertificateError::ConstraintViolated,
-        E::InvalidSignatureForPublicKey => CertificateError::BadSignature,
-        E::UnsupportedSignatureAlgorithmContext(_) | E::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
-            CertificateError::UnsupportedAlgorithm
-        }
-        E::BadDer
-        | E::BadDerTime
-        | E::TrailingData(_)
-        | E::MalformedDnsIdentifier
-        | E::MalformedExtensions
-        | E::MalformedNameConstraint
-        | E::ExtensionValueInvalid
-        | E::InvalidSerialNumber
-        | E::UnsupportedCertVersion => CertificateError::Malformed,
-        _ => CertificateError::Invalid,
-    }
 }

@@ -1,8 +1,29 @@
-//! The messages that provide and request new connection IDs (RFC 9147, 9).
+//! Connection IDs: the extension that negotiates them (RFC 9146, 3), and the messages that provide and request new ones
+//! (RFC 9147, 9).
 
-use super::ConnectionId;
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer};
+use super::{Extension, ExtensionType};
+
+/// `connection_id`: `opaque cid<0..2^8-1>`, the ID for records to its sender (RFC 9146, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionId<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Parse<'a> for ConnectionId<'a> {
+    fn parse(reader: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
+        reader.vec8().map(Self)
+    }
+}
+
+impl Encode for ConnectionId<'_> {
+    fn encode(&self, writer: &mut Writer<'_>) {
+        writer.vec8(self.0);
+    }
+}
+
+impl<'a> Extension<'a> for ConnectionId<'a> {
+    const TYPE: ExtensionType = ExtensionType::CONNECTION_ID;
+}
 
 /// How new connection IDs are to be used (RFC 9147, 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

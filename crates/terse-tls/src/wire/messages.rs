@@ -3,7 +3,8 @@
 
 use super::InvalidMessage;
 use super::codec::{Encode, List, Parse, Reader, Writer, non_empty};
-use super::extensions::{CipherSuites, Extensions};
+use super::extensions::Extensions;
+use super::negotiation::CipherSuites;
 use super::{AlertDescription, CipherSuite, ProtocolVersion, SignatureScheme, Transport};
 
 /// `Random`.

@@ -14,6 +14,7 @@ mod driver;
 mod flight;
 pub(crate) mod fragment;
 mod outstanding;
+mod path_mtu;
 mod queue;
 mod receiver;
 pub(crate) mod retransmit;

@@ -2,20 +2,19 @@
 //! from their fragments.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 
 use super::FirstMessage;
 use super::ack::{self, Arrived};
 use super::connection_ids::OwnIds;
 use super::defences::Defences;
-use super::fragment::{DropCause, FragmentHeader, HEADER_LEN, Inserted, Reassembler};
+use super::fragment::FragmentHeader;
 use crate::config::Datagrams;
 use crate::crypto::{CryptoError, MASK_SAMPLE_LEN};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::link::plaintext::Plaintext;
 use crate::link::{Incoming, Newest, Received, Record};
 use crate::record::datagram::RecordNumber;
-use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, Header, MAX_FRAGMENT, Refused};
+use crate::record::datagram12::{Header, MAX_FRAGMENT, Refused};
 use crate::record::datagram13;
 use crate::schedule::EpochKeys;
 use crate::schedule::tls13::epoch::{APPLICATION, EARLY_DATA, HANDSHAKE};
@@ -23,44 +22,36 @@ use crate::summary::Dropped;
 use crate::time::Instant;
 use crate::wire::{Alert, AlertDescription, ContentType, Parse, ReturnRoutabilityCheck};
 
+mod drops;
 mod epochs;
+mod held;
+mod messages;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests13;
 
+use drops::Drops;
 use epochs::Epochs;
-
-/// How many bytes of records are kept that overtook those before a change of keys.
-pub(super) const MAX_HELD: usize = 1_500;
-
-/// How many bytes of heap these records take at most: each has a header at least, and where they are moves as it grows.
-pub(super) const MAX_HEAP: usize = MAX_HELD + 3 * (MAX_HELD / RECORD_HEADER_LEN + 1) * size_of::<Box<[u8]>>();
+use held::HeldRecords;
+pub(super) use held::{MAX_HEAP, MAX_HELD};
+use messages::Messages;
 
 /// The receiving half of a link over datagrams.
 pub(crate) struct Receiver {
     epochs: Epochs,
-    /// The message_seq after that of the last message that this side has answered.
-    answered: Option<u16>,
-    /// Records of an epoch whose keys are not known yet.
-    held: VecDeque<Box<[u8]>>,
-    /// How many records of `held` can be decrypted now.
-    held_due: usize,
-    messages: Reassembler,
-    /// The records that this side may have to acknowledge.
-    arrived: Arrived,
+    messages: Messages,
+    held: HeldRecords,
     plaintext: Plaintext,
     /// The connection IDs that protected records to this side must have.
     own_ids: OwnIds,
     expects_cid: bool,
     /// The longest content of a protected record; in DTLS 1.3 it includes the content type.
     limit: Option<usize>,
-    max_message: usize,
     max_record: usize,
     /// Whether DTLS 1.3 may be negotiated.
     may_be_dtls13: bool,
     unprotected_alert: Option<AlertDescription>,
-    saw_too_large: bool,
     last_record_len: usize,
     dropped: Drops,
     believes_unprotected_alerts: bool,
@@ -73,20 +64,15 @@ impl Receiver {
     pub(super) fn new(max_message: usize, max_record: usize, settings: &Datagrams, cid: Option<Box<[u8]>>) -> Self {
         Self {
             epochs: Epochs::new(),
-            answered: None,
-            held: VecDeque::new(),
-            held_due: 0,
-            messages: Reassembler::new(max_message, 0),
-            arrived: Arrived::default(),
+            messages: Messages::new(max_message),
+            held: HeldRecords::default(),
             plaintext: Plaintext::new(),
             own_ids: OwnIds::new(cid),
             expects_cid: false,
             limit: None,
-            max_message,
             max_record,
             may_be_dtls13: true,
             unprotected_alert: None,
-            saw_too_large: false,
             last_record_len: 0,
             dropped: Drops::default(),
             believes_unprotected_alerts: settings.believe_unprotected_alerts,
@@ -102,8 +88,7 @@ impl Receiver {
     /// The first message was received already: [`Incoming::message`] has it.
     pub(super) fn begin_with(&mut self, first: &FirstMessage) {
         let Some((header, body)) = first.message.split_first_chunk() else { return };
-        self.messages.set_next_seq(first.message_seq);
-        self.messages.insert(FragmentHeader::parse(header), body);
+        self.messages.begin_with(FragmentHeader::parse(header), body);
     }
 
     /// Handles the first record of `input`. Returns its length; if it has no valid header, the length of all of
@@ -132,7 +117,7 @@ impl Receiver {
                     return Ok(self.dropped.count(|dropped| &mut dropped.not_authentic)); // RFC 9147, 4.2.3
                 }
                 // The record may be forged, but if the flight does not continue, an empty ACK is sent (RFC 9147, 7.1).
-                self.arrived.lacks_keys = true;
+                self.messages.lack_keys();
                 self.hold(&record[..header.record_len()]);
                 return Ok(Received::Nothing);
             }
@@ -244,70 +229,16 @@ impl Receiver {
         if self.defences.take_messages(false) {
             return self.handshake(content, RecordNumber { epoch: 0, sequence_number }, true);
         }
-        let is_end = |header: &FragmentHeader| {
-            header.fragment_offset + header.fragment_length == header.length && self.is_answered(header.message_seq)
-        };
-        let repeats = fragments(content).flatten().any(|(header, _)| is_end(&header));
-        Ok(if repeats { Received::Repeated } else { Received::Nothing })
+        Ok(if self.messages.repeats_answered(content) { Received::Repeated } else { Received::Nothing })
     }
 
-    /// The fragments in the record of this number. `is_due`: the epoch is one that messages come under now.
+    /// Handles the fragments in a record with this number. `is_due` says that messages may come in its epoch now.
     fn handshake(&mut self, content: &[u8], number: RecordNumber, is_due: bool) -> Result<Received, Error> {
-        let mut received = Received::Nothing;
-        // A record is acknowledged only if its messages were handled or are kept, and no flight of this side answers
-        // them (RFC 9147, 7 and 7.1).
-        let (mut is_kept, mut is_answered, mut is_whole) = (true, true, false);
-        let (mut is_ahead, mut is_later) = (false, false);
-        for fragment in fragments(content) {
-            let Some((header, body)) = fragment else {
-                self.dropped.count(|dropped| &mut dropped.malformed);
-                is_kept = false;
-                break;
-            };
-            is_answered &= self.answered.is_some_and(|answered| header.message_seq < answered);
-            if !is_due && header.message_seq >= self.messages.next_seq() {
-                return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
-            }
-            is_ahead |= self.messages.is_ahead(&header);
-            is_later |= header.message_seq > self.messages.next_seq();
-            match self.messages.insert(header, body) {
-                Inserted::Accepted => {
-                    self.unprotected_alert = None; // the handshake continues
-                    received = Received::Handshake;
-                    is_whole = self.messages.is_whole();
-                }
-                Inserted::Repeated { message_seq, whole_or_last } => {
-                    let next_seq = self.messages.next_seq();
-                    is_whole = whole_or_last && message_seq.wrapping_add(1) == next_seq && self.messages.is_whole();
-                    if whole_or_last && self.is_answered(message_seq) && received == Received::Nothing {
-                        received = Received::Repeated;
-                    }
-                }
-                Inserted::Dropped(cause) => {
-                    is_kept = false;
-                    self.saw_too_large |= cause == DropCause::TooLarge;
-                    self.dropped.count(|dropped| &mut dropped.bad_fragment);
-                }
-            }
-        }
-        let is_dtls12 = self.epochs.in_force().is_protected() && !self.epochs.in_force().is_dtls13();
-        // A KeyUpdate that waits for an earlier message has not changed the keys yet: an ACK would let its sender use
-        // the new ones.
-        let must_wait = is_later && self.epochs.in_force().epoch() >= APPLICATION && self.messages.has_gap();
-        if is_kept && !must_wait && !is_answered && !is_dtls12 {
-            self.arrived.numbers.push(number);
-            self.arrived.has_gap |= is_ahead;
-            self.arrived.is_whole = is_whole;
+        let received = self.messages.insert(content, number, is_due, self.epochs.in_force(), &mut self.dropped)?;
+        if received == Received::Handshake {
+            self.unprotected_alert = None; // the handshake continues
         }
         Ok(received)
-    }
-
-    /// Whether the message with this number ends a flight that was answered, and no message was handled since. If the
-    /// peer retransmits it, the peer did not receive the answer; a retransmission of a later message means that another
-    /// message was lost.
-    fn is_answered(&self, message_seq: u16) -> bool {
-        let next = Some(message_seq.wrapping_add(1));
-        next == self.answered && next == Some(self.messages.next_seq())
     }
 
     fn alert(&mut self, content: &[u8], is_protected: bool) -> Received {
@@ -335,41 +266,20 @@ impl Receiver {
         Received::Ack { numbers, is_protected: false }
     }
 
+    /// Handles a record that could not be opened.
     fn refused(&mut self, refused: Refused) -> Result<Received, Error> {
         if refused == Refused::NotAuthentic {
             self.defences.drop_instead_of(CryptoError::DecryptFailed)?;
         }
-        Ok(self.dropped.count(|dropped| match refused {
-            Refused::Replayed => &mut dropped.replayed,
-            Refused::NotAuthentic => &mut dropped.not_authentic,
-            Refused::Malformed => &mut dropped.malformed,
-        }))
+        Ok(self.dropped.refused(refused))
     }
 
+    /// Keeps a record until the keys of its epoch are known.
     fn hold(&mut self, record: &[u8]) {
-        let held: usize = self.held.iter().map(|record| record.len()).sum();
-        if self.defences.may_hold(held + record.len()) {
-            self.held.push_back(record.into());
-        } else {
+        if !self.held.hold(record, self.defences) {
             self.dropped.count(|dropped| &mut dropped.wrong_epoch);
         }
     }
-}
-
-/// Returns the fragments of handshake messages in a record; the last one is `None` if it is malformed.
-fn fragments(mut content: &[u8]) -> impl Iterator<Item = Option<(FragmentHeader, &[u8])>> {
-    core::iter::from_fn(move || {
-        if content.is_empty() {
-            return None;
-        }
-        let split = content.split_first_chunk::<HEADER_LEN>().and_then(|(header, rest)| {
-            let header = FragmentHeader::parse(header);
-            let (body, rest) = rest.split_at_checked(header.fragment_length)?;
-            Some((header, body, rest))
-        });
-        content = split.map_or(&[], |(_, _, rest)| rest);
-        Some(split.map(|(header, body, _)| (header, body)))
-    })
 }
 
 /// Parses a return routability check message. One of an unknown type is ignored (RFC 9853, 4).
@@ -378,29 +288,10 @@ fn check(content: &[u8], dropped: &mut Drops) -> Received {
     check.unwrap_or_else(|_| dropped.count(|dropped| &mut dropped.malformed))
 }
 
-/// Counts records and fragments that were dropped, as if they had been lost.
-#[derive(Default)]
-struct Drops {
-    counters: Dropped,
-    /// Whether a part of the last record was dropped.
-    of_record: bool,
-}
-
-impl Drops {
-    fn count(&mut self, counter: impl FnOnce(&mut Dropped) -> &mut u32) -> Received {
-        let counter = counter(&mut self.counters);
-        *counter = counter.saturating_add(1);
-        self.of_record = true;
-        Received::Nothing
-    }
-}
-
 impl Receiver {
     /// Handles the next record: one that was put aside, or the first one of the input.
     fn next(&mut self, input: &mut [u8]) -> Result<(usize, Received), Error> {
-        if self.has_waiting() {
-            self.held_due -= 1;
-            let Some(mut record) = self.held.pop_front() else { return Ok((0, Received::Nothing)) };
+        if let Some(mut record) = self.held.next_due() {
             return Ok((0, self.next_record(&mut record)?.1));
         }
         self.next_record(input)
@@ -418,19 +309,17 @@ impl Receiver {
 
     /// Notes that a flight of this side answers all messages that were handled so far.
     pub(super) fn answered(&mut self) {
-        self.answered = Some(self.messages.next_seq());
+        self.messages.answered();
         if self.epochs.in_force().epoch() == 0 {
             // Messages that arrived ahead came before the peer could have sent them: they are of an earlier connection,
             // or forged, and the peer's next flight would contradict them.
-            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+            self.messages.forget_ahead();
         }
-        self.arrived = Arrived::default();
     }
 
     /// Returns the records that came since the last call and may have to be acknowledged.
     pub(crate) fn arrived(&mut self) -> Option<Arrived> {
-        let is_new = self.arrived.lacks_keys || !self.arrived.numbers.is_empty();
-        is_new.then(|| core::mem::take(&mut self.arrived))
+        self.messages.take_arrived()
     }
 
     /// Forgets the handshake keys: the peer has this side's last flight, so it will not retransmit its own.
@@ -460,7 +349,7 @@ impl Receiver {
 
     /// Whether a message came that is longer than this side accepts. It was dropped, so the peer will retransmit it.
     pub(crate) const fn saw_too_large(&self) -> bool {
-        self.saw_too_large
+        self.messages.saw_too_large()
     }
 
     /// Returns the last unprotected fatal alert, if the handshake has not continued since.
@@ -492,7 +381,7 @@ impl Incoming for Receiver {
     }
 
     fn has_waiting(&self) -> bool {
-        self.held_due > 0
+        self.held.has_due()
     }
 
     fn message(&self) -> Result<Option<&[u8]>, Error> {
@@ -514,10 +403,10 @@ impl Incoming for Receiver {
             return Err(PeerMisbehaved::MessageCrossesKeyChange.into()); // RFC 9846, 5.1
         }
         if is_first && !self.defences.take_messages(false) {
-            // Whatever came ahead was not protected: anybody may have sent it.
-            self.messages = Reassembler::new(self.max_message, self.messages.next_seq());
+            // Messages that arrived ahead were not protected, and may be forged.
+            self.messages.forget_ahead();
         }
-        self.held_due = self.held.len();
+        self.held.keys_are_known();
         Ok(())
     }
 

@@ -177,9 +177,9 @@ fn little_is_held_for_later() {
     for _ in 0..100 {
         receive(&mut receiver, &peer.data(&[0; 300]));
     }
-    let held: usize = receiver.held.iter().map(|record| record.len()).sum();
+    let held: usize = receiver.held.records.iter().map(|record| record.len()).sum();
     assert!((MAX_HELD - 400..=MAX_HELD).contains(&held), "{held}");
-    assert_eq!(receiver.dropped().wrong_epoch as usize, 100 - receiver.held.len());
+    assert_eq!(receiver.dropped().wrong_epoch as usize, 100 - receiver.held.records.len());
 }
 
 /// Records of other epochs are not kept: no other epoch follows.
@@ -191,7 +191,7 @@ fn nothing_is_held_once_there_are_keys() {
         record[3..5].copy_from_slice(&epoch.to_be_bytes());
         assert_eq!(receive(&mut receiver, &record), []);
     }
-    assert!(receiver.held.is_empty());
+    assert!(receiver.held.records.is_empty());
     assert_eq!(receiver.dropped().wrong_epoch, 4);
 }
 

@@ -1,15 +1,60 @@
 //! When a flight is retransmitted, and when it is done: answered, acknowledged, or given up.
 
-use super::{
-    Acknowledged, Arrived, Expired, Flight, HANDSHAKE, Instant, KEPT, MAX_FRAGMENT, RecordNumber, Sender, Sent,
-};
-use crate::link::datagram::{ack, outstanding::Position};
+use super::Sender;
+use crate::link::datagram::ack::{self, Arrived};
+use crate::link::datagram::driver::{Acknowledged, Sent};
+use crate::link::datagram::flight::Flight;
+use crate::link::datagram::fragment::HEADER_LEN;
+use crate::link::datagram::outstanding::Position;
+use crate::link::datagram::retransmit::Expired;
+use crate::record::datagram::RecordNumber;
+use crate::record::datagram12::{HEADER_LEN as RECORD_HEADER_LEN, MAX_FRAGMENT};
+use crate::schedule::tls13::epoch::HANDSHAKE;
+use crate::time::Instant;
 
 impl Sender {
+    /// Begins the next flight; after the handshake a message is added to those that are not acknowledged yet.
+    pub(super) fn begin_flight(&mut self) {
+        if self.is_finished && self.epochs.is_dtls13() {
+            self.flight.is_complete = false;
+            self.timer.renew();
+        } else if self.flight.is_complete {
+            self.flight = Flight::default();
+        }
+    }
+
+    /// Whether the client's last flight of DTLS 1.3 is not acknowledged yet.
+    pub(super) fn has_last_flight(&self) -> bool {
+        self.flight.pieces.iter().any(|piece| piece.epoch == HANDSHAKE && !piece.is_acknowledged)
+    }
+
+    /// Retransmits everything that is not acknowledged; after losses in smaller datagrams.
+    fn send_again(&mut self) {
+        // The loss of small datagrams says little about the path. But during the handshake the size serves the next
+        // flight as well.
+        let largest = if self.is_finished { self.flight.largest } else { usize::MAX };
+        self.flight.losses = self.flight.losses.saturating_add(1);
+        self.path_mtu.lost(self.flight.losses, self.least_datagram(), largest);
+        self.flight.outstanding.forget_claims();
+        self.flight.send_again();
+    }
+
+    /// Returns the size of a datagram that has room for any record with one byte of a fragment.
+    pub(super) fn least_datagram(&self) -> usize {
+        RECORD_HEADER_LEN + self.epochs.peer_cid().len() + MAX_EXPANSION + HEADER_LEN + 1
+    }
+
+    /// Forgets the epochs that are not needed for sending any more.
+    fn forget_epochs(&mut self) {
+        let pieces = &self.flight.pieces;
+        self.epochs.forget_unused(|epoch| pieces.iter().any(|piece| piece.epoch == epoch && !piece.is_acknowledged));
+    }
+
     /// Whether a flight that answers the peer's was completed and not sent yet. A post-handshake message of DTLS 1.3
     /// answers nothing.
     fn has_answer(&self, finished: bool) -> bool {
-        let is_after = self.is_dtls13() && finished && self.flight.pieces.iter().all(|piece| piece.epoch > HANDSHAKE);
+        let is_after =
+            self.epochs.is_dtls13() && finished && self.flight.pieces.iter().all(|piece| piece.epoch > HANDSHAKE);
         self.flight.is_fresh && !is_after
     }
 
@@ -28,14 +73,7 @@ impl Sender {
 
     /// Whether the peer has received the KeyUpdate, but maybe not the messages before it.
     fn peer_has_key_update(&self) -> bool {
-        self.flight.up_to_key_update(self.epoch()).last().is_some_and(|piece| piece.is_acknowledged)
-    }
-
-    /// Puts the next epoch in force, if there is one: the peer has handled the KeyUpdate.
-    fn use_next_epoch(&mut self) {
-        if let Some(next) = self.next_epoch.take() {
-            self.epochs.push(next);
-        }
+        self.flight.up_to_key_update(self.epochs.epoch()).last().is_some_and(|piece| piece.is_acknowledged)
     }
 
     /// Returns a quarter of the retransmission timer, in milliseconds (RFC 9147, 7.1). The ACK must arrive before the
@@ -59,8 +97,8 @@ impl Sender {
     /// Returns how many record numbers fit into an ACK of the peer, if its datagrams are as large as those of this
     /// side. After an ACK with so many, another one may follow.
     fn numbers_in_ack(&self) -> usize {
-        let (head, tail) = self.frame(self.in_force(), MAX_FRAGMENT);
-        ack::max_numbers(self.max_datagram.saturating_sub(head + tail))
+        let (head, tail) = self.epochs.frame(self.epochs.in_force(), MAX_FRAGMENT);
+        ack::max_numbers(self.path_mtu.max_datagram().saturating_sub(head + tail))
     }
 
     /// Whether the flight may be retransmitted on the peer's request: not too soon after it was sent, nor too often.
@@ -80,10 +118,23 @@ impl Sender {
 }
 
 impl Sender {
+    /// Returns when [`Self::forget`] frees the last flight.
+    pub(crate) fn forgets_at(&self) -> Option<Instant> {
+        let sent = self.flight.last_sent.filter(|_| self.flight.is_last && self.flight.todo.is_empty())?;
+        Some(Instant(sent.0.saturating_add(KEPT + 1)))
+    }
+
+    /// Forgets the last flight, if the peer cannot ask for it any more.
+    pub(in crate::link::datagram) fn forget(&mut self, now: Instant) {
+        if self.forgets_at().is_some_and(|time| time <= now) {
+            self.flight = Flight { is_complete: true, ..Flight::default() };
+            self.forget_epochs();
+        }
+    }
+
     /// Notes that an authentic record came.
     pub(in crate::link::datagram) fn peer_is_there(&mut self) {
-        let place = self.in_force();
-        self.epochs[place].peer_is_there();
+        self.epochs.peer_is_there();
         self.flight.is_heard = true;
         if core::mem::take(&mut self.flight.is_asleep) {
             self.flight.send_again();
@@ -123,8 +174,8 @@ impl Sender {
             return Acknowledged::Nothing;
         };
         // A peer may acknowledge a KeyUpdate that it keeps, but cannot handle before earlier messages arrive.
-        if self.flight.up_to_key_update(self.epoch()).iter().all(|piece| piece.is_acknowledged) {
-            self.use_next_epoch();
+        if self.flight.up_to_key_update(self.epochs.epoch()).iter().all(|piece| piece.is_acknowledged) {
+            self.epochs.use_next();
         }
         if self.flight.is_acknowledged() {
             return self.done(now);
@@ -146,8 +197,8 @@ impl Sender {
     /// Notes that a part of the answer came.
     pub(crate) fn heard(&mut self, now: Instant) {
         let waits = self.flight.is_complete && self.flight.todo.is_empty() && !self.flight.is_last;
-        if waits && !(self.is_finished && self.is_dtls13()) {
-            if self.is_dtls13() && self.epoch() >= HANDSHAKE {
+        if waits && !(self.is_finished && self.epochs.is_dtls13()) {
+            if self.epochs.is_dtls13() && self.epochs.epoch() >= HANDSHAKE {
                 self.flight.acknowledge_all(); // the answer is protected, so the peer has sent it
             }
             self.timer.progress(now);
@@ -157,11 +208,11 @@ impl Sender {
     /// Notes that a message was handled; with `finished` it was the last one of the handshake. Returns whether this
     /// side has an answer to send.
     pub(in crate::link::datagram) fn handled(&mut self, now: Instant, finished: bool) -> bool {
-        if self.is_finished && self.is_dtls13() {
+        if self.is_finished && self.epochs.is_dtls13() {
             return false;
         }
         let is_new = self.has_answer(finished);
-        let ends = finished && self.is_dtls13();
+        let ends = finished && self.epochs.is_dtls13();
         self.is_finished |= ends;
         if is_new {
             self.timer.answered(now);
@@ -212,13 +263,13 @@ impl Sender {
             Expired::GiveUp
                 if self.is_finished
                     && !self.has_last_flight()
-                    && (self.next_epoch.is_none() || self.peer_has_key_update()) =>
+                    && (!self.epochs.has_next() || self.peer_has_key_update()) =>
             {
                 self.timer.stop();
-                self.use_next_epoch();
+                self.epochs.use_next();
                 self.flight.give_up();
                 self.forget_epochs();
-                self.max_datagram = self.configured; // the silence of the peer says nothing about the path
+                self.path_mtu.restore(); // the silence of the peer says nothing about the path
                 false
             }
             Expired::GiveUp => true,
@@ -238,3 +289,11 @@ impl Sender {
         (self.sent.datagrams > 0).then(|| core::mem::take(&mut self.sent))
     }
 }
+
+/// The most bytes that protection adds: the explicit part of a nonce, the content type of a record with a connection
+/// ID, and a tag.
+const MAX_EXPANSION: usize = 8 + 1 + 16;
+
+/// How long the last flight is kept in case it was lost: twice the maximum segment lifetime (RFC 6347, 4.2.4), in
+/// milliseconds.
+pub(super) const KEPT: u64 = 240_000;

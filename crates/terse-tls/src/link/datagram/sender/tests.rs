@@ -1,10 +1,15 @@
 //! Tests of the sending half: flights are fragmented, packed and retransmitted, and kept for a limited time.
 
 use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
 
+use super::flights::KEPT;
 use super::*;
+use crate::link::datagram::ack::Arrived;
 use crate::link::datagram::fragment::FragmentHeader;
 use crate::link::datagram::fragment::{Inserted, Reassembler};
+use crate::record::datagram::RecordNumber;
 use crate::record::datagram12::{Header, ReadEpoch};
 use crate::test_crypto::{AES_128_GCM, key_block};
 use crate::wire::AlertDescription;
