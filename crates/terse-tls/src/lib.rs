@@ -85,13 +85,13 @@
 //!         }
 //!         // The server sends back what it gets, and the client is content then.
 //!         let mut data = [0; 100];
-//!         match sides[side].recv(&mut data) {
-//!             0 => {}
-//!             len if side == 1 => {
-//!                 is_idle = false;
-//!                 assert_eq!(sides[side].send(&data[..len])?, len);
+//!         let len = sides[side].recv(&mut data);
+//!         if len > 0 {
+//!             is_idle = false;
+//!             match side {
+//!                 1 => assert_eq!(sides[1].send(&data[..len])?, len),
+//!                 _ => answer.extend_from_slice(&data[..len]),
 //!             }
-//!             len => answer.extend_from_slice(&data[..len]),
 //!         }
 //!     }
 //!     if is_idle {

@@ -1,5 +1,5 @@
-//! The current BoringSSL, driven by `c/boringssl.c`. Its sources are in the crate `boring-sys`, which is never built, because that needs
-//! libclang; the libraries are made with CMake, as BoringSSL's own documentation says.
+//! The current BoringSSL, driven by `c/boringssl.c`. Its sources are in the crate `boring-sys`, which itself is never built,
+//! because that needs libclang; the libraries are made with CMake, as BoringSSL's own documentation says.
 //!
 //! What must always hold: its libraries are kept under the name of the crate's version, and only when they are complete.
 

@@ -1,5 +1,5 @@
-//! The current wolfSSL, whose sources the crate `wolfssl-sys` ships, driven by `c/wolfssl.c`. The crate is never built: that needs
-//! autotools, and leaves out early data and raw public keys.
+//! The current wolfSSL, driven by `c/wolfssl.c`. Its sources are in the crate `wolfssl-sys`, which itself is never built,
+//! because that needs autotools, and leaves out early data and raw public keys.
 
 use std::path::{Path, PathBuf};
 
